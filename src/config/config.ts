@@ -1,0 +1,92 @@
+/**
+ * Environment and arguments become one frozen object, once, in an entry point. Everything else takes it, or parts of it,
+ * as a value. Called by bin, scripts and tests only.
+ */
+import { PalaceError } from "../protocol/errors.ts";
+import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
+import { type Env, readVariable, type VariableName } from "./env.ts";
+import { type Paths, resolvePaths } from "./paths.ts";
+
+export type ChromaConfig = Readonly<{ url: string; token: string | undefined; tenant: string; database: string }>;
+
+export type ModelConfig = Readonly<{
+  /** Folder named by the user; looked into first. */
+  dir: string | undefined;
+  /** Base address for the download; undefined = the model's public hub. */
+  url: string | undefined;
+  offline: boolean;
+  cacheDir: string;
+  /** The user's home, for the files Python's Chroma has already fetched. */
+  userHome: string;
+}>;
+
+export type Config = Readonly<{
+  paths: Paths;
+  /** Endpoint used verbatim, or undefined: discover. */
+  endpoint: string | undefined;
+  agentName: string | undefined;
+  idleExitMs: number;
+  topology: string;
+  driver: "none" | "chroma";
+  chroma: ChromaConfig;
+  vectors: "local" | "chroma";
+  model: ModelConfig;
+  logLevel: LogLevel;
+  fault: string | undefined;
+}>;
+
+export type ConfigOptions = { palace?: string | undefined };
+
+/** Errors: CONFIG_BAD_VALUE naming the variable and what it takes. */
+export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
+  const paths = resolvePaths(env, options.palace);
+  const chromaUrl = readVariable(env, "MEMPALACE_CHROMA_URL");
+  return Object.freeze({
+    paths,
+    endpoint: readVariable(env, "MEMPALACE_BROKER"),
+    agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
+    idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
+    topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? "native-only",
+    driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
+    chroma: {
+      url: chromaUrl ?? "http://127.0.0.1:8000",
+      token: readVariable(env, "MEMPALACE_CHROMA_TOKEN"),
+      tenant: readVariable(env, "MEMPALACE_CHROMA_TENANT") ?? "default_tenant",
+      database: readVariable(env, "MEMPALACE_CHROMA_DATABASE") ?? "default_database",
+    },
+    vectors: choice(env, "MEMPALACE_VECTORS", ["local", "chroma"], "local"),
+    model: {
+      dir: readVariable(env, "MEMPALACE_MODEL_DIR"),
+      url: readVariable(env, "MEMPALACE_MODEL_URL"),
+      offline: ["1", "true", "yes", "on"].includes((readVariable(env, "MEMPALACE_OFFLINE") ?? "").toLowerCase()),
+      cacheDir: `${paths.cacheDir}/models`,
+      userHome: readVariable(env, "HOME") ?? "/",
+    },
+    logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
+    fault: readVariable(env, "MEMPALACE_FAULT"),
+  });
+}
+
+function choice<const T extends string>(env: Env, name: VariableName, allowed: readonly T[], fallback: T): T {
+  const value = readVariable(env, name);
+  if (value === undefined) return fallback;
+  const found = allowed.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${name}=${value} is not one of ${allowed.join(", ")}`,
+    `export ${name}=${fallback}`,
+  );
+}
+
+function count(env: Env, name: VariableName, fallback: number): number {
+  const value = readVariable(env, name);
+  if (value === undefined) return fallback;
+  const number = Number(value);
+  if (Number.isFinite(number) && number >= 0) return number;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${name}=${value} is not a number of minutes`,
+    `export ${name}=${fallback}`,
+  );
+}

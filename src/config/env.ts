@@ -1,0 +1,97 @@
+/**
+ * The one list of environment variables we read. docs/environment.md is generated from it and a house test holds that
+ * nothing else in src reads `process.env`. Imported by config.ts and the documentation script only.
+ */
+type Variable = {
+  meaning: string;
+  default: string;
+  group: "place" | "broker" | "search" | "client" | "upstream" | "test";
+};
+
+export const VARIABLES = {
+  MEMPALACE_PATH: {
+    group: "place",
+    default: "the home upstream's rule finds, else ~/.mempalace",
+    meaning: "home of everything",
+  },
+  MEMPALACE_PALACE_PATH: {
+    group: "upstream",
+    default: "",
+    meaning: "palace directory; a broker, ledger and graph of its own live in it, as with --palace",
+  },
+  MEMPAL_PALACE_PATH: { group: "upstream", default: "", meaning: "older spelling of MEMPALACE_PALACE_PATH" },
+  MEMPALACE_CONFIG_DIR: { group: "upstream", default: "", meaning: "upstream's home, when MEMPALACE_PATH is not set" },
+  MEMPALACE_BROKER: {
+    group: "client",
+    default: "",
+    meaning: "endpoint used verbatim, nothing is started: unix:/path or http://host:port",
+  },
+  MEMPALACE_AGENT_NAME: {
+    group: "client",
+    default: "the executable's name",
+    meaning: "name of the agent in the journal",
+  },
+  MEMPALACE_IDLE_EXIT_MINUTES: {
+    group: "broker",
+    default: "30",
+    meaning: "minutes without clients after which the broker ends; 0 = stay",
+  },
+  MEMPALACE_TOPOLOGY: {
+    group: "broker",
+    default: "native-only",
+    meaning: "name of the topology this broker serves, shown by status and doctor",
+  },
+  MEMPALACE_DRIVER: {
+    group: "broker",
+    default: "none; chroma when MEMPALACE_CHROMA_URL is set",
+    meaning: "public palace kept besides the ledger: none or chroma",
+  },
+  MEMPALACE_CHROMA_URL: {
+    group: "broker",
+    default: "http://127.0.0.1:8000",
+    meaning: "Chroma server, or Chroma Cloud, of the chroma driver",
+  },
+  MEMPALACE_CHROMA_TOKEN: { group: "broker", default: "", meaning: "sent to Chroma as x-chroma-token" },
+  MEMPALACE_CHROMA_TENANT: { group: "broker", default: "default_tenant", meaning: "Chroma tenant" },
+  MEMPALACE_CHROMA_DATABASE: { group: "broker", default: "default_database", meaning: "Chroma database" },
+  MEMPALACE_VECTORS: {
+    group: "search",
+    default: "local",
+    meaning: "who answers the vector query: local (exact scan) or chroma",
+  },
+  MEMPALACE_MODEL_DIR: {
+    group: "search",
+    default: "",
+    meaning: "folder with the embedding model: tokenizer.json and onnx/model.onnx (or model.onnx)",
+  },
+  MEMPALACE_MODEL_URL: {
+    group: "search",
+    default: "the model's public hub",
+    meaning: "base address the model files are downloaded from",
+  },
+  MEMPALACE_OFFLINE: { group: "search", default: "", meaning: "1: never download anything" },
+  MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
+  MEMPALACE_FAULT: {
+    group: "test",
+    default: "",
+    meaning: "test only: NAME[:N] kills the broker at that step of the write path",
+  },
+  XDG_RUNTIME_DIR: { group: "place", default: "", meaning: "folder for the socket; else the cache folder" },
+  XDG_STATE_HOME: { group: "place", default: "~/.local/state", meaning: "folder for logs and markers" },
+  XDG_CACHE_HOME: { group: "place", default: "~/.cache", meaning: "folder for staging and models" },
+  XDG_CONFIG_HOME: {
+    group: "upstream",
+    default: "~/.config",
+    meaning: "where newer upstream installs keep their home",
+  },
+  HOME: { group: "place", default: "", meaning: "the user's home" },
+} as const satisfies Record<string, Variable>;
+
+export type VariableName = keyof typeof VARIABLES;
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Reads one listed variable; empty counts as not set. */
+export function readVariable(env: Env, name: VariableName): string | undefined {
+  const value = env[name];
+  return value === undefined || value.trim() === "" ? undefined : value;
+}

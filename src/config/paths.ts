@@ -1,0 +1,92 @@
+/**
+ * Where everything lives, from the environment alone (interface.md 4). Pure but for looking whether upstream's home exists.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, realpathSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { PalaceError } from "../protocol/errors.ts";
+import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
+import { type Env, readVariable } from "./env.ts";
+
+export type Paths = Readonly<{
+  /** The folder that is the palace to a user: holds ledger, lock and broker.json. */
+  home: string;
+  /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
+  palaceDir: string;
+  ledgerFile: string;
+  lockFile: string;
+  brokerFile: string;
+  /** First 8 hex digits of SHA-256 of `home`: names this palace in runtime and state folders. */
+  tag: string;
+  socketPath: string;
+  logFile: string;
+  /** One small file a palace, outside of it: "a ledger existed here", and the sticky stop. */
+  stateDir: string;
+  cacheDir: string;
+  /** Home of upstream's settings and hook state: config.json, hook_state/. */
+  settingsDir: string;
+}>;
+
+/** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
+export function resolvePaths(env: Env, palace?: string): Paths {
+  const user = readVariable(env, "HOME") ?? homedir();
+  const folder = (name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string => {
+    const value = readVariable(env, name) ?? join(user, fallback);
+    if (!isAbsolute(value))
+      throw new PalaceError("CONFIG_BAD_VALUE", `${name} is not an absolute path: ${value}`, `unset ${name}`);
+    return join(value, "palace");
+  };
+  const stateDir = folder("XDG_STATE_HOME", ".local/state");
+  const cacheDir = folder("XDG_CACHE_HOME", ".cache");
+
+  const named = palace ?? readVariable(env, "MEMPALACE_PALACE_PATH") ?? readVariable(env, "MEMPAL_PALACE_PATH");
+  const settingsDir = settingsHome(env, user);
+  const home = real(named === undefined ? settingsDir : resolve(expand(named, user)));
+  const tag = createHash("sha256").update(home).digest("hex").slice(0, 8);
+  return Object.freeze({
+    home,
+    palaceDir: named === undefined ? join(home, "palace") : home,
+    ledgerFile: join(home, "ledger.sqlite3"),
+    lockFile: join(home, "broker.lock"),
+    brokerFile: join(home, "broker.json"),
+    tag,
+    socketPath: socketPath(env, cacheDir, tag),
+    logFile: join(stateDir, `broker-${tag}.log`),
+    stateDir,
+    cacheDir,
+    settingsDir,
+  });
+}
+
+function settingsHome(env: Env, user: string): string {
+  const own = readVariable(env, "MEMPALACE_PATH") ?? readVariable(env, "MEMPALACE_CONFIG_DIR");
+  if (own !== undefined) return resolve(expand(own, user));
+  const classic = join(user, ".mempalace");
+  const newer = join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "mempalace");
+  // Source: upstream-latest.md 2.2; a newer install counts only when it really holds something.
+  const holds = (home: string): boolean =>
+    ["config.json", "people_map.json", "palace/chroma.sqlite3", "ledger.sqlite3"].some((name) =>
+      existsSync(join(home, name)),
+    );
+  return !holds(classic) && holds(newer) ? newer : classic;
+}
+
+function socketPath(env: Env, cacheDir: string, tag: string): string {
+  const runtime = readVariable(env, "XDG_RUNTIME_DIR");
+  const wanted = runtime !== undefined && existsSync(runtime) ? join(runtime, "palace") : join(cacheDir, "run");
+  const path = join(wanted, `${tag}.sock`);
+  if (Buffer.byteLength(path) <= SOCKET_PATH_MAX_BYTES) return path;
+  return join(tmpdir(), `palace-${userInfo().uid}`, `${tag}.sock`);
+}
+
+function expand(path: string, user: string): string {
+  return path === "~" || path.startsWith("~/") ? join(user, path.slice(1)) : path;
+}
+
+/** Two spellings of one folder must meet in one broker; what does not exist yet keeps its name under its real parent. */
+function real(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const parent = dirname(path);
+  return parent === path ? path : join(real(parent), basename(path));
+}

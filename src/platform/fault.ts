@@ -1,0 +1,19 @@
+/**
+ * Named places in the write path where a test may kill the process. Free when no fault is set.
+ * A fault is `name` or `name:N`, the Nth time the place is passed in this thread.
+ */
+let armed: { name: string; left: number } | undefined;
+
+/** Arms one fault for this thread; called once from an entry point with MEMPALACE_FAULT. */
+export function armFault(fault: string | undefined): void {
+  if (fault === undefined) return;
+  const [name = "", nth = "1"] = fault.split(":");
+  armed = { name, left: Number(nth) };
+}
+
+/** Kills the process with SIGKILL when this is the armed place. Nothing runs afterwards, as in a power cut. */
+export function faultPoint(name: string): void {
+  if (armed?.name !== name) return;
+  armed.left -= 1;
+  if (armed.left <= 0) process.kill(process.pid, "SIGKILL");
+}

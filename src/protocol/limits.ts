@@ -1,0 +1,42 @@
+/**
+ * Every bound that both sides, or two modules, must agree on. The arithmetic between them is asserted at the end.
+ * Imported from anywhere; imports nothing.
+ */
+
+/** One JSON-RPC message on any door, either way. Holds a source.replace of the largest document we file. */
+export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
+/** Nesting of one JSON message; deeper is refused before it is parsed. */
+export const JSON_DEPTH_MAX = 64;
+/** Largest document a feeder files as one source. */
+export const SOURCE_SIZE_MAX_BYTES = 5 * 1024 * 1024;
+
+/** Writes waiting in the broker, of all peers together; one more is BROKER_BUSY. */
+export const QUEUE_DEPTH_MAX = 4096;
+/** Writes waiting of one peer. */
+export const QUEUE_DEPTH_PEER_MAX = 1024;
+/** Bytes of arguments waiting in the queue. */
+export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
+/** Writes committed in one ledger transaction. */
+export const COMMIT_BATCH_MAX = 256;
+/** Requests of one stream that are being answered; the stream is not read further until one ends. */
+export const PEER_IN_FLIGHT_MAX = 512;
+/** Reply bytes a peer may leave unread before we stop reading from it. */
+export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
+/** How long a peer may leave its replies unread before it is disconnected. */
+export const PEER_STALL_MAX_MS = 30_000;
+/** Connections of all doors. */
+export const PEERS_MAX = 1024;
+
+/** A kernel `sun_path` holds 108 bytes with its final zero on Linux, 104 on macOS. */
+export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
+
+export const DIAL_TIMEOUT_MS = 2_000;
+export const START_TIMEOUT_MS = 15_000;
+export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */
+export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
+
+if (SOURCE_SIZE_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
+if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
+if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");

@@ -1,0 +1,136 @@
+/**
+ * What client and broker say to each other, as types. One connection carries HTTP/1.1; `Upgrade: mcp` on `/mcp` turns it
+ * into newline-delimited JSON-RPC 2.0: MCP's own methods plus the `noun.verb` methods of `Methods` below.
+ * Imported by both sides; holds no behaviour. The prose is in this folder's README.
+ */
+import type { WireErrorData } from "./errors.ts";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export type RequestId = string | number;
+export type RpcRequest = { jsonrpc: "2.0"; id?: RequestId | null; method: string; params?: unknown };
+export type RpcError = { code: number; message: string; data?: unknown };
+export type RpcResponse = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: RpcError });
+
+/** JSON-RPC numbers we use. Our typed errors travel as SERVER_ERROR with `data: WireErrorData`. */
+export const RPC = {
+  PARSE_ERROR: -32700,
+  INVALID_REQUEST: -32600,
+  METHOD_NOT_FOUND: -32601,
+  INVALID_PARAMS: -32602,
+  SERVER_ERROR: -32000,
+} as const;
+
+/** Key of `params._meta` on `tools/call`: a repeated key returns the first call's result. */
+export const IDEMPOTENCY_META = "palace/idempotencyKey";
+/** Set to true in `_meta` of a result that was not computed again. */
+export const REPLAYED_META = "palace/replayed";
+/** The same key as an HTTP header. */
+export const IDEMPOTENCY_HEADER = "idempotency-key";
+/** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
+export const AGENT_HEADER = "palace-agent";
+
+export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
+
+/** `broker.json`: a hint where the broker is. Only `/health` with the same instanceId proves it. */
+export type BrokerFile = {
+  schema: 1;
+  instanceId: string;
+  version: string;
+  protocol: { min: number; max: number };
+  pid: number;
+  bootId: string;
+  startedAtMs: number;
+  doors: Door[];
+};
+
+/** `GET /health`. */
+export type Health = {
+  status: "opening" | "ready" | "failed" | "draining";
+  instanceId: string;
+  version: string;
+  protocol: { min: number; max: number };
+  topology: string;
+  door: "unix" | "tcp";
+  startedAtMs: number;
+  error?: { message: string } & WireErrorData;
+};
+
+export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
+
+/** How one source stands in the palace: enough for a feeder to know that nothing changed. */
+export type SourceMark = {
+  sourceFile: string;
+  /** Seconds since the epoch, as the file system gave them. */
+  mtime: number;
+  /** SHA-256 of the filed content, hex. */
+  sha256: string;
+  drawers: number;
+};
+
+export type SourceContent = {
+  wing: string;
+  room: string;
+  sourceFile: string;
+  mtime: number;
+  sha256: string;
+  /** The whole document; chunked by the broker as upstream's project miner does. */
+  content: string;
+  /** YYYY-MM-DD the text speaks of, if known. */
+  contentDate?: string;
+  addedBy: string;
+};
+
+/** `palace.status`. */
+export type StatusReport = {
+  version: string;
+  instanceId: string;
+  pid: number;
+  startedAtMs: number;
+  topology: string;
+  /** Present when this broker serves another machine (MEMPALACE_BROKER is set there). */
+  doors: Door[];
+  home: string;
+  state: Health["status"];
+  error?: { message: string } & WireErrorData;
+  drawers: number;
+  wings: number;
+  /** Size of the ledger with its write-ahead log, bytes. */
+  ledgerSizeBytes: number;
+  peers: number;
+  queue: { depth: number; depthMax: number; acknowledged: number; refused: number };
+  search: {
+    mode: "lexical" | "hybrid";
+    vectors: "local" | "chroma";
+    model: string | null;
+    modelState: "ready" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
+    modelDetail: string;
+    embedded: number;
+    pending: number;
+  };
+  driver: {
+    kind: "none" | "chroma" | "memory";
+    state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
+    /** Drawers whose newest state the palace does not hold yet. */
+    lag: number;
+    /** Age of the oldest of them, ms. */
+    lagMs: number;
+    detail: string;
+  };
+};
+
+/** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
+export type Methods = {
+  "palace.status": { params: Record<string, never>; result: StatusReport };
+  "source.list": { params: { wing: string }; result: { sources: SourceMark[] } };
+  "source.replace": { params: SourceContent; result: { drawers: number; removed: number } };
+  "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
+  "drawer.search": {
+    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
+    result: JsonObject;
+  };
+  "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
+};
+
+export type MethodName = keyof Methods;

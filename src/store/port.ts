@@ -1,0 +1,149 @@
+/**
+ * The stores as the engine and the broker see them: shapes and contracts, no behaviour. Implementations live in the
+ * folders beside this file; engine imports this file and nothing else of store.
+ */
+
+/** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
+export type Metadata = Record<string, string | number | boolean>;
+
+/** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
+export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
+
+/** What a new drawer is made of; wing, room and source_file are read from the metadata. */
+export type NewDrawer = { id: string; text: string; metadata: Metadata };
+
+export type PlaceFilter = { wing?: string; room?: string };
+
+export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
+
+/**
+ * One write transaction as the engine sees it. Concurrency: synchronous, on the writer thread, never across an await.
+ * Errors: STORE_* from the implementation; the whole call is rolled back then.
+ */
+export interface LedgerTx {
+  findDrawer(id: string): Drawer | undefined;
+  /** Adds a drawer; an id that exists is a broken invariant, look first. */
+  insertDrawer(drawer: NewDrawer): void;
+  /** Replaces text and/or metadata under the same id and row. */
+  updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
+  /** True if there was one. */
+  deleteDrawer(id: string): boolean;
+  /** Deletes every drawer with that source_file, in any wing; returns how many. */
+  deleteSource(sourceFile: string): number;
+  putSource(source: SourceRow): void;
+}
+
+/** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
+export interface LedgerReader {
+  findDrawer(id: string): Drawer | undefined;
+  drawersByRow(rows: readonly number[]): Drawer[];
+  /** In row order. */
+  listDrawers(filter: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
+  places(): { wing: string; room: string; drawers: number }[];
+  diaryEntries(agent: string, wing: string | undefined): Drawer[];
+  sources(wing: string): SourceRow[];
+}
+
+/** A write, as it waits in the queue and stands in the journal. Plain data: it crosses to the writer thread. */
+export type WriteCall = {
+  /** Idempotency key; always there, the broker makes one where the client sent none. */
+  key: string;
+  /** Tool or method name without prefix: `add_drawer`, `source.replace`. */
+  method: string;
+  params: Record<string, unknown>;
+  /** Who: agent name, door and process of the peer. */
+  peer: { agent: string; door: string; uid: number; pid: number };
+  requestId: string;
+  atMs: number;
+};
+
+/** Rows a commit touched, for the indexes outside the ledger. */
+export type Changes = { written: number[]; removed: number[] };
+
+/** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
+export type WriteOutcome = {
+  outcome: { ok: true; value: unknown } | { ok: false; error: { code: number; message: string; data?: unknown } };
+  replayed: boolean;
+};
+
+/** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
+export type PendingText = { row: number; textVersion: number; text: string };
+export type NewVector = { row: number; textVersion: number; vector: Float32Array };
+
+// --- search ---------------------------------------------------------------------------------------------------------
+
+/** A row and its score; lexical scores are BM25-like, ≥ 0, higher is better; cosines are −1…1. */
+export type Scored = { row: number; score: number };
+
+/** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
+export interface LexicalIndex {
+  /** The best `limit` rows by BM25 under the filter, best first. A query without terms has no rows. */
+  candidates(query: string, filter: PlaceFilter, limit: number): Promise<Scored[]>;
+  /** The full lexical score L of each given row: terms, adjacent pairs, whole source (bench recipe 4). Order as given. */
+  score(query: string, rows: readonly number[]): Promise<number[]>;
+}
+
+/** Exact nearest neighbours over the stored vectors. */
+export interface VectorIndex {
+  /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
+  nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<Scored[]>;
+  /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
+  similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
+  /** Takes over what a commit changed; searches asked afterwards see it. */
+  refresh(changes: Changes): Promise<void>;
+}
+
+export type ModelIdentity = { id: string; dimensions: number };
+
+/** Texts to vectors. */
+export interface Embedder {
+  readonly identity: ModelIdentity;
+  /** Shape: one Float32Array[dimensions], L2-normalised, per text, order as given. */
+  embed(texts: readonly string[]): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}
+
+// --- the public palace ----------------------------------------------------------------------------------------------
+
+export type PalaceRecord = { id: string; text: string; metadata: Metadata; vector: Float32Array };
+
+/**
+ * Keeps the public palace true (design.md 7). One port, one contract test (test/contract/palace-driver.test.ts),
+ * several implementations: `chroma`, `memory` (tests), later `files`.
+ * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
+ * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers
+ * that it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
+ */
+export interface PalaceDriver {
+  readonly kind: "chroma" | "memory";
+  /** Names the place written to; another target means that everything is sent again. */
+  readonly target: string;
+  /** Most records in one upsert or remove. */
+  readonly recordsMax: number;
+  /** Makes the collections if needed. Idempotent. */
+  open(): Promise<void>;
+  /** Idempotent: metadata is replaced as a whole, keys that are not given are gone afterwards. */
+  upsert(records: readonly PalaceRecord[]): Promise<void>;
+  /** Idempotent: unknown ids are ignored. */
+  remove(ids: readonly string[]): Promise<void>;
+  count(): Promise<number>;
+  /** All ids, ordered by the palace; for verification. */
+  ids(offset: number, limit: number): Promise<string[]>;
+  query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]>;
+  close(): Promise<void>;
+}
+
+/** A drawer whose newest state the palace does not hold yet. `seq` orders; a newer change has a higher one. */
+export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null };
+
+/** The durable list the outbox works off; kept by the ledger in the same transaction as the drawer. */
+export interface OutboxSource {
+  /** Oldest first. `record: null` = remove. Drawers that still wait for their vector are left out. */
+  peek(limit: number): OutboxEntry[];
+  /** Forgets the entries, each only if it has not changed since it was peeked at. */
+  done(entries: readonly { id: string; seq: number }[]): Promise<void>;
+  lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
+  /** Lists every drawer again when `target` is not the one written to so far. */
+  retarget(target: string): Promise<void>;
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+const project = (name: string, include: string[], timeoutMs: number) => ({
+  test: { name, include, testTimeout: timeoutMs, hookTimeout: timeoutMs, environment: "node" as const },
+});
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      project("unit", ["test/{unit,pins,house,regressions}/**/*.test.ts"], 20_000),
+      project("contract", ["test/contract/**/*.test.ts"], 120_000),
+      project("process", ["test/process/**/*.test.ts"], 300_000),
+      project("topology", ["test/topology/**/*.test.ts"], 900_000),
+    ],
+  },
+});
