@@ -139,10 +139,11 @@ export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null
 
 /** The durable list the outbox works off; kept by the ledger in the same transaction as the drawer. */
 export interface OutboxSource {
-  /** Oldest first. `record: null` = remove. Drawers that still wait for their vector are left out. */
+  /** Oldest first. `record: null` = remove. A drawer is listed from the moment it has its vector. */
   peek(limit: number): OutboxEntry[];
   /** Forgets the entries, each only if it has not changed since it was peeked at. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
+  /** `awaitingVector` drawers are not listed yet and count on top of `entries`. */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
   /** Lists every drawer again when `target` is not the one written to so far. */
   retarget(target: string): Promise<void>;

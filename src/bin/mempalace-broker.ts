@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+/** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
+import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { runBroker } from "../broker/lifecycle.ts";
+import { clearStop, ensureBroker } from "../client/start.ts";
+import { type Config, loadConfig } from "../config/config.ts";
+import { armFault } from "../platform/fault.ts";
+import { createLog } from "../platform/log.ts";
+import { dropStarting, isStopped, setFailed } from "../platform/marks.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
+
+  --ensure      make sure a broker runs (start one if not) and print its endpoint as one JSON line
+  --foreground  be the broker, log to stderr; ends on SIGTERM or Ctrl-C after finishing what it has accepted
+  --palace DIR  the palace's folder (default: MEMPALACE_PALACE_PATH, else MEMPALACE_PATH, else ~/.mempalace)
+  --new         begin an empty palace where one existed before and is gone
+  --version     print the version
+`;
+
+const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      ensure: { type: "boolean" },
+      foreground: { type: "boolean" },
+      "on-demand": { type: "boolean" },
+      palace: { type: "string" },
+      new: { type: "boolean" },
+      version: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.version) return print(`${VERSION}\n`);
+  if (values.help || !(values.ensure || values.foreground || values["on-demand"])) return print(HELP, values.help ? 0 : 2);
+
+  const config = loadConfig(process.env, { palace: values.palace });
+  if (values.ensure) {
+    clearStop(config);
+    const { endpoint, health, started } = await ensureBroker(config);
+    return print(`${JSON.stringify({ endpoint, instanceId: health.instanceId, version: health.version, status: health.status, started })}\n`);
+  }
+  if (values.foreground) clearStop(config);
+  armFault(config.fault);
+  const write = values["on-demand"] ? logFile(config) : (line: string) => void process.stderr.write(line);
+  const log = createLog(write, config.logLevel);
+  try {
+    return await runBroker({
+      config,
+      log,
+      onListening: () => dropStarting(config.paths),
+      mustStayAway: () => values["on-demand"] === true && isStopped(config.paths),
+      startAnew: values.new === true,
+    });
+  } catch (error) {
+    log.error("the broker did not start", { why: String(error), cause: String((error as Error).cause ?? "") });
+    if (values["on-demand"] && error instanceof PalaceError) setFailed(config.paths, error);
+    dropStarting(config.paths);
+    throw error;
+  }
+}
+
+/** Appends to the log; one older file is kept. A log that cannot be written must not stop the broker. */
+function logFile({ paths }: Config): (line: string) => void {
+  try {
+    mkdirSync(dirname(paths.logFile), { recursive: true, mode: 0o700 });
+    if ((statSync(paths.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_SIZE_MAX_BYTES) renameSync(paths.logFile, `${paths.logFile}.old`);
+  } catch {
+    // The first line will tell again.
+  }
+  return (line) => {
+    try {
+      appendFileSync(paths.logFile, line, { mode: 0o600 });
+    } catch {
+      // A full disk loses log lines; writes report it themselves.
+    }
+  };
+}
+
+function print(text: string, code = 0): number {
+  (code === 0 ? process.stdout : process.stderr).write(text);
+  return code;
+}
+
+try {
+  process.exit(await main());
+} catch (error) {
+  const known = error instanceof PalaceError ? error : undefined;
+  const usage = (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS") === true;
+  process.stderr.write(`mempalace-broker: ${(error as Error).message}\n${known?.hint ? `  ${known.hint}\n` : usage ? "  run `mempalace-broker --help`\n" : ""}`);
+  process.exit(known?.exitCode ?? (usage ? 2 : 70));
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+/** `mempalace-docs DIR` files a project's documentation; `mempalace-docs why FILE` explains one decision of it. */
+import { runVerb } from "./verb.ts";
+
+const [first = "", ...rest] = process.argv.slice(2);
+if (first === "why") await runVerb("mempalace-docs", (await import("./verb/why.ts")).verb, rest, process.env);
+else await runVerb("mempalace-docs", (await import("./verb/docs.ts")).verb, process.argv.slice(2), process.env);

@@ -1,0 +1,116 @@
+/**
+ * What a command is, and how one is run: parse, run, print the error, exit. Every executable of ours except the shim and the
+ * broker goes through `runVerb`. Imported by the entry points and the files in verb/.
+ */
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { type Config, loadConfig } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { Output } from "./output.ts";
+
+const COMMON = {
+  palace: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const satisfies ParseArgsOptionsConfig;
+
+type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
+
+export type Call<T extends ParseArgsOptionsConfig> = {
+  values: Values<T>;
+  args: string[];
+  config: Config;
+  env: Env;
+  out: Output;
+};
+
+export type VerbParts<T extends ParseArgsOptionsConfig> = {
+  /** Shown by --help: the call on the first line, then what it does. */
+  usage: string;
+  options: T;
+  /** Fewest and most positional arguments. */
+  args: readonly [number, number];
+  /** Returns the exit code. Errors: PalaceError for what the user can act on. */
+  run(call: Call<T>): Promise<number>;
+};
+
+export type Verb = { usage: string; execute(argv: readonly string[], env: Env): Promise<number> };
+
+export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbParts<T>): Verb {
+  return {
+    usage: parts.usage,
+    execute: async (argv, env) => {
+      const { values, positionals } = parse(parts, argv);
+      const common = values as Values<typeof COMMON>;
+      const out = new Output({ json: common.json === true });
+      if (common.help === true) {
+        out.text(`${parts.usage}\n\nEverywhere: --palace DIR, --json, --help`);
+        return 0;
+      }
+      const [min, max] = parts.args;
+      if (positionals.length < min) throw usageError(parts.usage, "something is missing");
+      if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
+      const config = loadConfig(env, { palace: common.palace });
+      return parts.run({ values, args: positionals, config, env, out });
+    },
+  };
+}
+
+/** Runs a command to its end and ends the process with its exit code. */
+export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
+  // `palace search x | head` closes our stdout early; that is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+  try {
+    process.exit(await verb.execute(argv, env));
+  } catch (error) {
+    process.exit(reportError(name, error, wantsJson(argv)));
+  }
+}
+
+/** Prints an error by the grammar of interface.md 2 and returns the exit code. */
+export function reportError(name: string, error: unknown, json: boolean): number {
+  const isKnown = error instanceof PalaceError;
+  const { code, message, hint } = isKnown
+    ? error
+    : {
+        code: "INTERNAL",
+        message: `${name} failed: ${String(error)}`,
+        hint: "this is a bug; please report it with the lines above",
+      };
+  if (!isKnown && error instanceof Error && error.stack !== undefined) process.stderr.write(`${error.stack}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
+  return isKnown ? error.exitCode : 70;
+}
+
+export function usageError(usage: string, problem: string): PalaceError {
+  const call = usage.split("\n")[0] ?? "";
+  return new PalaceError("CONFIG_USAGE", problem, `usage: ${call}`);
+}
+
+function parse<T extends ParseArgsOptionsConfig>(
+  parts: VerbParts<T>,
+  argv: readonly string[],
+): { values: Values<T>; positionals: string[] } {
+  try {
+    const options = { ...COMMON, ...parts.options };
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    return { values: values as Values<T>, positionals };
+  } catch (error) {
+    if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
+      throw error;
+    throw usageError(parts.usage, (error.message.split(". ")[0] ?? "").replace(/\.$/, ""));
+  }
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).includes("--json");
+}
+
+/** A whole number option. Errors: CONFIG_USAGE. */
+export function readCount(value: string | undefined, name: string, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new PalaceError("CONFIG_USAGE", `--${name} takes a number, not ${value}`, `write --${name} ${fallback}`);
+}

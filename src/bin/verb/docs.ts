@@ -1,0 +1,123 @@
+/** `mempalace-docs DIR`, `palace mine docs DIR`: files the documentation of a project. */
+import { dirname, join } from "node:path";
+import { connectClient } from "../../client/client.ts";
+import { findBroker } from "../../client/discover.ts";
+import type { Config } from "../../config/config.ts";
+import { feedDocuments } from "../../feeder/doc-miner/feed.ts";
+import type { Caller, FeedReport } from "../../feeder/doc-miner/run.ts";
+import { type Output, plural, printable } from "../output.ts";
+import { Progress } from "../progress.ts";
+import { defineVerb } from "../verb.ts";
+
+const SKIPS_SHOWN_MAX = 20;
+const EXIT_PARTIAL = 8;
+const EXIT_INTERRUPTED = 130;
+
+export const verb = defineVerb({
+  usage: `mempalace-docs DIR [--wing W] [--dry-run] [--force] [--quiet]
+
+Files the documentation of a project (markdown, text, YAML, TOML, shell scripts, build recipes, licences; never source
+code, lockfiles or what .gitignore names). Run it again at any time: only what changed is filed, what vanished is removed.
+The wing and rooms come from DIR/mempalace.yaml if there is one.
+
+  --wing W    file into wing W
+  --dry-run   say what would be done, change nothing
+  --force     file everything again
+  --quiet     no progress, no summary
+To ask about one file: mempalace-docs why FILE`,
+  options: {
+    wing: { type: "string" },
+    "dry-run": { type: "boolean" },
+    force: { type: "boolean" },
+    quiet: { type: "boolean" },
+  },
+  args: [1, 1],
+  run: async ({ values, args, config, out }) => {
+    const isQuiet = values.quiet === true;
+    const isDry = values["dry-run"] === true;
+    const progress = new Progress({ silent: isQuiet || out.isJson });
+    const report = await withInterrupt((signal) =>
+      feedDocuments({
+        options: {
+          dir: args[0] ?? "",
+          wing: values.wing,
+          dryRun: isDry,
+          force: values.force === true,
+          agent: config.agentName ?? "mempalace-docs",
+          ...placeOf(config),
+          avoid: [config.paths.home, config.paths.palaceDir, join(dirname(config.paths.cacheDir), "mempalace-docs")],
+        },
+        connect: () => connect(config, isDry),
+        signal,
+        watch: {
+          notice: (line) => (isQuiet ? undefined : out.notice(line)),
+          progress: (done, total, path, drawers) =>
+            progress.step(
+              done,
+              total,
+              path,
+              drawers === undefined ? undefined : `  + [${done}/${total}] ${path} +${drawers}`,
+            ),
+        },
+      }),
+    ).finally(() => progress.end());
+    if (out.isJson) out.document(toDocument(report));
+    else if (!isQuiet) printReport(report, out);
+    if (report.interrupted) return EXIT_INTERRUPTED;
+    if (report.failed === 0) return 0;
+    if (!out.isJson)
+      out.notice(
+        `mempalace-docs: ${plural(report.failed, "path")} could not be read or filed\n  correct them and run it again`,
+      );
+    return EXIT_PARTIAL;
+  },
+});
+
+/** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
+export function placeOf(config: Config): { cacheDir: string; palace: string } {
+  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
+}
+
+/** A dry run and `why` ask the broker only if it is there. */
+export async function connect(config: Config, onlyIfRunning: boolean): Promise<Caller | undefined> {
+  if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
+  return connectClient({ config, agent: "mempalace-docs", start: onlyIfRunning ? "never" : "auto" });
+}
+
+/** The first Ctrl-C lets the documents in flight finish, the second ends the process. */
+async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  }
+}
+
+function toDocument({ wing, files, filed, unchanged, removed, skipped, drawers, ...rest }: FeedReport): object {
+  const document = { wing, files, filed, unchanged, removed, skipped, drawers };
+  if (rest.dryRun) return { ...document, dryRun: true, wouldFile: rest.wouldFile, wouldRemove: rest.wouldRemove };
+  if (rest.interrupted) return { ...document, interrupted: true };
+  if (rest.failed === 0) return document;
+  const message = `${plural(rest.failed, "path")} could not be read or filed`;
+  return { ...document, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
+}
+
+function printReport(report: FeedReport, out: Output): void {
+  for (const path of report.wouldFile ?? []) out.text(`  would file    ${printable(path)}`);
+  for (const path of report.wouldRemove ?? []) out.text(`  would remove  ${printable(path)}`);
+  for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
+    out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
+  if (report.skipped.length > SKIPS_SHOWN_MAX)
+    out.text(`  skipped       ${report.skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
+  const done = report.dryRun
+    ? `${report.wouldFile?.length ?? 0} to file, ${report.wouldRemove?.length ?? 0} to remove`
+    : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
+  const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
+  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+}

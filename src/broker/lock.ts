@@ -1,0 +1,38 @@
+/**
+ * The lifetime lock: one broker a palace. A real flock on the palace's own lock file; the kernel gives it back at the
+ * process's death, so a leftover file means nothing.
+ */
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { tryFlock } from "../platform/libc.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+export type LifetimeLock = {
+  /** False once the file was removed or replaced: another broker could then take "the" lock. */
+  isHeld(): boolean;
+  release(): void;
+};
+
+/** The lock, or who holds it (text of the holder's, for a message). Errors: STORE_READ_ONLY. */
+export function takeLock(file: string): LifetimeLock | { heldBy: string } {
+  let fd: number;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // "a+": made if absent, never emptied before the lock is ours.
+    fd = openSync(file, "a+", 0o600);
+  } catch (error) {
+    throw new PalaceError("STORE_READ_ONLY", `${dirname(file)} cannot be written by this user`, "make it writable, or name another palace with --palace DIR", { cause: error });
+  }
+  if (!tryFlock(fd)) {
+    const holder = readFileSync(file, "utf8").trim();
+    closeSync(fd);
+    return { heldBy: holder === "" ? "another broker" : holder };
+  }
+  const inode = statSync(file).ino;
+  ftruncateSync(fd, 0);
+  writeSync(fd, `broker ${process.pid}\n`);
+  return {
+    isHeld: () => statSync(file, { throwIfNoEntry: false })?.ino === inode,
+    release: () => closeSync(fd),
+  };
+}

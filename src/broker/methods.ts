@@ -1,0 +1,187 @@
+/**
+ * The route table: one JSON-RPC message of a peer → its answer. The same for every door; knows no sockets.
+ * MCP's methods as upstream answers them (palace.md 2.2–2.4), our `noun.verb` methods beside them.
+ */
+import { randomUUID } from "node:crypto";
+import { isWrite } from "../engine/apply.ts";
+import { checkArguments, isRecord } from "../engine/arguments.ts";
+import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
+import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import type { Log } from "../platform/log.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import {
+  IDEMPOTENCY_META,
+  type MethodName,
+  type RequestId,
+  REPLAYED_META,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+  type SearchMode,
+  type StatusReport,
+} from "../protocol/spec.ts";
+import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
+import type { WriteCall } from "../store/port.ts";
+import type { Metrics } from "./metrics.ts";
+import { type Peer, peerFields } from "./peer.ts";
+import type { WriteQueue } from "./queue.ts";
+
+export type MethodsDependencies = {
+  /** Resolves when the palace is open. Errors: why it is not. */
+  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue }>;
+  status: () => StatusReport;
+  stop: (options: { sticky: boolean }) => void;
+  metrics: Metrics;
+  log: Log;
+};
+
+/** `sizeBytes` is the message's length on the wire. Undefined = no answer is due. */
+export type Dispatch = (peer: Peer, message: unknown, sizeBytes: number) => Promise<RpcResponse | undefined>;
+
+/** An answer that is a JSON-RPC error with upstream's number and text. */
+class RpcFailure extends Error {
+  readonly error: RpcError;
+  constructor(error: RpcError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+type Call = { peer: Peer; params: Record<string, unknown>; requestId: string; sizeBytes: number };
+type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
+
+const KEY_MAX = 200;
+
+const MCP: Readonly<Record<string, Handler>> = {
+  initialize: (_dependencies, { params }) => ({
+    protocolVersion: negotiateMcpVersion(params["protocolVersion"]),
+    capabilities: { tools: {} },
+    serverInfo: { name: SERVER_NAME, version: VERSION },
+  }),
+  ping: () => ({}),
+  "tools/list": () => ({ tools: TOOLS }),
+  "tools/call": callTool,
+};
+
+const OURS: Readonly<Record<MethodName, Handler>> = {
+  "palace.status": ({ status }) => status(),
+  "source.list": async ({ ready }, { params }) => {
+    const { reads } = await ready();
+    const sources = reads.reader.sources(String(params["wing"]));
+    return { sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })) };
+  },
+  "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
+  "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
+  "drawer.search": async ({ ready }, { params }) => searchTool((await ready()).reads, params, searchMode(params["mode"])),
+  "broker.stop": ({ stop }, { params }) => {
+    stop({ sticky: params["sticky"] === true });
+    return { stopping: true };
+  },
+};
+
+const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OURS)]);
+
+export function createDispatch(dependencies: MethodsDependencies): Dispatch {
+  return async (peer, message, sizeBytes) => {
+    if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
+    const id = requestId(message["id"]);
+    const method = typeof message["method"] === "string" ? message["method"] : "";
+    if (method.startsWith("notifications/")) return undefined;
+    const handler = HANDLERS.get(method);
+    if (handler === undefined) {
+      // A response, or a notification we do not know, wants no answer.
+      if (message["id"] === undefined) return undefined;
+      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${method}` });
+    }
+    const params = isRecord(message["params"]) ? message["params"] : {};
+    const call: Call = { peer, params, requestId: randomUUID().slice(0, 8), sizeBytes };
+    const startedAt = performance.now();
+    try {
+      const result = await handler(dependencies, call);
+      report(dependencies, call, method, startedAt, undefined);
+      return { jsonrpc: "2.0", id, result };
+    } catch (error) {
+      report(dependencies, call, method, startedAt, error);
+      return failure(id, toRpcError(error));
+    }
+  };
+}
+
+async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
+  const { name, arguments: given } = call.params;
+  if (typeof name !== "string") throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: "Invalid params: 'name' is required for tools/call" });
+  const tool = findTool(name);
+  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${name}` });
+  const checked = checkArguments(name, tool.inputSchema, given);
+  if (!checked.ok) throw new RpcFailure(checked.error);
+
+  const short = name.slice(TOOL_PREFIX.length);
+  if (isWrite(short)) {
+    const outcome = await submit(dependencies, short, checked.values, call);
+    return toolResult(outcome.value, outcome.replayed);
+  }
+  const { reads } = await dependencies.ready();
+  const answer = await runReadTool(reads, name, checked.values);
+  return toolResult(answer?.value, false);
+}
+
+async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {
+  const { _meta, ...params } = call.params;
+  return (await submit(dependencies, method, params, call)).value;
+}
+
+async function submit(
+  { ready }: MethodsDependencies,
+  method: string,
+  params: Record<string, unknown>,
+  { peer, params: outer, requestId, sizeBytes }: Call,
+): Promise<{ value: unknown; replayed: boolean }> {
+  const meta = isRecord(outer["_meta"]) ? outer["_meta"] : {};
+  const given = meta[IDEMPOTENCY_META];
+  if (given !== undefined && (typeof given !== "string" || given === "" || given.length > KEY_MAX)) {
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", `the idempotency key must be a string of 1 to ${KEY_MAX} characters`, "make a new key for each call");
+  }
+  const { queue } = await ready();
+  const { agent, door, uid, pid } = peer;
+  const call: WriteCall = { key: given ?? randomUUID(), method, params, peer: { agent, door, uid, pid }, requestId, atMs: Date.now() };
+  const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes);
+  if (!outcome.ok) throw new RpcFailure(outcome.error);
+  return { value: outcome.value, replayed };
+}
+
+function toolResult(value: unknown, replayed: boolean): unknown {
+  const content = [{ type: "text", text: JSON.stringify(value, null, 2) }];
+  return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+}
+
+function searchMode(value: unknown): SearchMode {
+  const mode = value ?? "auto";
+  if (mode === "auto" || mode === "lexical" || mode === "vector" || mode === "hybrid") return mode;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", "mode is none of auto, lexical, vector, hybrid", "leave it out for auto");
+}
+
+function requestId(id: unknown): RequestId | null {
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+function failure(id: RequestId | null, error: RpcError): RpcResponse {
+  return { jsonrpc: "2.0", id, error };
+}
+
+function toRpcError(error: unknown): RpcError {
+  if (error instanceof RpcFailure) return error.error;
+  if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
+}
+
+function report({ metrics, log }: MethodsDependencies, call: Call, method: string, startedAt: number, error: unknown): void {
+  const tool = method === "tools/call" && typeof call.params["name"] === "string" ? (findTool(call.params["name"])?.name ?? "unknown") : method;
+  const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  metrics.count(tool, tookMs, error === undefined);
+  const fields = { requestId: call.requestId, method: tool, tookMs, ...peerFields(call.peer) };
+  if (error === undefined) log.debug("request", fields);
+  else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
+  else log.warn("request failed", { ...fields, code: error instanceof PalaceError ? error.code : "INTERNAL", why: String(error) });
+}

@@ -1,0 +1,179 @@
+/**
+ * An open palace: ledger, indexes, model, backlog, outbox, wired together. The composition root of everything behind the
+ * queue; the only file of broker, with writer-thread.ts, that sees the stores' implementations.
+ */
+import type { Config } from "../config/config.ts";
+import type { ReadContext } from "../engine/read-tools.ts";
+import type { Log } from "../platform/log.ts";
+import { goneError, rememberLedger } from "../platform/marks.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
+import type { StatusReport } from "../protocol/spec.ts";
+import { createChromaDriver } from "../store/driver/chroma.ts";
+import { driverVectorIndex } from "../store/driver/vector-index.ts";
+import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
+import { SqliteLedgerReader } from "../store/ledger/reader.ts";
+import { openLexicalIndex } from "../store/lexical/lexical-index.ts";
+import { startOutbox } from "../store/outbox.ts";
+import type { Changes } from "../store/port.ts";
+import { createSettingsStore } from "../store/settings-file.ts";
+import { startThread, threadFile } from "../store/thread.ts";
+import { openVectorIndex } from "../store/vectors/vector-index.ts";
+import { startModel } from "./model.ts";
+import { WriteQueue } from "./queue.ts";
+import type { WriterData, WriterMethods } from "./writer-thread.ts";
+
+export type Palace = {
+  reads: ReadContext;
+  queue: WriteQueue;
+  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+  close(): Promise<void>;
+};
+
+export type PalaceOptions = {
+  config: Config;
+  log: Log;
+  /** The ledger is gone or a thread of ours has died: the broker must end. */
+  onFatal: (error: PalaceError) => void;
+};
+
+/** How long sources rest before their whole text is indexed again: a feeder sends them one after the other. */
+const SOURCE_INDEX_DELAY_MS = 500;
+
+/** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
+export async function openPalace({ config, log, onFatal }: PalaceOptions): Promise<Palace> {
+  const { paths } = config;
+  const { ledgerFile } = paths;
+  const data: WriterData = { ledgerFile, fault: config.fault };
+  const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
+  const reader = new SqliteLedgerReader(ledgerFile);
+  rememberLedger(paths);
+  const lexical = await openLexicalIndex({ ledgerFile });
+  const driver = config.driver === "none" ? undefined : createChromaDriver({ chroma: config.chroma, log });
+  const local = config.vectors === "chroma" && driver !== undefined ? undefined : await openVectorIndex({ ledgerFile });
+  const vectors = local ?? driverVectorIndex({ driver: driver as NonNullable<typeof driver>, reader });
+
+  let backlog: Backlog | undefined;
+  const onFiled = async (changes: Changes): Promise<void> => {
+    await vectors.refresh(changes);
+    outbox?.wake();
+  };
+  const model = startModel({
+    config: config.model,
+    recorded: () => reader.meta("model"),
+    onReady: (embedder) => {
+      backlog = startBacklog({
+        embedder: embedder.backlog,
+        pending: (afterRow, limit) => reader.pendingTexts(afterRow, limit),
+        file: (pending, id) => writer.call("storeVectors", pending, id),
+        onFiled,
+        log,
+      });
+    },
+    log,
+  });
+  const outbox =
+    driver === undefined
+      ? undefined
+      : startOutbox({
+          driver,
+          log,
+          source: {
+            peek: (limit) => reader.outboxEntries(limit),
+            done: (entries) => writer.call("outboxDone", [...entries]),
+            lag: () => reader.outboxLag(),
+            retarget: (target) => writer.call("retarget", target),
+          },
+        });
+
+  const sourceIndexer = repeatUntilDone(SOURCE_INDEX_DELAY_MS, () => writer.call("indexSources"), log);
+  const queue = new WriteQueue({
+    commit: async (calls) => {
+      try {
+        const result = await writer.call("commit", calls);
+        const gone = result.outcomes.find(({ outcome }) => !outcome.ok && (outcome.error.data as { code?: string } | undefined)?.code === "PALACE_GONE");
+        if (gone !== undefined) onFatal(goneError(ledgerFile));
+        return result;
+      } catch (error) {
+        // Only a dead thread throws here; nothing of the group is known to be written, keys make a repetition safe.
+        const known = error instanceof PalaceError ? error : new PalaceError("STORE_UNAVAILABLE", "the ledger's writer ended", "repeat the call", { cause: error });
+        onFatal(known);
+        const failed = { outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } }, replayed: false };
+        return { outcomes: calls.map(() => failed), changes: { written: [], removed: [] } };
+      }
+    },
+    onCommit: (changes) => {
+      if (changes.written.length + changes.removed.length === 0) return;
+      void vectors.refresh(changes).catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
+      backlog?.wake();
+      outbox?.wake();
+      sourceIndexer.wake();
+    },
+  });
+  sourceIndexer.wake();
+  void writer.call("forgetKeys", Date.now() - IDEMPOTENCY_KEPT_MS).catch(() => {});
+
+  const reads: ReadContext = {
+    reader,
+    lexical,
+    vectors,
+    embedder: () => model.embedder(),
+    embedderDetail: () => model.state().modelDetail,
+    settings: createSettingsStore(paths.settingsDir),
+    settled: async (timeoutMs) => backlog?.settled(timeoutMs),
+  };
+  return {
+    reads,
+    queue,
+    status: () => ({
+      drawers: reader.drawerCount(),
+      wings: new Set(reader.places().map(({ wing }) => wing)).size,
+      ledgerSizeBytes: reader.sizeBytes(),
+      queue: { depth: queue.depth, depthMax: queue.depthMax, acknowledged: queue.acknowledged, refused: queue.refused },
+      search: {
+        mode: model.embedder() === undefined ? "lexical" : "hybrid",
+        vectors: local === undefined ? "chroma" : "local",
+        ...model.state(),
+        ...reader.embeddingCounts(),
+      },
+      driver: { kind: driver?.kind ?? "none", ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }) },
+    }),
+    async close() {
+      await queue.drain();
+      sourceIndexer.stop();
+      await Promise.all([outbox?.stop(), model.close().then(() => backlog?.stop())]);
+      await driver?.close();
+      await Promise.all([lexical.close(), local?.close()]);
+      reader.close();
+      await writer.call("close");
+      await writer.close();
+    },
+  };
+}
+
+/** Runs `step` a while after `wake`, again while it says there is more. */
+function repeatUntilDone(delayMs: number, step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    let more = false;
+    try {
+      more = await step();
+    } catch (error) {
+      log.error("background step failed", { why: String(error) });
+    }
+    timer = undefined;
+    if (more) schedule(0);
+  };
+  const schedule = (afterMs: number): void => {
+    if (stopped) return;
+    timer ??= setTimeout(() => void run(), afterMs).unref();
+  };
+  return {
+    wake: () => schedule(delayMs),
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * Entry of the writer thread, a composition root: the engine's writes meet the ledger here. Started by assemble.ts; nothing
+ * imports it.
+ */
+import { workerData } from "node:worker_threads";
+import { applyWrite } from "../engine/apply.ts";
+import { armFault } from "../platform/fault.ts";
+import { LedgerWriter } from "../store/ledger/writer.ts";
+import { serveThread } from "../store/thread.ts";
+import { quantize } from "../store/vectors/quantize.ts";
+import type { Changes, NewVector, WriteCall, WriteOutcome } from "../store/port.ts";
+
+export type WriterData = { ledgerFile: string; fault: string | undefined };
+
+export type WriterMethods = {
+  commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
+  storeVectors: (vectors: NewVector[], model: string) => Changes;
+  outboxDone: (entries: { id: string; seq: number }[]) => void;
+  retarget: (target: string) => void;
+  /** True if more sources wait. */
+  indexSources: () => boolean;
+  forgetKeys: (beforeMs: number) => void;
+  close: () => void;
+};
+
+const { ledgerFile, fault } = workerData as WriterData;
+armFault(fault);
+
+await serveThread<WriterMethods>(() => {
+  const writer = new LedgerWriter(ledgerFile, applyWrite);
+  return {
+    commit: (calls) => writer.commit(calls),
+    storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
+    outboxDone: (entries) => writer.outboxDone(entries),
+    retarget: (target) => writer.retarget(target),
+    indexSources: () => writer.indexSources(),
+    forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),
+    close: () => writer.close(),
+  };
+});

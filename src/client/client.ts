@@ -1,0 +1,84 @@
+/**
+ * The typed client: what feeders, the command line and other programs use. Every call that may change something carries an
+ * idempotency key, so a repeated one is done once.
+ */
+import { randomUUID } from "node:crypto";
+import type { Config } from "../config/config.ts";
+import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../protocol/errors.ts";
+import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
+import { type Health, IDEMPOTENCY_META, type Json, type JsonObject, type MethodName, type Methods, RPC, type RpcError, type RpcResponse } from "../protocol/spec.ts";
+import { findBroker } from "./discover.ts";
+import { Link } from "./link.ts";
+
+export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never" };
+export type CallOptions = { key?: string; timeoutMs?: number };
+export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
+
+export interface Client {
+  readonly health: Health;
+  /** Our own methods. Errors: PalaceError, the broker's or the transport's. */
+  call<M extends MethodName>(method: M, params: Methods[M]["params"], options?: CallOptions): Promise<Methods[M]["result"]>;
+  /** One tool, full name; its value, decoded. Errors: PalaceError carrying upstream's message. */
+  callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
+  listTools(): Promise<ToolInfo[]>;
+  close(): void;
+}
+
+/** Errors: those of discovery and start. */
+export async function connectClient({ config, agent, start }: ConnectOptions): Promise<Client> {
+  const waiting = new Map<number, { resolve: (response: RpcResponse) => void }>();
+  const link = new Link({
+    config,
+    agent,
+    start,
+    onLine: (line) => {
+      const response = JSON.parse(line.toString()) as RpcResponse;
+      if (typeof response.id === "number") waiting.get(response.id)?.resolve(response);
+    },
+  });
+  await link.connect();
+  const found = await findBroker(config);
+  if (found === undefined) throw new PalaceError("TRANSPORT_CLOSED", "the broker ended just now", "repeat the command");
+  let lastId = 0;
+
+  const request = async (method: string, params: object, timeoutMs: number): Promise<unknown> => {
+    const id = ++lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
+    waiting.set(id, { resolve });
+    const timer = setTimeout(() => reject(new PalaceError("TRANSPORT_TIMEOUT", `${method} got no answer within ${timeoutMs / 1000} s`, "run `palace status`")), timeoutMs);
+    try {
+      link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      const response = await promise;
+      if ("error" in response) throw toPalaceError(response.error);
+      return response.result;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(id);
+    }
+  };
+  const keyed = (options: CallOptions): { _meta: JsonObject } => ({ _meta: { [IDEMPOTENCY_META]: options.key ?? randomUUID() } });
+
+  return {
+    health: found.health,
+    call: async (method, params, options = {}) =>
+      (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
+    callTool: async (name, args, options = {}) => {
+      const params = { name, arguments: args, ...keyed(options) };
+      const result = (await request("tools/call", params, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as { content: { text: string }[] };
+      return JSON.parse(result.content[0]?.text ?? "null") as Json;
+    },
+    listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
+    close: () => link.close(),
+  };
+}
+
+/** Errors that are not ours by code (upstream's numbers) get the code of the same meaning. */
+function toPalaceError({ code, message, data }: RpcError): PalaceError {
+  const wire = (data ?? {}) as Partial<WireErrorData>;
+  const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
+  if (isErrorCode(wire.code)) return new PalaceError(wire.code, message, wire.hint ?? "", options);
+  const detail = (data as { message?: unknown } | undefined)?.message;
+  const text = typeof detail === "string" ? `${message}: ${detail}` : message;
+  const known: ErrorCode = code === RPC.METHOD_NOT_FOUND ? "PROTOCOL_UNKNOWN_METHOD" : "PROTOCOL_BAD_PARAMS";
+  return new PalaceError(known, text, "run `palace tools` for names and parameters");
+}

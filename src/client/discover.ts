@@ -1,0 +1,81 @@
+/**
+ * Where is the broker? `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: what counts is a handshake
+ * that returns the same instance id. A pid from a file proves nothing and is never looked at.
+ */
+import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import type { Config } from "../config/config.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { AGENT_HEADER, type BrokerFile, type Health } from "../protocol/spec.ts";
+import { PROTOCOL } from "../protocol/version.ts";
+import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
+import { get, upgrade } from "../transport/http-client.ts";
+
+/** Response header of the upgrade that carries the broker's instance id. */
+export const INSTANCE_HEADER = "palace-instance";
+
+type Candidate = { endpoint: Endpoint; instanceId: string | undefined };
+
+export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
+
+/** Reads broker.json; undefined where there is none or it is no such file. Never throws. */
+export function readBrokerFile(path: string): BrokerFile | undefined {
+  try {
+    const file = JSON.parse(readFileSync(path, "utf8")) as BrokerFile;
+    return file.schema === 1 && typeof file.instanceId === "string" && Array.isArray(file.doors) ? file : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Endpoints worth dialling, best first. */
+function candidates(config: Config): Candidate[] {
+  if (config.endpoint !== undefined) return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined }];
+  const file = readBrokerFile(config.paths.brokerFile);
+  return (file?.doors ?? []).map((endpoint) => ({ endpoint, instanceId: file?.instanceId }));
+}
+
+/** A message stream to the live broker, or undefined. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE. */
+export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
+  return firstLive(config, async ({ endpoint, instanceId }) => {
+    const socket = await dial(endpoint);
+    const { headers, rest } = await upgrade(socket, { [AGENT_HEADER]: agent });
+    if (instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId) {
+      socket.destroy();
+      return undefined;
+    }
+    return { socket, rest, endpoint: formatEndpoint(endpoint) };
+  });
+}
+
+/** The live broker's health, or undefined where none answers. Never starts one. */
+export async function findBroker(config: Config): Promise<{ health: Health; endpoint: string } | undefined> {
+  return firstLive(config, async ({ endpoint, instanceId }) => {
+    const { body } = await get(await dial(endpoint), "/health");
+    const health = JSON.parse(body) as Health;
+    if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;
+    assertProtocol(health);
+    return { health, endpoint: formatEndpoint(endpoint) };
+  });
+}
+
+async function firstLive<T>(config: Config, attempt: (candidate: Candidate) => Promise<T | undefined>): Promise<T | undefined> {
+  for (const candidate of candidates(config)) {
+    try {
+      const live = await attempt(candidate);
+      if (live !== undefined) return live;
+    } catch (error) {
+      if (error instanceof PalaceError && !error.code.startsWith("TRANSPORT_")) throw error;
+    }
+  }
+  return undefined;
+}
+
+function assertProtocol({ protocol, version }: Health): void {
+  if (protocol.min <= PROTOCOL.max && protocol.max >= PROTOCOL.min) return;
+  throw new PalaceError(
+    "PROTOCOL_VERSION_MISMATCH",
+    `the running broker (${version}) speaks protocol ${protocol.min}-${protocol.max}, this client ${PROTOCOL.min}-${PROTOCOL.max}`,
+    "run `palace restart` with the newer of the two",
+  );
+}

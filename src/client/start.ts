@@ -1,0 +1,89 @@
+/**
+ * Starts the broker by executing it, at most once at a time, and stops it. The start lock only saves work (twenty clients
+ * would start twenty processes, nineteen of which leave again at the broker's own lock); it proves nothing.
+ */
+import { spawn } from "node:child_process";
+import { extname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Config } from "../config/config.ts";
+import { clearStopped, isStopped, readFailed, setStopped, takeStarting, vanishedPalace } from "../platform/marks.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { START_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Health } from "../protocol/spec.ts";
+import { findBroker } from "./discover.ts";
+
+const POLL_MS = 15;
+
+export type Ensured = { health: Health; endpoint: string; started: boolean };
+
+/** Lifts `palace stop`. */
+export function clearStop(config: Config): void {
+  clearStopped(config.paths);
+}
+
+/**
+ * A live broker, started if need be. Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
+ * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
+ */
+export async function ensureBroker(config: Config): Promise<Ensured> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  let started = false;
+  let lastStart: number | undefined;
+  for (;;) {
+    const found = await findBroker(config);
+    if (found !== undefined) return { ...found, started };
+    if (config.endpoint !== undefined) {
+      throw new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`, "start that broker, or unset MEMPALACE_BROKER");
+    }
+    if (isStopped(config.paths)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+    if (Date.now() > deadline) {
+      throw new PalaceError("BROKER_START_FAILED", `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`, "run `palace logs`");
+    }
+    const gone = vanishedPalace(config.paths);
+    if (gone !== undefined) throw gone;
+    const failed = started ? readFailed(config.paths) : undefined;
+    if (failed !== undefined) throw failed;
+    // Once more after half the time: the process that held the start lock may have died with it.
+    if (lastStart === undefined || Date.now() - lastStart > START_TIMEOUT_MS / 2) {
+      if (takeStarting(config.paths, START_TIMEOUT_MS / 2)) {
+        spawnBroker(config);
+        started = true;
+      }
+      lastStart = Date.now();
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** Drains and stops the broker; returns when it is gone. Sticky until `clearStop`. */
+export async function stopBroker(config: Config): Promise<{ stopped: boolean }> {
+  setStopped(config.paths);
+  return { stopped: await endBroker(config) };
+}
+
+/** Ends the running broker without the sticky mark; true if there was one. */
+export async function endBroker(config: Config): Promise<boolean> {
+  const { connectClient } = await import("./client.ts");
+  const found = await findBroker(config);
+  if (found === undefined) return false;
+  const client = await connectClient({ config, agent: "palace stop", start: "never" });
+  await client.call("broker.stop", { sticky: false }).catch((error: unknown) => {
+    if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
+  });
+  client.close();
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
+    if (Date.now() > deadline) throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still draining", "run `palace status`, then `palace stop` again");
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+function spawnBroker(config: Config): void {
+  const file = fileURLToPath(new URL(`../bin/mempalace-broker${extname(import.meta.filename)}`, import.meta.url));
+  // The palace is passed on where it was named by an argument; the environment names it otherwise.
+  const palace = config.paths.palaceDir === config.paths.home ? ["--palace", config.paths.home] : [];
+  const child = spawn(process.execPath, [file, "--on-demand", ...palace], { detached: true, stdio: "ignore", cwd: "/" });
+  child.unref();
+}

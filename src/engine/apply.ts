@@ -1,0 +1,29 @@
+/**
+ * The table of writes: method name → what it does to the ledger. Called on the writer thread, inside the transaction;
+ * a new write is one row here and one in tool-table.ts.
+ */
+import { invariant } from "../platform/invariant.ts";
+import type { LedgerTx, WriteCall } from "../store/port.ts";
+import { writeDiary } from "./diary.ts";
+import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
+import { removeSource, replaceSource } from "./source.ts";
+
+const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
+  add_drawer: addDrawer,
+  update_drawer: updateDrawer,
+  delete_drawer: deleteDrawer,
+  diary_write: writeDiary,
+  "source.replace": replaceSource,
+  "source.remove": removeSource,
+};
+
+export function isWrite(method: string): boolean {
+  return Object.hasOwn(WRITES, method);
+}
+
+/** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
+export function applyWrite(tx: LedgerTx, call: WriteCall): unknown {
+  const write = isWrite(call.method) ? WRITES[call.method] : undefined;
+  invariant(write, `${call.method} is not a write`);
+  return write(tx, call);
+}

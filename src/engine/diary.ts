@@ -1,0 +1,67 @@
+/** Diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
+import type { Drawer, LedgerReader, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
+import { CHUNK_SIZE, ID_RECIPE, insertSlices, sliceId } from "./drawer.ts";
+import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
+import { clampLimit, InvalidValue, validContent, validName } from "./validate.ts";
+
+export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
+  const { params } = call;
+  let agent: string, entry: string, topic: string;
+  try {
+    agent = validName(params["agent_name"], "agent_name").toLowerCase();
+    entry = validContent(params["entry"] ?? params["content"]);
+    topic = validName(params["topic"] ?? "general", "topic");
+  } catch (error) {
+    if (error instanceof InvalidValue) return { success: false, error: error.message };
+    throw error;
+  }
+  // An invalid wing is raised, not answered, and the field is called "name" there: agents have seen it so.
+  const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
+
+  const parts = slices(entry, CHUNK_SIZE);
+  let atMicros = call.atMs * 1000;
+  const entryId = (): string => `diary_${wing}_${localStamp(atMicros)}_${sha256Hex(entry).slice(0, 12)}`;
+  // Our clock has milliseconds; two equal entries within one get their microseconds told apart.
+  while (tx.findDrawer(entryId()) ?? tx.findDrawer(sliceId(entryId(), 0))) atMicros += 1;
+  const id = entryId();
+  const timestamp = localTimestamp(atMicros);
+  const metadata: Metadata = {
+    wing,
+    room: "diary",
+    hall: "hall_diary",
+    topic,
+    type: "diary_entry",
+    agent,
+    filed_at: timestamp,
+    date: localDate(atMicros),
+    chunk_index: 0,
+    id_recipe: ID_RECIPE,
+    last_modified: timestamp,
+  };
+  const chunkIds = insertSlices(tx, id, parts, metadata, "parent_entry_id");
+  return { success: true, entry_id: id, agent, topic, timestamp, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };
+}
+
+export function readDiary(reader: LedgerReader, params: Record<string, unknown>): unknown {
+  let agent: string, wing: string | undefined;
+  try {
+    agent = validName(params["agent_name"], "agent_name").toLowerCase();
+    wing = blank(params["wing"]) ? undefined : validName(params["wing"], "wing");
+  } catch (error) {
+    if (error instanceof InvalidValue) return { error: error.message };
+    throw error;
+  }
+  const entries = reader.diaryEntries(agent, wing).map(toEntry).sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));
+  if (entries.length === 0) return { agent, entries: [], message: "No diary entries yet." };
+  const shown = entries.slice(0, clampLimit(params["last_n"], 10));
+  return { agent, entries: shown, total: entries.length, showing: shown.length };
+}
+
+function toEntry({ text, metadata }: Drawer): { date: string; timestamp: string; topic: string; content: string } {
+  const field = (key: string): string => String(metadata[key] ?? "");
+  return { date: field("date"), timestamp: field("filed_at"), topic: field("topic"), content: text };
+}
+
+function blank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "string" && strip(value) === "");
+}

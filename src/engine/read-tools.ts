@@ -1,0 +1,184 @@
+/**
+ * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
+ * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
+ */
+import type { SearchMode } from "../protocol/spec.ts";
+import type { LedgerReader } from "../store/port.ts";
+import { readDiary } from "./diary.ts";
+import { sanitizeQuery } from "./query-sanitizer.ts";
+import { search, type SearchDependencies } from "./search.ts";
+import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
+import { baseName, codePointLength, head, round } from "./text.ts";
+import { clampLimit, InvalidValue, looseText, validFilter } from "./validate.ts";
+
+/** Settings and notices that live in upstream's JSON files, not in the ledger. */
+export interface SettingsStore {
+  hooks(): { silent_save: boolean; desktop_toast: boolean };
+  /** Rewrites config.json as a whole; unknown keys survive. */
+  setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
+  /** Reads and removes the notice of the last checkpoint. */
+  takeCheckpoint(): { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" };
+}
+
+export type ReadContext = SearchDependencies & {
+  reader: LedgerReader & { isFounded(): boolean; drawerCount(): number };
+  settings: SettingsStore;
+  /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
+  settled: (timeoutMs: number) => Promise<void>;
+};
+
+type Arguments = Record<string, unknown>;
+type ReadTool = (context: ReadContext, values: Arguments) => unknown;
+
+const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
+const PREVIEW = 200;
+const DUPLICATE_CANDIDATES = 5;
+const SETTLE_MAX_MS = 1_000;
+
+const TOOLS: Readonly<Record<string, ReadTool>> = {
+  mempalace_status: founded(({ reader }) => {
+    const places = reader.places();
+    return {
+      total_drawers: sum(places),
+      wings: countBy(places, "wing"),
+      rooms: countBy(places, "room"),
+      protocol: PROTOCOL_TEXT,
+      aaak_dialect: AAAK_TEXT,
+    };
+  }),
+  mempalace_list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
+  mempalace_list_rooms: founded(({ reader }, { wing }) => {
+    const filter = validFilter(wing, "wing");
+    const places = reader.places().filter((place) => filter === undefined || place.wing === filter);
+    return { wing: filter ?? "all", rooms: countBy(places, "room") };
+  }),
+  mempalace_get_taxonomy: founded(({ reader }) => {
+    const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
+    for (const { wing, room, drawers } of reader.places()) (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
+    return { taxonomy };
+  }),
+  mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
+  mempalace_search: founded((context, values) => searchTool(context, values, "auto")),
+  mempalace_check_duplicate: founded(checkDuplicate),
+  mempalace_get_drawer: founded(({ reader }, values) => {
+    const id = String(values["drawer_id"]);
+    const drawer = reader.findDrawer(id);
+    if (drawer === undefined) return { error: `Drawer not found: ${id}` };
+    const { wing, room, text, metadata } = drawer;
+    const source = metadata["source_file"];
+    return { drawer_id: id, content: text, wing, room, metadata: { ...metadata, ...(typeof source === "string" && { source_file: baseName(source) }) } };
+  }),
+  mempalace_list_drawers: founded(({ reader }, values) => {
+    const filter = placeFilter(values);
+    const limit = clampLimit(values["limit"], 20);
+    const offset = Math.max(0, Number(values["offset"] ?? 0));
+    const { drawers, total } = reader.listDrawers(filter, limit, offset);
+    const shown = drawers.map(({ id, wing, room, text }) => ({ drawer_id: id, wing, room, content_preview: preview(text) }));
+    return { drawers: shown, total, count: shown.length, offset, limit };
+  }),
+  mempalace_diary_read: founded(({ reader }, values) => readDiary(reader, values)),
+  mempalace_hook_settings: ({ settings }, values) => {
+    const change: { silent_save?: boolean; desktop_toast?: boolean } = {};
+    for (const key of ["silent_save", "desktop_toast"] as const) if (typeof values[key] === "boolean") change[key] = values[key];
+    const changed = Object.entries(change);
+    if (changed.length > 0) settings.setHooks(change);
+    const updated = changed.map(([key, value]) => `${key} → ${value ? "True" : "False"}`);
+    return { success: true, settings: settings.hooks(), ...(updated.length > 0 && { updated }) };
+  },
+  mempalace_memories_filed_away: ({ settings }) => {
+    const checkpoint = settings.takeCheckpoint();
+    if (checkpoint.found === false) return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
+    if (checkpoint.found === "unreadable") return { status: "error", message: "The last checkpoint notice cannot be read", count: 0, timestamp: null };
+    const { messages, timestamp } = checkpoint;
+    return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
+  },
+  mempalace_reconnect: founded(({ reader, embedder, embedderDetail }) => ({
+    success: true,
+    message: "Reconnected to palace",
+    drawers: reader.drawerCount(),
+    vector_disabled: embedder() === undefined,
+    vector_disabled_reason: embedder() === undefined ? embedderDetail() : "",
+  })),
+};
+
+/** The tool's answer, or undefined where the name is no reading tool. Errors: any, answered as -32000 by the caller. */
+export async function runReadTool(context: ReadContext, name: string, values: Arguments): Promise<{ value: unknown } | undefined> {
+  const read = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  if (read === undefined) return undefined;
+  try {
+    return { value: await read(context, values) };
+  } catch (error) {
+    if (error instanceof InvalidValue) return { value: { error: error.message } };
+    throw error;
+  }
+}
+
+/** The search tool; `mode` other than auto is our own command line's. */
+export async function searchTool(context: ReadContext, values: Arguments, mode: SearchMode): Promise<Record<string, unknown>> {
+  const filter = placeFilter(values);
+  const sanitized = sanitizeQuery(String(values["query"]));
+  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
+  const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
+  const { hits, candidates, vectorDisabledReason } = await search(context, request);
+  const { method, originalLength } = sanitized;
+  return {
+    query: sanitized.query,
+    filters: { wing: filter.wing ?? null, room: filter.room ?? null },
+    total_before_filter: candidates,
+    results: hits,
+    ...(vectorDisabledReason !== undefined && {
+      vector_disabled: true,
+      vector_disabled_reason: vectorDisabledReason,
+      ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
+    }),
+    ...(method !== "passthrough" && {
+      query_sanitized: true,
+      sanitizer: { method, original_length: originalLength, clean_length: codePointLength(sanitized.query), clean_query: sanitized.query },
+    }),
+    ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
+  };
+}
+
+async function checkDuplicate(context: ReadContext, values: Arguments): Promise<unknown> {
+  const content = looseText(values["content"], "");
+  const threshold = typeof values["threshold"] === "number" ? values["threshold"] : 0.9;
+  const embedder = context.embedder();
+  if (embedder === undefined) {
+    const hint = "Without vectors only search can tell: look for a distinctive phrase of the text";
+    return { is_duplicate: false, matches: [], vector_disabled: true, vector_disabled_reason: context.embedderDetail(), hint };
+  }
+  await context.settled(SETTLE_MAX_MS);
+  const [vector] = await embedder.embed([content]);
+  const near = vector === undefined ? [] : await context.vectors.nearest(vector, {}, DUPLICATE_CANDIDATES);
+  const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
+  const matches = context.reader
+    .drawersByRow(near.map(({ row }) => row))
+    .map(({ row, id, wing, room, text }) => ({ id, wing, room, similarity: similarity.get(row) ?? 0, content: preview(text) }))
+    .filter((match) => match.similarity >= threshold);
+  return { is_duplicate: matches.length > 0, matches };
+}
+
+/** A palace that never held a drawer answers as upstream does without one. */
+function founded(read: ReadTool): ReadTool {
+  return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
+}
+
+function placeFilter(values: Arguments): { wing?: string; room?: string } {
+  const wing = validFilter(values["wing"], "wing");
+  const room = validFilter(values["room"], "room");
+  return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+}
+
+function preview(text: string): string {
+  return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
+}
+
+function sum(places: readonly { drawers: number }[]): number {
+  return places.reduce((total, { drawers }) => total + drawers, 0);
+}
+
+function countBy(places: readonly { wing: string; room: string; drawers: number }[], key: "wing" | "room"): Record<string, number> {
+  const counts = Object.create(null) as Record<string, number>;
+  for (const place of places) counts[place[key]] = (counts[place[key]] ?? 0) + place.drawers;
+  return counts;
+}

@@ -1,0 +1,93 @@
+/**
+ * Search: BM25 and vectors are retrieved side by side, every candidate gets both scores, the scores are fused.
+ * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
+ * Source: the recipe of bench/README.md; the shape of the answer is palace.md 2.10.
+ */
+import type { SearchMode } from "../protocol/spec.ts";
+import type { Drawer, Embedder, LedgerReader, LexicalIndex, PlaceFilter, VectorIndex } from "../store/port.ts";
+import { fuse, type Ranked } from "./rank.ts";
+import { baseName, round } from "./text.ts";
+
+export type SearchDependencies = {
+  reader: Pick<LedgerReader, "drawersByRow">;
+  lexical: LexicalIndex;
+  vectors: VectorIndex;
+  /** Undefined = lexical mode: no model, or it is still being loaded. */
+  embedder: () => Embedder | undefined;
+  /** Why there is no embedder, for the answer. */
+  embedderDetail: () => string;
+};
+
+export type SearchRequest = {
+  query: string;
+  filter: PlaceFilter;
+  limit: number;
+  /** Cosine distance beyond which a hit is dropped; 0 or less = none is. Hits without a vector are kept. */
+  distanceMax: number;
+  mode: SearchMode;
+};
+
+export type SearchAnswer = { hits: Hit[]; candidates: number; vectorDisabledReason: string | undefined };
+
+export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
+
+/** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
+const CANDIDATES = 100;
+
+export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
+  const { lexical, vectors } = dependencies;
+  const { query, filter, limit, mode } = request;
+  const embedder = mode === "lexical" ? undefined : dependencies.embedder();
+  const retrieved = Math.max(CANDIDATES, limit);
+
+  const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
+    const [vector] = embedder === undefined ? [] : await embedder.embed([query]);
+    if (vector === undefined) return undefined;
+    return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
+  };
+  const [lexicalHits, near] = await Promise.all([
+    mode === "vector" && embedder !== undefined ? [] : lexical.candidates(query, filter, retrieved),
+    nearest(),
+  ]);
+
+  const rows = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const [lexicalScores, cosines] = await Promise.all([
+    lexical.score(query, rows),
+    near === undefined ? rows.map(() => Number.NaN) : vectors.similarity(near.vector, rows),
+  ]);
+  const candidates = rows.map((row, index) => ({ row, lexical: lexicalScores[index] ?? 0, cosine: cosines[index] ?? Number.NaN }));
+  const ranked = fuse(candidates, near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid").filter(
+    ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
+  );
+  const drawers = new Map(dependencies.reader.drawersByRow(ranked.slice(0, limit).map((hit) => hit.row)).map((drawer) => [drawer.row, drawer]));
+  const hits = ranked.slice(0, limit).flatMap((hit) => {
+    const drawer = drawers.get(hit.row);
+    return drawer === undefined ? [] : [toHit(drawer, hit, near !== undefined)];
+  });
+  const asked = mode !== "lexical";
+  return { hits, candidates: rows.length, vectorDisabledReason: asked && near === undefined ? dependencies.embedderDetail() : undefined };
+}
+
+function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {
+  const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
+  const filedAt = metadata["filed_at"] ?? "unknown";
+  const hasVector = !Number.isNaN(cosine);
+  const distance = hasVector ? round(1 - cosine, 4) : null;
+  return {
+    text,
+    wing,
+    room,
+    source_file: baseName(sourceFile) || "?",
+    created_at: filedAt,
+    similarity: hasVector ? round(Math.max(0, cosine), 3) : null,
+    distance,
+    ...(vectors && { effective_distance: distance, closet_boost: 0 }),
+    matched_via: vectors ? "drawer" : "bm25_sqlite",
+    bm25_score: round(lexical, 3),
+    drawer_id: id,
+    score: round(score, 4),
+    source_path: sourceFile,
+    filed_at: filedAt,
+    ...(metadata["content_date"] !== undefined && { content_date: metadata["content_date"] }),
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
+ * transaction. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
+ */
+import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
+import { chunkDocument } from "./chunk.ts";
+import { hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
+import { hallOf } from "./hall.ts";
+import { localTimestamp } from "./text.ts";
+import { InvalidValue, validName } from "./validate.ts";
+
+const NORMALIZE_VERSION = 2;
+
+export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
+  const { params } = call;
+  const wing = validName(params["wing"], "wing");
+  const room = validName(params["room"], "room");
+  const sourceFile = text(params, "sourceFile");
+  const content = text(params, "content");
+  const sha256 = text(params, "sha256");
+  const mtime = Number(params["mtime"]);
+  if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
+  if (!Number.isFinite(mtime)) throw new InvalidValue("mtime must be a number of seconds");
+
+  const removed = tx.deleteSource(sourceFile);
+  const chunks = chunkDocument(content);
+  const filedAt = localTimestamp(call.atMs * 1000);
+  for (const chunk of chunks) {
+    const metadata: Metadata = {
+      wing,
+      room,
+      hall: hallOf(chunk.text),
+      source_file: sourceFile,
+      chunk_index: chunk.index,
+      added_by: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      filed_at: filedAt,
+      normalize_version: NORMALIZE_VERSION,
+      source_mtime: mtime,
+      line_start: chunk.lineStart,
+      line_end: chunk.lineEnd,
+      id_recipe: ID_RECIPE,
+      last_modified: filedAt,
+      chunk_total: chunks.length,
+      ...(typeof params["contentDate"] === "string" && { content_date: params["contentDate"] }),
+    };
+    const id = `drawer_${wing}_${room}_${hash24(lengthJoined(sourceFile, String(chunk.index)))}`;
+    tx.insertDrawer({ id, text: chunk.text, metadata });
+  }
+  tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
+  return { drawers: chunks.length, removed };
+}
+
+export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
+  return { removed: tx.deleteSource(text(call.params, "sourceFile")) };
+}
+
+function text(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
+  return value.toWellFormed();
+}

@@ -1,0 +1,108 @@
+/**
+ * Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the
+ * engine's files and by feeders' plans through protocol-free copies of nothing: they send text, we cut it.
+ */
+import { createHash } from "node:crypto";
+
+/** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
+const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const LEADING = new RegExp(`^[${SPACE}]+`, "u");
+const TRAILING = new RegExp(`[${SPACE}]+$`, "u");
+
+export function strip(text: string): string {
+  return text.replace(LEADING, "").replace(TRAILING, "");
+}
+
+/** Length in code points. */
+export function codePointLength(text: string): number {
+  let length = text.length;
+  for (let i = 0; i < text.length; i++) {
+    if (isHighSurrogate(text, i)) (length--, i++);
+  }
+  return length;
+}
+
+/** The first `count` code points. */
+export function head(text: string, count: number): string {
+  if (text.length <= count) return text;
+  return text.slice(0, unitIndex(text, 0, count));
+}
+
+/** The last `count` code points. */
+export function tail(text: string, count: number): string {
+  return text.length <= count ? text : Array.from(text).slice(-count).join("");
+}
+
+/** Plain slices of `size` code points, without overlap or trimming. */
+export function slices(text: string, size: number): string[] {
+  const parts: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = unitIndex(text, start, size);
+    parts.push(text.slice(start, end));
+    start = end;
+  }
+  return parts;
+}
+
+/** UTF-16 index that lies `count` code points after `start`. */
+function unitIndex(text: string, start: number, count: number): number {
+  let index = start;
+  for (let left = count; left > 0 && index < text.length; left--) index += isHighSurrogate(text, index) ? 2 : 1;
+  return index;
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  if (unit < 0xd800 || unit > 0xdbff) return false;
+  const next = text.charCodeAt(index + 1);
+  return next >= 0xdc00 && next <= 0xdfff;
+}
+
+/** Lone surrogates become U+FFFD. */
+export function wellFormed(text: string): string {
+  return text.isWellFormed() ? text : text.toWellFormed();
+}
+
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** `YYYY-MM-DDTHH:MM:SS.ffffff` in local time; no fraction at all when the microseconds are 0. */
+export function localTimestamp(atMicros: number): string {
+  const { date, time, micros } = localParts(atMicros);
+  return micros === 0 ? `${date}T${time}` : `${date}T${time}.${String(micros).padStart(6, "0")}`;
+}
+
+export function localDate(atMicros: number): string {
+  return localParts(atMicros).date;
+}
+
+/** `YYYYmmdd_HHMMSS` and six digits of microseconds, as diary ids have it. */
+export function localStamp(atMicros: number): string {
+  const { date, time, micros } = localParts(atMicros);
+  return `${date.replaceAll("-", "")}_${time.replaceAll(":", "")}${String(micros).padStart(6, "0")}`;
+}
+
+function localParts(atMicros: number): { date: string; time: string; micros: number } {
+  const at = new Date(Math.floor(atMicros / 1000));
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return {
+    date: `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`,
+    time: `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`,
+    micros: atMicros % 1_000_000,
+  };
+}
+
+/** Rounds half to even on the binary value, to `digits` decimals, as Python's round() does. */
+export function round(value: number, digits: number): number {
+  const scaled = value * 10 ** digits;
+  const floor = Math.floor(scaled);
+  const rest = scaled - floor;
+  if (rest !== 0.5) return Math.round(scaled) / 10 ** digits;
+  return (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
+}
+
+/** The last part of a path with either separator, or "" as it is. */
+export function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}

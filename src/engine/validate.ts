@@ -1,0 +1,50 @@
+/**
+ * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
+ * turns into its own kind of answer; agents read these texts.
+ */
+import { codePointLength, strip, wellFormed } from "./text.ts";
+
+/** Upstream's ValueError: text for the agent, not one of our typed errors. */
+export class InvalidValue extends Error {
+  override readonly name = "ValueError";
+}
+
+const NAME_MAX = 128;
+const CONTENT_MAX = 100_000;
+const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
+
+/** Wing, room, topic, agent name. Trimmed; case is kept. */
+export function validName(value: unknown, field: string): string {
+  const name = typeof value === "string" ? strip(value) : "";
+  if (name === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(name) > NAME_MAX) throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
+  if (/\.\.|[/\\]/.test(name)) throw new InvalidValue(`${field} contains invalid path characters`);
+  if (name.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  if (!NAME_GRAMMAR.test(name)) throw new InvalidValue(`${field} contains invalid characters`);
+  return name;
+}
+
+/** A filter: absent, null or blank is no filter. */
+export function validFilter(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new TypeError(`${field} must be a string`);
+  return strip(value) === "" ? undefined : validName(value, field);
+}
+
+/** Drawer and diary text; kept verbatim but for lone surrogates. */
+export function validContent(value: unknown, field = "content"): string {
+  if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(value) > CONTENT_MAX) throw new InvalidValue(`${field} exceeds maximum length of ${CONTENT_MAX} characters`);
+  if (value.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  return wellFormed(value);
+}
+
+/** Values upstream takes as they come, with lone surrogates mended. */
+export function looseText(value: unknown, absent: string): string {
+  return typeof value === "string" ? wellFormed(value) : absent;
+}
+
+/** Row limits: clamped to 1…100. */
+export function clampLimit(value: unknown, absent: number): number {
+  return Math.max(1, Math.min(100, typeof value === "number" ? value : absent));
+}

@@ -1,0 +1,171 @@
+/**
+ * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the command
+ * `mempalace-docs DIR`. A run that is killed leaves nothing half-filed: the broker replaces a source in one transaction,
+ * and the next run sends what the palace does not hold.
+ */
+import { createHash } from "node:crypto";
+import { realpathSync, statSync } from "node:fs";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { SourceMark } from "../../protocol/spec.ts";
+import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
+import { marksByPath, type Plan, planFeed } from "./plan.ts";
+import { readProject } from "./project.ts";
+import type { Caller, FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
+import { surveyProject } from "./source.ts";
+import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath, writeManifest } from "./stage.ts";
+
+export type FeedDeps = {
+  options: FeedOptions;
+  /** Undefined: there is no broker and none may be started (dry run). */
+  connect: () => Promise<Caller | undefined>;
+  watch: FeedWatch;
+  /** Aborted: the documents in flight are finished, no others begun. */
+  signal: AbortSignal;
+};
+
+const IN_FLIGHT_MAX = 4;
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and what the broker answers when it can file nothing at all. */
+export async function feedDocuments({ options, connect, watch, signal }: FeedDeps): Promise<FeedReport> {
+  const root = openProject(options.dir);
+  const connecting = connect();
+  // Handled where it is awaited; a project that cannot be read is reported first.
+  connecting.catch(() => {});
+  const project = await readProject(root, options.wing);
+  if (project.wingFrom === "folder name")
+    watch.notice(
+      `No wing given and none in a mempalace.yaml: using wing "${project.wing}" (choose another with --wing)`,
+    );
+
+  const survey = surveyProject(root, options.avoid);
+  const caller = await connecting;
+  const place = { cacheDir: options.cacheDir, wing: project.wing, root, palace: options.palace };
+  const stage = options.dryRun ? findStage(place) : claimStage(place);
+  const noted = readManifest(stage);
+  const rules = createHash("sha256")
+    .update(JSON.stringify(project.rooms ?? null))
+    .digest("hex")
+    .slice(0, 16);
+  const marks = caller === undefined ? notedMarks(stage, noted) : await askMarks(stage, caller);
+  const plan = planFeed({ survey, manifest: noted, marks, rules, force: options.force });
+  assertNotVanished(plan, survey.documents.length, options);
+
+  const report: FeedReport = {
+    wing: project.wing,
+    files: survey.documents.length,
+    filed: 0,
+    unchanged: 0,
+    removed: 0,
+    skipped: survey.skipped,
+    drawers: 0,
+    dryRun: options.dryRun,
+    interrupted: false,
+    failed: survey.unreadable.length,
+  };
+  for (const { path } of plan.unchanged) settle(report, path, noted?.files[path] ?? undefined, "unchanged");
+  const manifest: Manifest = { schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } };
+  const run: Run = { root, project, stage, noted, marks, plan, report, manifest, options, watch, signal };
+  if (options.dryRun) rehearse(run);
+  else if (caller === undefined)
+    throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
+  else await perform(run, caller);
+  return report;
+}
+
+async function perform(run: Run, caller: Caller): Promise<void> {
+  const { plan, manifest, stage, report, signal } = run;
+  // Noted before the first is sent: what a killed run has filed must be found again to be removed some day.
+  for (const { path } of plan.read) manifest.files[path] ??= null;
+  writeManifest(stage, manifest);
+  try {
+    // Removals first: a file that became a folder must leave its name free.
+    for (const path of plan.gone) {
+      if (signal.aborted) break;
+      report.removed += (await removeDocument(run, caller, path)) ? 1 : 0;
+      delete manifest.files[path];
+    }
+    await fileAll(run, caller);
+  } finally {
+    writeManifest(stage, manifest);
+  }
+}
+
+/** A few documents at a time: other agents' writes go in between. */
+async function fileAll(run: Run, caller: Caller): Promise<void> {
+  const { read } = run.plan;
+  let next = 0;
+  let done = 0;
+  let failed = false;
+  const work = async (): Promise<void> => {
+    while (!run.signal.aborted && !failed) {
+      const found = read[next++];
+      if (found === undefined) return;
+      try {
+        const drawers = await fileDocument(run, caller, found);
+        run.watch.progress(++done, read.length, found.path, drawers);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT_MAX }, work));
+  run.report.interrupted = run.signal.aborted && done < read.length;
+  const broken = workers.find((worker) => worker.status === "rejected");
+  if (broken !== undefined) throw broken.reason;
+}
+
+/** Lists what perform would do, from the same decisions. */
+function rehearse(run: Run): void {
+  const { report, plan, marks } = run;
+  const wouldFile: string[] = [];
+  for (const found of plan.read) {
+    const document = inspect(run, found);
+    if (document === undefined) continue;
+    if ("refused" in document) settle(report, found.path, document.refused, "unchanged");
+    else if (document.isNew) wouldFile.push(found.path);
+    else report.unchanged += 1;
+  }
+  report.wouldFile = wouldFile;
+  report.wouldRemove = plan.gone.filter((path) => marks.has(path));
+}
+
+async function askMarks(stage: Stage, caller: Caller): Promise<Map<string, SourceMark>> {
+  const { sources } = await caller.call("source.list", { wing: stage.wing });
+  return marksByPath(stage, sources);
+}
+
+/** Without a broker, what was noted last time stands for what the palace holds. */
+function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, SourceMark> {
+  const marks = new Map<string, SourceMark>();
+  for (const [path, entry] of Object.entries(noted?.files ?? {})) {
+    if (entry === null || entry.refused !== undefined) continue;
+    const { mtime, sha256, drawers } = entry;
+    marks.set(path, { sourceFile: stagedPath(stage, path), mtime, sha256, drawers });
+  }
+  return marks;
+}
+
+function openProject(dir: string): string {
+  const unreadable = (what: string, cause?: unknown): PalaceError =>
+    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${dir} ${what}`, "give the folder of a project: mempalace-docs DIR", {
+      cause,
+    });
+  let root: string;
+  try {
+    root = realpathSync(dir);
+  } catch (error) {
+    throw unreadable("does not exist or cannot be read", error);
+  }
+  if (!statSync(root).isDirectory()) throw unreadable("is not a folder");
+  return root;
+}
+
+/** An unmounted volume looks like a project without documents; it must not empty the palace. */
+function assertNotVanished(plan: Plan, documents: number, { dir, force }: FeedOptions): void {
+  if (documents > 0 || plan.gone.length === 0 || force) return;
+  throw new PalaceError(
+    "FEEDER_SOURCE_UNREADABLE",
+    `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
+    `check that it is mounted; to remove them from the palace: mempalace-docs ${dir} --force`,
+  );
+}

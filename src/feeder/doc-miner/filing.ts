@@ -1,0 +1,139 @@
+/**
+ * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ErrorCode, PalaceError } from "../../protocol/errors.ts";
+import { contentDate } from "./content-date.ts";
+import { isFiled } from "./plan.ts";
+import { placeDocument, stemOf } from "./room.ts";
+import type { Caller, FeedReport, Run } from "./run.ts";
+import { type Document, type Found, readDocument } from "./source.ts";
+import { type Entry, stageDocument, stagedPath, unstageDocument } from "./stage.ts";
+
+const ATTEMPTS_MAX = 5;
+const RETRY_MS = 500;
+const RETRY_MAX_MS = 10_000;
+/** What is wrong with one document says nothing about the next. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
+const TOO_SHORT = "shorter than 50 characters";
+
+/** Returns how many drawers were written; undefined where nothing was sent. */
+export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
+  const { manifest, report, stage, marks } = run;
+  const mark = marks.get(found.path);
+  const document = inspect(run, found);
+  if (document === undefined) return undefined;
+  const settled = (entry: Entry, how: "filed" | "unchanged"): void => {
+    manifest.files[found.path] = entry;
+    settle(report, found.path, entry, how);
+  };
+  if ("refused" in document) {
+    await removeDocument(run, caller, found.path);
+    settled(document.refused, "unchanged");
+    return undefined;
+  }
+  const { content, entry } = document;
+  stageDocument(stage, found.path, content.bytes, content.mtime);
+  if (!document.isNew) {
+    settled({ ...entry, drawers: mark?.drawers ?? 0 }, "unchanged");
+    return undefined;
+  }
+  const sourceFile = mark?.sourceFile ?? stagedPath(stage, found.path);
+  const drawers = await sendDocument(run, caller, found.path, sourceFile, content, entry.room);
+  if (drawers === undefined) return undefined;
+  settled({ ...entry, drawers }, "filed");
+  report.drawers += drawers;
+  return drawers;
+}
+
+/** Undefined when the broker refuses this document alone; the others may still be filed. */
+async function sendDocument(
+  run: Run,
+  caller: Caller,
+  path: string,
+  sourceFile: string,
+  content: Document,
+  room: string,
+): Promise<number | undefined> {
+  const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
+  try {
+    const { drawers } = await send(run, caller, "source.replace", {
+      wing: run.project.wing,
+      room,
+      sourceFile,
+      mtime: content.mtime,
+      sha256: content.sha256,
+      content: content.text,
+      contentDate: contentDate(stem, content.text, content.mtime * 1000).date,
+      addedBy: run.options.agent,
+    });
+    return drawers;
+  } catch (error) {
+    if (!(error instanceof PalaceError && REFUSALS.has(error.code))) throw error;
+    run.report.skipped.push({ file: path, reason: `refused by the broker: ${error.message}` });
+    run.report.failed += 1;
+    return undefined;
+  }
+}
+
+type Inspected =
+  | { refused: Entry & { refused: string } }
+  | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
+
+/** Looks into a document; undefined when it cannot be read, which is counted. */
+export function inspect(run: Run, found: Found): Inspected | undefined {
+  const { root, project, report, noted, marks } = run;
+  let content: Document | string;
+  try {
+    content = readDocument(root, found.path);
+  } catch (error) {
+    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
+    report.skipped.push({ file: found.path, reason: isGone ? "vanished while we looked" : "cannot be read" });
+    if (!isGone) report.failed += 1;
+    return undefined;
+  }
+  if (typeof content === "string")
+    return { refused: { mtime: found.mtime, size: found.size, sha256: "", room: "", drawers: 0, refused: content } };
+  const { room } = placeDocument(found.path, content.text, project.rooms);
+  const known =
+    noted !== undefined && Object.hasOwn(noted.files, found.path) ? (noted.files[found.path] ?? undefined) : undefined;
+  const isNew = run.options.force || !isFiled(content.sha256, room, known, marks.get(found.path));
+  return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
+}
+
+/** True if the palace held it. */
+export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
+  const mark = run.marks.get(path);
+  if (mark !== undefined)
+    await send(run, caller, "source.remove", { wing: run.project.wing, sourceFile: mark.sourceFile });
+  unstageDocument(run.stage, path);
+  return mark !== undefined;
+}
+
+/** One write, repeated under the same key while the broker says that this helps. */
+async function send<M extends "source.replace" | "source.remove">(
+  run: Run,
+  caller: Caller,
+  method: M,
+  params: Parameters<typeof caller.call<M>>[1],
+) {
+  const key = randomUUID();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await caller.call(method, params, { key });
+    } catch (error) {
+      const mayRepeat =
+        error instanceof PalaceError && error.retryable && attempt < ATTEMPTS_MAX && !run.signal.aborted;
+      if (!mayRepeat) throw error;
+      await sleep(Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** attempt, RETRY_MAX_MS));
+    }
+  }
+}
+
+/** Counts a document that is dealt with: filed, unchanged, or with nothing in it that could be filed. */
+export function settle(report: FeedReport, file: string, entry: Entry | undefined, how: "filed" | "unchanged"): void {
+  if (entry?.refused !== undefined) report.skipped.push({ file, reason: entry.refused });
+  else if (entry?.drawers === 0) report.skipped.push({ file, reason: TOO_SHORT });
+  else report[how] += 1;
+}

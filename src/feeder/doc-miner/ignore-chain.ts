@@ -1,0 +1,54 @@
+/**
+ * .gitignore files as palace.md 5.1 has them: every folder's file applies below it, nearer files speak later, the last
+ * matching rule wins. Used by the walk (source.ts) and by `why`. Reads .gitignore files, nothing else.
+ */
+import { lstatSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ignore, { type Ignore } from "ignore";
+
+type Link = { folder: string; rules: Ignore };
+/** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
+export type IgnoreChain = readonly Link[];
+
+export type IgnoreHit = { file: string; pattern: string };
+
+const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
+
+/** The chain inside `folder`, which the caller has decided to enter. */
+export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
+  // A rule that would have kept us out was overruled by a nearer one; it must not come back for what is inside.
+  const kept = chain.filter((link) => !matches(link, folder, true)?.ignored);
+  const rules = entries.includes(".gitignore") ? readRules(join(root, folder, ".gitignore")) : undefined;
+  return rules === undefined ? kept : [...kept, { folder, rules }];
+}
+
+/** The rule that keeps `path` out, or undefined. */
+export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
+  let hit: IgnoreHit | undefined;
+  for (const link of chain) {
+    const found = matches(link, path, isFolder);
+    if (found?.ignored)
+      hit = {
+        file: link.folder === "" ? ".gitignore" : `${link.folder}/.gitignore`,
+        pattern: found.rule?.pattern ?? "",
+      };
+    else if (found?.unignored) hit = undefined;
+  }
+  return hit;
+}
+
+function matches(link: Link, path: string, isFolder: boolean): ReturnType<Ignore["test"]> | undefined {
+  const inside = link.folder === "" ? path : path.slice(link.folder.length + 1);
+  return inside === "" ? undefined : link.rules.test(isFolder ? `${inside}/` : inside);
+}
+
+function readRules(file: string): Ignore | undefined {
+  try {
+    const stat = lstatSync(file);
+    if (!stat.isFile() || stat.size > GITIGNORE_SIZE_MAX_BYTES) return undefined;
+    return ignore({ ignorecase: false }).add(readFileSync(file, "utf8"));
+  } catch {
+    // An unreadable .gitignore must not hide the documents beside it.
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What a run has to do, decided from what the folder holds now, what was noted of earlier runs and what the palace says.
+ * Pure. Used by feed.ts; `why` explains one of its decisions.
+ */
+import type { SourceMark } from "../../protocol/spec.ts";
+import type { Found, Survey } from "./source.ts";
+import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from "./stage.ts";
+
+export type PlanInput = {
+  survey: Survey;
+  manifest: Manifest | undefined;
+  marks: ReadonlyMap<string, SourceMark>;
+  rules: string;
+  force: boolean;
+};
+
+export type Plan = {
+  /** Documents that must be looked into; perhaps they turn out to be filed already. */
+  read: Found[];
+  unchanged: Found[];
+  /** Paths that were filed from this folder and are no documents of it any more. */
+  gone: string[];
+};
+
+/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
+const MTIME_TOLERANCE_S = 0.001;
+
+export function planFeed({ survey, manifest, marks, rules, force }: PlanInput): Plan {
+  const plan: Plan = { read: [], unchanged: [], gone: [] };
+  const known = manifest?.files ?? {};
+  const isTrusted = !force && manifest?.rules === rules;
+  for (const found of survey.documents) {
+    const entry = Object.hasOwn(known, found.path) ? known[found.path] : undefined;
+    const isDone = isTrusted && isUnchanged(found, entry ?? undefined, marks.get(found.path));
+    (isDone ? plan.unchanged : plan.read).push(found);
+  }
+  const present = new Set(survey.documents.map(({ path }) => path));
+  plan.gone = Object.keys(known).filter((path) => !present.has(path) && !isHidden(path, survey.unreadable));
+  return plan;
+}
+
+/** Same size and time as noted, and the palace still holds what was noted. Needs no look into the file. */
+export function isUnchanged(found: Found, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
+  if (entry === undefined || entry.size !== found.size) return false;
+  if (Math.abs(entry.mtime - found.mtime) > MTIME_TOLERANCE_S) return false;
+  return entry.refused === undefined ? mark?.sha256 === entry.sha256 : mark === undefined;
+}
+
+/** Same content in the same room, whatever the clock says. The room is known only where a note exists. */
+export function isFiled(sha256: string, room: string, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
+  return mark?.sha256 === sha256 && (entry === undefined || entry.room === room);
+}
+
+/**
+ * The marks of this project by path. A document filed from another home directory (host and container) is recognised
+ * by the part of its staged path below the staging area, and keeps the source_file it has.
+ */
+export function marksByPath(stage: Stage, marks: readonly SourceMark[]): Map<string, SourceMark> {
+  const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;
+  const byPath = new Map<string, SourceMark>();
+  for (const mark of marks) {
+    const identity = identityOf(mark.sourceFile, stage.wing);
+    if (identity === undefined || !identity.startsWith(base)) continue;
+    const path = identity.slice(base.length);
+    if (!byPath.has(path) || mark.sourceFile === stagedPath(stage, path)) byPath.set(path, mark);
+  }
+  return byPath;
+}
+
+/** What could not be looked at is not gone. */
+function isHidden(path: string, unreadable: readonly string[]): boolean {
+  return unreadable.some((hidden) => hidden === "" || path === hidden || path.startsWith(`${hidden}/`));
+}

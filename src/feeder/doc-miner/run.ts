@@ -1,0 +1,66 @@
+/**
+ * The state of one run of the docs feeder, and what goes into it and comes out. Types only; used by the files beside it and
+ * by the command line.
+ */
+import type { Client } from "../../client/client.ts";
+import type { SourceMark } from "../../protocol/spec.ts";
+import type { Plan } from "./plan.ts";
+import type { Project } from "./project.ts";
+import type { Skip } from "./source.ts";
+import type { Manifest, Stage } from "./stage.ts";
+
+export type FeedOptions = {
+  dir: string;
+  wing: string | undefined;
+  dryRun: boolean;
+  force: boolean;
+  /** Goes into the drawers' `added_by`. */
+  agent: string;
+  cacheDir: string;
+  /** Names the palace that is fed. */
+  palace: string;
+  /** Absolute folders that are never scanned. */
+  avoid: readonly string[];
+};
+
+export type FeedWatch = {
+  notice(line: string): void;
+  /** `drawers` is what the document became, undefined where nothing was sent. */
+  progress(done: number, total: number, path: string, drawers: number | undefined): void;
+};
+
+export type FeedReport = {
+  wing: string;
+  /** Documents found. */
+  files: number;
+  filed: number;
+  unchanged: number;
+  removed: number;
+  skipped: Skip[];
+  /** Drawers written by this run. */
+  drawers: number;
+  dryRun: boolean;
+  interrupted: boolean;
+  /** Documents that should have been filed and were not. */
+  failed: number;
+  /** Of a dry run: what would be done. */
+  wouldFile?: string[];
+  wouldRemove?: string[];
+};
+
+/** The broker, as far as a feeder needs it. */
+export type Caller = Pick<Client, "call">;
+
+export type Run = {
+  root: string;
+  project: Project;
+  stage: Stage;
+  noted: Manifest | undefined;
+  marks: Map<string, SourceMark>;
+  plan: Plan;
+  report: FeedReport;
+  manifest: Manifest;
+  options: FeedOptions;
+  watch: FeedWatch;
+  signal: AbortSignal;
+};

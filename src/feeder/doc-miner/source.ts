@@ -1,0 +1,132 @@
+/**
+ * Reads a project folder: which documents are there (names, sizes and times only), and the content of one of them.
+ * Used by feed.ts and `why`. Follows no symbolic link and writes nothing.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync, constants } from "node:fs";
+import { join } from "node:path";
+import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
+import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
+
+/** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
+export type Found = { path: string; mtime: number; size: number };
+export type Skip = { file: string; reason: string };
+export type Survey = {
+  documents: Found[];
+  /** Documents by their kind that are not taken, and why. Source code and data are not listed. */
+  skipped: Skip[];
+  /** Paths that could not be looked at: nothing is known about what is there or below. */
+  unreadable: string[];
+};
+/** `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` as they stand in the file. */
+export type Document = { bytes: Buffer; text: string; sha256: string; mtime: number; size: number };
+
+/** Deeper trees are cut off and reported; no project of people is that deep. */
+const DEPTH_MAX = 100;
+const HEAD_SIZE_BYTES = 128;
+
+/** `avoid` holds absolute paths that are not entered: our own staging and palace. Order is by name. */
+export function surveyProject(root: string, avoid: readonly string[]): Survey {
+  const survey: Survey = { documents: [], skipped: [], unreadable: [] };
+  walk(root, "", [], 0, new Set(avoid), survey);
+  return survey;
+}
+
+function walk(
+  root: string,
+  folder: string,
+  above: IgnoreChain,
+  depth: number,
+  avoid: ReadonlySet<string>,
+  survey: Survey,
+): void {
+  const entries = readFolder(join(root, folder));
+  if (entries === undefined || depth > DEPTH_MAX) {
+    survey.unreadable.push(folder);
+    survey.skipped.push({
+      file: folder === "" ? "." : folder,
+      reason: depth > DEPTH_MAX ? "nested too deep" : "cannot be read",
+    });
+    return;
+  }
+  const names = entries.map((entry) => entry.name);
+  // The project itself may be called `build`; only folders inside it are judged by name.
+  if (folder !== "" && folderRefusal("", names) !== undefined) return;
+  const chain = enterFolder(above, root, folder, names);
+
+  for (const entry of entries) {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (folderRefusal(entry.name, []) !== undefined || avoid.has(join(root, path))) continue;
+      if (findIgnoreRule(chain, path, true) === undefined) walk(root, path, chain, depth + 1, avoid, survey);
+      continue;
+    }
+    const verdict = judgeName(entry.name);
+    if (verdict.kind === "leave" || findIgnoreRule(chain, path, false) !== undefined) continue;
+    if (verdict.kind === "refuse") survey.skipped.push({ file: path, reason: verdict.why });
+    else if (entry.isSymbolicLink()) survey.skipped.push({ file: path, reason: "symbolic link" });
+    else if (entry.isFile()) addFile(root, path, verdict.kind === "sniff", survey);
+  }
+}
+
+function addFile(root: string, path: string, sniff: boolean, survey: Survey): void {
+  try {
+    if (sniff && !isShellScript(readHead(join(root, path)))) return;
+    const stat = lstatSync(join(root, path));
+    if (stat.size > SOURCE_SIZE_MAX_BYTES) survey.skipped.push({ file: path, reason: tooLarge(stat.size) });
+    else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
+  } catch {
+    // What has no extension is not known to be a document, and its absence is not worth a line.
+    if (sniff) return;
+    survey.unreadable.push(path);
+    survey.skipped.push({ file: path, reason: "cannot be read" });
+  }
+}
+
+function readFolder(path: string) {
+  try {
+    // By code unit, so that two machines walk in the same order.
+    return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return undefined;
+  }
+}
+
+/** First bytes of a file, as text. Throws what the file system throws. */
+export function readHead(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const head = Buffer.alloc(HEAD_SIZE_BYTES);
+    return head.toString("latin1", 0, readSync(file, head, 0, HEAD_SIZE_BYTES, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Reads one document. A string is the reason why it is not filed.
+ * Throws what the file system throws when the file cannot be read.
+ */
+export function readDocument(root: string, path: string): Document | string {
+  const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    // The time is taken before the bytes: a change in between is seen as one by the next run.
+    const stat = fstatSync(file);
+    if (!stat.isFile()) return "not a regular file";
+    if (stat.size > SOURCE_SIZE_MAX_BYTES) return tooLarge(stat.size);
+    const bytes = readFileSync(file);
+    if (bytes.length > SOURCE_SIZE_MAX_BYTES) return tooLarge(bytes.length);
+    if (bytes.includes(0)) return "binary (holds NUL bytes)";
+    const text = bytes.toString("utf8").replace(/\r\n?/g, "\n");
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    return { bytes, text, sha256, mtime: stat.mtimeMs / 1000, size: stat.size };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function tooLarge(sizeBytes: number): string {
+  const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
+  return `larger than ${mebibytes(SOURCE_SIZE_MAX_BYTES)} MiB (${mebibytes(sizeBytes)} MiB)`;
+}

@@ -1,0 +1,207 @@
+/**
+ * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with
+ * the original's time, and the staged path is the document's `source_file` in the palace. Used by feed.ts and `why`.
+ * Beside it, under `.manifest`, one note per wing, folder and palace of what was filed from there. README.md has the why.
+ */
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+
+/** What was filed of one document. `refused` says why nothing was; null means: begun, perhaps not filed. */
+export type Entry = { mtime: number; size: number; sha256: string; room: string; drawers: number; refused?: string };
+export type Manifest = {
+  schema: 1;
+  root: string;
+  wing: string;
+  /** Identifies the room rules in force when the entries were made. */
+  rules: string;
+  files: Record<string, Entry | null>;
+};
+
+export type Stage = Readonly<{
+  home: string;
+  wing: string;
+  root: string;
+  /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
+  prefix: string;
+  manifestFile: string;
+  /** Where the manifest of this project was when it stood in a folder that is gone. */
+  formerManifestFile: string | undefined;
+}>;
+
+/** `palace` names the palace the notes are about: one home may feed several. */
+export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string };
+
+const FOLDER = "mempalace-docs";
+
+/** Finds the place of a project in the staging area without writing anything. */
+export function findStage(options: StageOptions): Stage {
+  const home = join(dirname(options.cacheDir), FOLDER);
+  const notes = join(home, ".manifest", options.wing);
+  const owner = readOwner(notes);
+  const isOurs = owner === undefined || owner === options.root || isMoved(owner, options.root);
+  return {
+    home,
+    wing: options.wing,
+    root: options.root,
+    prefix: isOurs ? "" : `${basename(options.root)}-${tag(options.root)}`,
+    manifestFile: join(notes, manifestName(options.root, options.palace)),
+    formerManifestFile:
+      isOurs && owner !== undefined && owner !== options.root
+        ? join(notes, manifestName(owner, options.palace))
+        : undefined,
+  };
+}
+
+/** Like findStage, and makes the project the owner of the wing's folder if nobody is. */
+export function claimStage(options: StageOptions): Stage {
+  const stage = findStage(options);
+  if (stage.prefix !== "" || readOwner(dirname(stage.manifestFile)) === options.root) return stage;
+  const notes = dirname(stage.manifestFile);
+  mkdirSync(notes, { recursive: true, mode: 0o700 });
+  const content = `${JSON.stringify({ root: options.root })}\n`;
+  if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
+  else {
+    try {
+      // Exclusive: of two projects that start at once, one gets the folder and the other sees it below.
+      writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      return findStage(options);
+    }
+  }
+  return stage;
+}
+
+/** The absolute staged path of a document. */
+export function stagedPath(stage: Stage, path: string): string {
+  return join(stage.home, stage.wing, stage.prefix, path);
+}
+
+/**
+ * What stays the same of a staged path when the home directory is another one (host and container): the part below the
+ * staging area. Undefined for a source_file that is not a staged path.
+ */
+export function identityOf(sourceFile: string, wing: string): string | undefined {
+  const parts = sourceFile.split(/[\\/]/);
+  const at = parts.findIndex((part, index) => part === FOLDER && parts[index + 1] === wing);
+  return at < 0 ? undefined : parts.slice(at + 1).join("/");
+}
+
+/** Copies the bytes into the staging area under the original's time. */
+export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
+  const target = stagedPath(stage, path);
+  clearWay(stage, target);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeFileSync(temporary, bytes, { mode: 0o600 });
+    utimesSync(temporary, mtime, mtime);
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** What was a file may have become a folder since, and the other way round. */
+function clearWay(stage: Stage, target: string): void {
+  if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory()) rmSync(target, { recursive: true });
+  for (let folder = dirname(target); folder.length > stage.home.length; folder = dirname(folder)) {
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (stat !== undefined && !stat.isDirectory()) rmSync(folder);
+  }
+}
+
+/** Removes a staged copy and the folders that become empty by it. */
+export function unstageDocument(stage: Stage, path: string): void {
+  const target = stagedPath(stage, path);
+  if (!lstatSync(target, { throwIfNoEntry: false })?.isFile()) return;
+  rmSync(target);
+  for (let folder = dirname(target); folder !== stage.home && folder.startsWith(stage.home); folder = dirname(folder)) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      return;
+    }
+  }
+}
+
+export function readManifest(stage: Stage): Manifest | undefined {
+  const found =
+    readJson<Manifest>(stage.manifestFile) ??
+    (stage.formerManifestFile && readJson<Manifest>(stage.formerManifestFile));
+  const isUsable = found !== undefined && found !== "" && found.schema === 1 && typeof found.files === "object";
+  return isUsable ? found : undefined;
+}
+
+/** Writes nothing when nothing changed. */
+export function writeManifest(stage: Stage, manifest: Manifest): void {
+  const content = `${JSON.stringify(manifest)}\n`;
+  if (existsSync(stage.manifestFile) && readFileSync(stage.manifestFile, "utf8") === content) return;
+  mkdirSync(dirname(stage.manifestFile), { recursive: true, mode: 0o700 });
+  writeFileAtomic(stage.manifestFile, content);
+}
+
+/** Folders that were filed before, of any wing and palace; the longest first. */
+export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
+  const home = join(dirname(cacheDir), FOLDER, ".manifest");
+  const found = list(home).flatMap((wing) =>
+    list(join(home, wing)).flatMap((name) => {
+      const manifest = name === OWNER ? undefined : readJson<Manifest>(join(home, wing, name));
+      return typeof manifest?.root === "string" ? [{ root: manifest.root, wing }] : [];
+    }),
+  );
+  return found.sort((a, b) => b.root.length - a.root.length);
+}
+
+const OWNER = "owner.json";
+
+function ownerFile(notes: string): string {
+  return join(notes, OWNER);
+}
+
+function readOwner(notes: string): string | undefined {
+  return readJson<{ root: string }>(ownerFile(notes))?.root;
+}
+
+/** A folder of the same name stood elsewhere and is gone: the project was moved, it is not a second one. */
+function isMoved(owner: string, root: string): boolean {
+  return basename(owner) === basename(root) && !existsSync(owner);
+}
+
+function manifestName(root: string, palace: string): string {
+  return `${tag(root)}-${tag(palace)}.json`;
+}
+
+function tag(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** A note that is missing or unreadable only means that more is read and compared again. */
+function readJson<T>(file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}

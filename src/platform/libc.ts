@@ -1,0 +1,46 @@
+/**
+ * Two kernel facts that Node does not offer: a lock that dies with its process, and who is at the other end of a UNIX
+ * socket. Through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file.
+ * Source: engine.md 9 (flock conflicts with Python's flock, and does not with fcntl locks).
+ */
+import { createRequire } from "node:module";
+import type { Socket } from "node:net";
+
+type Koffi = typeof import("koffi");
+
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+const isMac = process.platform === "darwin";
+
+function load(): { flock: (fd: number, operation: number) => number; getsockopt?: Function; getpeereid?: Function; koffi: Koffi } {
+  const koffi = createRequire(import.meta.url)("koffi") as Koffi;
+  const libc = koffi.load(isMac ? "libSystem.dylib" : "libc.so.6");
+  const flock = libc.func("int flock(int, int)") as unknown as (fd: number, operation: number) => number;
+  if (isMac) return { koffi, flock, getpeereid: libc.func("int getpeereid(int, _Out_ uint32_t *, _Out_ uint32_t *)") };
+  return { koffi, flock, getsockopt: libc.func("int getsockopt(int, int, int, _Out_ void *, _Inout_ uint32_t *)") };
+}
+
+let loaded: ReturnType<typeof load> | undefined;
+const libc = (): ReturnType<typeof load> => (loaded ??= load());
+
+/** Takes the lock on an open file without waiting. The kernel gives it back when the process ends, however it ends. */
+export function tryFlock(fd: number): boolean {
+  return libc().flock(fd, LOCK_EX | LOCK_NB) === 0;
+}
+
+export type PeerCredentials = { uid: number; pid: number };
+
+/** Who connected; undefined where the platform does not tell. pid is 0 where only the user is known. */
+export function peerCredentials(socket: Socket): PeerCredentials | undefined {
+  const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
+  if (fd === undefined || fd < 0) return undefined;
+  const { getsockopt, getpeereid } = libc();
+  if (getpeereid !== undefined) {
+    const uid = [0];
+    return getpeereid(fd, uid, [0]) === 0 ? { uid: uid[0] ?? -1, pid: 0 } : undefined;
+  }
+  // struct ucred { pid_t pid; uid_t uid; gid_t gid; }; SOL_SOCKET = 1, SO_PEERCRED = 17 on every Linux port we build for.
+  const ucred = Buffer.alloc(12);
+  if (getsockopt?.(fd, 1, 17, ucred, [ucred.length]) !== 0) return undefined;
+  return { pid: ucred.readInt32LE(0), uid: ucred.readUInt32LE(4) };
+}

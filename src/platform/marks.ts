@@ -1,0 +1,95 @@
+/**
+ * Small files in the user's state folder that outlive a broker and its palace: that a ledger existed, that the broker was
+ * stopped by hand, that one is being started, why the last start failed. Client and broker both read and write them.
+ */
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isErrorCode, PalaceError } from "../protocol/errors.ts";
+import { writeFileAtomic } from "./atomic-file.ts";
+
+export type MarkPaths = { stateDir: string; tag: string; ledgerFile: string };
+
+type MarkName = "stopped" | "starting" | "failed" | "known";
+
+function mark({ stateDir, tag }: MarkPaths, name: MarkName): string {
+  return join(stateDir, `${tag}.${name}`);
+}
+
+function put(paths: MarkPaths, name: MarkName, content: object): void {
+  mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
+  writeFileAtomic(mark(paths, name), `${JSON.stringify(content)}\n`);
+}
+
+function read(paths: MarkPaths, name: MarkName): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(mark(paths, name), "utf8")) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+// --- the sticky stop ---
+
+export function setStopped(paths: MarkPaths): void {
+  put(paths, "stopped", { atMs: Date.now() });
+}
+
+export function isStopped(paths: MarkPaths): boolean {
+  return existsSync(mark(paths, "stopped"));
+}
+
+export function clearStopped(paths: MarkPaths): void {
+  rmSync(mark(paths, "stopped"), { force: true });
+}
+
+// --- starting: who gets the mark starts a broker, the others wait for it ---
+
+/** `staleMs`: a mark older than that (or from the future: clocks are stepped) was left by somebody who died. */
+export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
+  const file = mark(paths, "starting");
+  mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
+  const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  if (since !== undefined && Math.abs(Date.now() - since) > staleMs) rmSync(file, { force: true });
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+    rmSync(mark(paths, "failed"), { force: true });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+export function dropStarting(paths: MarkPaths): void {
+  rmSync(mark(paths, "starting"), { force: true });
+}
+
+/** Tells the clients that wait why there will be no broker. */
+export function setFailed(paths: MarkPaths, error: PalaceError): void {
+  put(paths, "failed", { message: error.message, ...error.toWire() });
+}
+
+export function readFailed(paths: MarkPaths): PalaceError | undefined {
+  const { code, message, hint } = read(paths, "failed");
+  return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
+}
+
+// --- a ledger existed here ---
+
+export function rememberLedger(paths: MarkPaths): void {
+  if (read(paths, "known")["ledgerFile"] !== paths.ledgerFile) put(paths, "known", { ledgerFile: paths.ledgerFile });
+}
+
+/** The error for a palace that existed and is gone: it is never begun anew behind the user's back. */
+export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
+  if (existsSync(paths.ledgerFile) || read(paths, "known")["ledgerFile"] !== paths.ledgerFile) return undefined;
+  return goneError(paths.ledgerFile);
+}
+
+export function goneError(ledgerFile: string): PalaceError {
+  return new PalaceError(
+    "PALACE_GONE",
+    `the ledger ${ledgerFile} is gone`,
+    "put its folder back (it was moved or deleted), then run `palace restart`; or begin an empty palace there: palace start --new",
+  );
+}

@@ -1,0 +1,72 @@
+/**
+ * The shim: an agent's stdio on one side, the broker's stream on the other. It adds an idempotency key to every tool call
+ * and otherwise passes lines through. Holds no state worth saving; stdout carries protocol and nothing else.
+ * Start time is its whole job, so it imports the client's few files and Node's net and fs.
+ */
+import { randomUUID } from "node:crypto";
+import { Link } from "../client/link.ts";
+import type { Config } from "../config/config.ts";
+import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
+import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
+
+/** After the agent has closed stdin, calls under way may still be answered for so long. */
+const FINISH_MAX_MS = 5_000;
+const PARENT_CHECK_MS = 2_000;
+
+type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
+
+/** Runs until the agent goes; then the process ends. */
+export function runShim(config: Config, agent: string): void {
+  const parent = process.ppid;
+  let ending = false;
+
+  const end = (): void => {
+    link.close();
+    process.exit(0);
+  };
+  const write = (line: Buffer | string): void => {
+    process.stdout.write(typeof line === "string" ? `${line}\n` : Buffer.concat([line, LF]));
+    if (ending && link.pendingCount === 0) end();
+  };
+  const link = new Link({ config, agent, start: "auto", onLine: write });
+
+  const splitter = new FrameSplitter();
+  process.stdin.on("data", (chunk: Buffer) => {
+    for (const frame of splitter.push(chunk)) {
+      if ("bytes" in frame) forward(link, frame.bytes);
+      else write(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" } }));
+    }
+  });
+  process.stdin.on("end", () => {
+    ending = true;
+    if (link.pendingCount === 0) end();
+    setTimeout(end, FINISH_MAX_MS);
+  });
+  process.stdin.on("error", end);
+  process.stdout.on("error", end);
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+  // An agent that was killed while a child of its keeps our stdin open: we must not outlive it.
+  setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
+  void link.connect().catch(() => {});
+}
+
+const LF = Buffer.from("\n");
+
+function forward(link: Link, bytes: Buffer): void {
+  const decoded = decodeFrame(bytes);
+  const line = bytes.toString("utf8");
+  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) {
+    if (decoded.ok || decoded.why !== "") link.send(undefined, line);
+    return;
+  }
+  const message = decoded.message as Message;
+  const id = message.id ?? undefined;
+  const isRequest = message.method !== undefined && id !== undefined;
+  if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
+    const meta = message.params["_meta"];
+    message.params["_meta"] = { [IDEMPOTENCY_META]: randomUUID(), ...(typeof meta === "object" ? meta : undefined) };
+    link.send(isRequest ? id : undefined, JSON.stringify(message));
+    return;
+  }
+  link.send(isRequest ? id : undefined, line);
+}

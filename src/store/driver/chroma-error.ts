@@ -1,0 +1,47 @@
+/**
+ * What went wrong at a Chroma, in our words. The npm client throws one class a status; we read its name, because the
+ * classes themselves would have to be loaded with the client. Imported by chroma.ts and chroma-collection.ts only.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+
+const TEXT_MAX = 200;
+/** What a server says whose index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
+const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
+
+/** Errors: never throws; whatever is not known counts as unavailable, so that the outbox tries again. */
+export function chromaError(error: unknown, op: string, place: string): PalaceError {
+  if (error instanceof PalaceError) return error;
+  const { name, text } = describe(error);
+  const options = { op, cause: error };
+  const unavailable = (message: string, hint: string): PalaceError =>
+    new PalaceError("STORE_UNAVAILABLE", message, hint, options);
+  switch (name) {
+    case "ChromaClientError":
+    case "ChromaValueError":
+      return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
+    case "ChromaUnauthorizedError":
+    case "ChromaForbiddenError":
+      return unavailable(`Chroma at ${place} refuses us`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");
+    case "ChromaNotFoundError":
+      return unavailable(`the collection at ${place} is gone`, "palace status");
+    case "ChromaServerError":
+      if (text.startsWith("413"))
+        return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take that much`, "", options);
+      if (!DAMAGE.test(text)) break;
+      return new PalaceError("STORE_CORRUPT", `Chroma at ${place} is damaged: ${text}`, "palace doctor", options);
+  }
+  return unavailable(`Chroma at ${place} fails: ${text}`, "palace status");
+}
+
+export function timeoutError(op: string, place: string, timeoutMs: number): PalaceError {
+  const message = `Chroma at ${place} did not answer within ${timeoutMs / 1000} s`;
+  return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
+}
+
+/** The client wraps the server's sentence in the whole address. */
+function describe(error: unknown): { name: string; text: string } {
+  if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
+  if (error.name === "ChromaConnectionError") return { name: error.name, text: "no connection" };
+  const text = error.message.replace(/^Bad request to \S+ with status: /, "");
+  return { name: error.name, text: text.slice(0, TEXT_MAX) };
+}

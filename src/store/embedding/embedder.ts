@@ -1,0 +1,69 @@
+/**
+ * The embedder of the broker: texts to vectors through the model in a thread of its own. Opened by the composition root
+ * with the files that model-files.ts found; without it the palace is in lexical mode.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+import type { Embedder, ModelIdentity } from "../port.ts";
+import { startThread, type Thread, threadFile } from "../thread.ts";
+import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
+import type { Lane } from "./lanes.ts";
+import type { ModelFiles } from "./model-files.ts";
+
+/** Answers of repeated queries are kept, 1.5 KB each. */
+const QUERY_CACHE_MAX = 512;
+/** Texts waiting in one lane; the backlog comes in pages far smaller than this. */
+const WAITING_MAX = 4096;
+
+/** The embedder itself serves searches; `backlog` is the same model for texts that nobody waits for. */
+export type LocalEmbedder = Embedder & { readonly backlog: Embedder };
+
+export type EmbedderOptions = { threads: number };
+
+/** Errors: STORE_UNAVAILABLE when the runtime or the model does not load. */
+export async function openEmbedder(files: ModelFiles, { threads }: EmbedderOptions): Promise<LocalEmbedder> {
+  const { identity, folder, modelFile } = files;
+  const data: EmbedThreadData = { folder, modelFile, threads, dimensions: identity.dimensions };
+  const thread = await startThread<EmbedMethods>(threadFile(import.meta.url, "embed-thread"), data);
+  const lane = (name: Lane): Embedder => laneEmbedder(thread, identity, name);
+  const search = cachedEmbedder(lane("query"));
+  return { ...search, backlog: lane("backlog") };
+}
+
+function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lane: Lane): Embedder {
+  let waiting = 0;
+  return {
+    identity,
+    async embed(texts) {
+      if (waiting + texts.length > WAITING_MAX)
+        throw new PalaceError("STORE_UNAVAILABLE", "too many texts wait to be embedded", "try again in a moment");
+      waiting += texts.length;
+      try {
+        return await thread.call("embed", texts, lane);
+      } finally {
+        waiting -= texts.length;
+      }
+    },
+    close: () => thread.close(),
+  };
+}
+
+/** Remembers the vectors of the last texts asked for; a hit moves to the young end. */
+function cachedEmbedder(embedder: Embedder): Embedder {
+  const cache = new Map<string, Float32Array>();
+  const remember = (text: string, vector: Float32Array): void => {
+    cache.delete(text);
+    cache.set(text, vector);
+    if (cache.size > QUERY_CACHE_MAX) cache.delete(cache.keys().next().value as string);
+  };
+  return {
+    ...embedder,
+    async embed(texts) {
+      const known = new Map(texts.flatMap((text) => (cache.has(text) ? [[text, cache.get(text)]] : [])) as []);
+      const missing = [...new Set(texts)].filter((text) => !known.has(text as never));
+      const vectors = missing.length === 0 ? [] : await embedder.embed(missing);
+      const found = new Map<string, Float32Array>([...known, ...missing.map((text, at) => [text, vectors[at]])] as []);
+      for (const [text, vector] of found) remember(text, vector);
+      return texts.map((text) => (found.get(text) as Float32Array).slice());
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * What the embedding thread works on next: jobs of texts in two lanes, handed out as batches of equal lengths.
+ * Pure but for its own queue. A query's batch goes before any batch of the backlog, so a search waits for one at most.
+ */
+
+export type Lane = "query" | "backlog";
+export type Job<T> = { items: T[]; lane: Lane };
+
+/** More texts at once make a batch slower per text (engine.md 4). */
+export const BATCH_MAX = 8;
+
+type Batch<T> = { job: Job<T>; indexes: number[] };
+
+export class Lanes<T> {
+  readonly #lanes: Record<Lane, Batch<T>[]> = { query: [], backlog: [] };
+  readonly #lengthOf: (item: T) => number;
+
+  constructor(lengthOf: (item: T) => number) {
+    this.#lengthOf = lengthOf;
+  }
+
+  add(job: Job<T>): void {
+    const length = (index: number): number => this.#lengthOf(job.items[index] as T);
+    const byLength = job.items.map((_, index) => index).sort((a, b) => length(a) - length(b));
+    for (let start = 0; start < byLength.length; start += BATCH_MAX)
+      this.#lanes[job.lane].push({ job, indexes: byLength.slice(start, start + BATCH_MAX) });
+  }
+
+  next(): Batch<T> | undefined {
+    return this.#lanes.query.shift() ?? this.#lanes.backlog.shift();
+  }
+}

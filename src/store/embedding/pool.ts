@@ -1,0 +1,28 @@
+/**
+ * From the model's output to sentence vectors: mean over the real tokens, then length 1. Pure; used by embed-thread.ts.
+ */
+
+/** Shape: `hidden` is [batch, sequence, dimensions] row by row, `lengths` the number of real tokens of each text. */
+export function poolVectors(
+  hidden: Float32Array,
+  lengths: readonly number[],
+  sequence: number,
+  dimensions: number,
+): Float32Array[] {
+  return lengths.map((length, text) => {
+    const sum = new Float64Array(dimensions);
+    for (let token = 0; token < length; token++) {
+      const start = (text * sequence + token) * dimensions;
+      for (let d = 0; d < dimensions; d++) sum[d] = (sum[d] ?? 0) + (hidden[start + d] ?? 0);
+    }
+    return normalize(sum);
+  });
+}
+
+/** The mean's divisor drops out here. A vector of zeros stays one. */
+function normalize(sum: Float64Array): Float32Array {
+  let square = 0;
+  for (const value of sum) square += value * value;
+  const scale = square > 0 ? 1 / Math.sqrt(square) : 0;
+  return Float32Array.from(sum, (value) => value * scale);
+}

@@ -1,0 +1,39 @@
+/**
+ * Text to token ids, as the model was trained on them. Used by embed-thread.ts only.
+ * Source: models README. tokenizer.json asks for truncation and padding to 128: the JS library does neither, and the
+ * model wants at most 256 ids with the final separator kept, so the cut is ours.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Tokenizer } from "@huggingface/tokenizers";
+
+export const TOKENS_MAX = 256;
+/** A token is hardly ever longer than this; the rest of a huge text cannot reach the first 256 tokens. */
+const TOKEN_LENGTH_MAX = 128;
+
+export type Tokenize = (text: string) => number[];
+
+/** `folder` holds tokenizer.json and, if the model came with one, tokenizer_config.json. */
+export function openTokenizer(folder: string): Tokenize {
+  const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
+  return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
+}
+
+/** The first max − 1 ids and the last one, which is the separator. */
+export function cutTokens(ids: number[], max: number): number[] {
+  if (ids.length <= max) return ids;
+  return [...ids.slice(0, max - 1), ...ids.slice(-1)];
+}
+
+function readJson(folder: string, name: string): object {
+  return JSON.parse(readFileSync(join(folder, name), "utf8")) as object;
+}
+
+/** Python's Chroma keeps the file too, but everything in it has a default in the library. */
+function readConfig(folder: string): object {
+  try {
+    return readJson(folder, "tokenizer_config.json");
+  } catch {
+    return {};
+  }
+}

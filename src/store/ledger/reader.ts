@@ -1,0 +1,166 @@
+/**
+ * LedgerReader over SQLite, and the lists that the backlog and the outbox work off. Runs on the broker's main thread on a
+ * read-only connection: every query here is answered from an index in well under a millisecond.
+ */
+import { statSync } from "node:fs";
+import { invariant } from "../../platform/invariant.ts";
+import type { Drawer, LedgerReader, Metadata, OutboxEntry, PendingText, PlaceFilter, SourceRow } from "../port.ts";
+import { openForReading, type LedgerDatabase } from "./open.ts";
+import { type DrawerRecord, toDrawer } from "./record.ts";
+
+/** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
+const DIARY_ROWS_MAX = 10_000;
+/** SQLite takes 32,766 bound values; we stay far below. */
+const ROWS_PER_QUERY = 500;
+
+type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string | null; vector: Buffer | null };
+
+export class SqliteLedgerReader implements LedgerReader {
+  readonly #file: string;
+  readonly #database: LedgerDatabase;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#database = openForReading(file);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** False until the first drawer was filed: upstream answers "No palace found" then. */
+  isFounded(): boolean {
+    return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
+  }
+
+  meta(key: string): string | undefined {
+    return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
+  }
+
+  findDrawer(id: string): Drawer | undefined {
+    const record = this.#database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?").get(id);
+    return record === undefined ? undefined : toDrawer(record);
+  }
+
+  drawersByRow(rows: readonly number[]): Drawer[] {
+    const found = new Map<number, Drawer>();
+    for (let start = 0; start < rows.length; start += ROWS_PER_QUERY) {
+      const part = rows.slice(start, start + ROWS_PER_QUERY);
+      const records = this.#database
+        .prepare<number[], DrawerRecord>(`SELECT * FROM drawer WHERE row IN (${part.map(() => "?").join()})`)
+        .all(...part);
+      for (const record of records) found.set(record.row, toDrawer(record));
+    }
+    return rows.flatMap((row) => found.get(row) ?? []);
+  }
+
+  listDrawers(filter: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
+    const { where, values } = placeCondition(filter);
+    const records = this.#database
+      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`)
+      .all(...values, limit, offset);
+    const total = this.#database
+      .prepare<string[], number>(`SELECT coalesce(sum(drawers), 0) FROM place ${where}`)
+      .pluck()
+      .get(...values);
+    return { drawers: records.map(toDrawer), total: total ?? 0 };
+  }
+
+  places(): { wing: string; room: string; drawers: number }[] {
+    return this.#database
+      .prepare<[], { wing: string; room: string; drawers: number }>("SELECT wing, room, drawers FROM place ORDER BY wing, room")
+      .all();
+  }
+
+  diaryEntries(agent: string, wing: string | undefined): Drawer[] {
+    // Rows of 3.3.4 and older keep the agent's case: found all the same (palace.md 8.1 marks it a bug).
+    const records = this.#database
+      .prepare<(string | number)[], DrawerRecord>(
+        `SELECT * FROM drawer WHERE room = 'diary' AND lower(json_extract(metadata, '$.agent')) = ?
+           ${wing === undefined ? "" : "AND wing = ?"} ORDER BY row DESC LIMIT ?`,
+      )
+      .all(agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX);
+    return records.map(toDrawer);
+  }
+
+  sources(wing: string): SourceRow[] {
+    return this.#database
+      .prepare<[string], SourceRow>(
+        "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE wing = ? AND sha256 <> '' ORDER BY source_file",
+      )
+      .all(wing);
+  }
+
+  vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[] {
+    const find = this.#database.prepare<[number], Buffer>("SELECT vector FROM vector WHERE row = ?").pluck();
+    return rows.map((row) => {
+      const blob = find.get(row);
+      return blob === undefined ? undefined : toFloats(blob);
+    });
+  }
+
+  // --- the backlog of texts without a vector ---
+
+  pendingTexts(afterRow: number, limit: number): PendingText[] {
+    return this.#database
+      .prepare<[number, number], PendingText>(
+        `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
+           WHERE p.row > ? ORDER BY p.row LIMIT ?`,
+      )
+      .all(afterRow, limit);
+  }
+
+  embeddingCounts(): { embedded: number; pending: number } {
+    const count = (table: string): number => this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    return { embedded: this.drawerCount() - count("pending_embedding"), pending: count("pending_embedding") };
+  }
+
+  drawerCount(): number {
+    return this.#database.prepare<[], number>("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get() ?? 0;
+  }
+
+  // --- the outbox ---
+
+  outboxEntries(limit: number): OutboxEntry[] {
+    return this.#database
+      .prepare<[number], OutboxRecord>(
+        `SELECT o.seq, o.id, d.text, d.metadata, v.vector FROM outbox o
+           LEFT JOIN drawer d ON d.id = o.id LEFT JOIN vector v ON v.row = d.row
+           ORDER BY o.seq LIMIT ?`,
+      )
+      .all(limit)
+      .map(({ seq, id, text, metadata, vector }) => {
+        if (text === null || metadata === null) return { seq, id, record: null };
+        invariant(vector, "a drawer enters the outbox with its vector");
+        return { seq, id, record: { id, text, metadata: JSON.parse(metadata) as Metadata, vector: toFloats(vector) } };
+      });
+  }
+
+  outboxLag(): { entries: number; oldestAtMs: number | null; awaitingVector: number } {
+    const { entries, oldestAtMs } = this.#database
+      .prepare<[], { entries: number; oldestAtMs: number | null }>(
+        "SELECT count(*) AS entries, (SELECT at_ms FROM outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM outbox",
+      )
+      .get() ?? { entries: 0, oldestAtMs: null };
+    const pending = this.#database.prepare<[], number>("SELECT count(*) FROM pending_embedding").pluck().get() ?? 0;
+    return { entries, oldestAtMs, awaitingVector: pending };
+  }
+
+  sizeBytes(): number {
+    const size = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return size(this.#file) + size(`${this.#file}-wal`);
+  }
+}
+
+function placeCondition(filter: PlaceFilter): { where: string; values: string[] } {
+  const parts: string[] = [];
+  const values: string[] = [];
+  if (filter.wing !== undefined) (parts.push("wing = ?"), values.push(filter.wing));
+  if (filter.room !== undefined) (parts.push("room = ?"), values.push(filter.room));
+  return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
+}
+
+/** A BLOB may start at any byte; a Float32Array must not. */
+function toFloats(blob: Buffer): Float32Array {
+  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
+}

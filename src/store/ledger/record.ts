@@ -1,0 +1,34 @@
+/** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
+import type { Drawer, Metadata } from "../port.ts";
+
+export type DrawerRecord = {
+  row: number;
+  id: string;
+  wing: string;
+  room: string;
+  source_file: string;
+  text: string;
+  date_words: string;
+  metadata: string;
+  text_version: number;
+};
+
+export function toDrawer({ row, id, wing, room, text, metadata }: DrawerRecord): Drawer {
+  return { row, id, wing, room, text, metadata: JSON.parse(metadata) as Metadata };
+}
+
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+
+/**
+ * The authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
+ * Empty when the metadata has no such date.
+ */
+export function dateWords(metadata: Metadata): string {
+  const date = metadata["content_date"] ?? metadata["date"];
+  const match = typeof date === "string" ? /^(\d{4})-(\d{2})-(\d{2})/.exec(date) : null;
+  if (match === null) return "";
+  const time = new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00Z`);
+  if (Number.isNaN(time.getTime())) return "";
+  return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
+}

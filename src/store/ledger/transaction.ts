@@ -1,0 +1,113 @@
+/**
+ * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
+ */
+import { invariant } from "../../platform/invariant.ts";
+import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { dateWords, type DrawerRecord, toDrawer } from "./record.ts";
+
+export class SqliteLedgerTx implements LedgerTx {
+  readonly #find;
+  readonly #insert;
+  readonly #update;
+  readonly #delete;
+  readonly #rowsOfSource;
+  readonly #deleteSource;
+  readonly #deleteSourceMark;
+  readonly #putSource;
+  /** Of the writes of this group that were kept, and of the one being applied. */
+  #kept: Changes = { written: [], removed: [] };
+  #current: Changes = { written: [], removed: [] };
+
+  constructor(database: LedgerDatabase) {
+    this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
+    this.#insert = database.prepare(
+      "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#update = database.prepare(
+      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
+         text_version = text_version + (text <> ?) WHERE id = ?`,
+    );
+    this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
+    this.#rowsOfSource = database.prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''").pluck();
+    this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
+    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file = ?");
+    this.#putSource = database.prepare(
+      `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
+           drawers = excluded.drawers`,
+    );
+  }
+
+  findDrawer(id: string): Drawer | undefined {
+    const record = this.#find.get(id);
+    return record === undefined ? undefined : toDrawer(record);
+  }
+
+  insertDrawer({ id, text, metadata }: NewDrawer): void {
+    const { wing, room, sourceFile } = place(metadata);
+    const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, dateWords(metadata), JSON.stringify(metadata));
+    this.#current.written.push(Number(lastInsertRowid));
+  }
+
+  updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void {
+    const before = this.findDrawer(id);
+    invariant(before, `update of an absent drawer ${id}`);
+    const { wing, room, sourceFile } = place(change.metadata);
+    const text = change.text ?? before.text;
+    this.#update.run(wing, room, sourceFile, text, dateWords(change.metadata), JSON.stringify(change.metadata), text, id);
+    this.#current.written.push(before.row);
+  }
+
+  deleteDrawer(id: string): boolean {
+    const before = this.#find.get(id);
+    if (before === undefined) return false;
+    this.#delete.run(id);
+    this.#current.removed.push(before.row);
+    return true;
+  }
+
+  deleteSource(sourceFile: string): number {
+    const rows = this.#rowsOfSource.all(sourceFile);
+    this.#deleteSource.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile);
+    this.#current.removed.push(...rows);
+    return rows.length;
+  }
+
+  putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
+    this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
+  }
+
+  /** Rows changed by the write being applied. */
+  changeCount(): number {
+    return this.#current.written.length + this.#current.removed.length;
+  }
+
+  keepChanges(): void {
+    this.#kept.written.push(...this.#current.written);
+    this.#kept.removed.push(...this.#current.removed);
+    this.dropChanges();
+  }
+
+  dropChanges(): void {
+    this.#current = { written: [], removed: [] };
+  }
+
+  /** What the group has changed; the next group begins with nothing. */
+  takeChanges(): Changes {
+    const changes = this.#kept;
+    this.#kept = { written: [], removed: [] };
+    this.dropChanges();
+    return changes;
+  }
+}
+
+function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
+  const text = (key: string, absent: string): string => {
+    const value = metadata[key];
+    return typeof value === "string" ? value : absent;
+  };
+  // Upstream counts a row without wing or room under "unknown" (Source: palace.md 2.5).
+  return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
+}

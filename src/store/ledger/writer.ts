@@ -1,0 +1,251 @@
+/**
+ * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the thread's
+ * entry (broker/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ *
+ * One group, step by step, with the fault points that the kill test uses between them:
+ *   begin → for each write { look up its key → apply → journal } → commit (fsync) → answer
+ * A kill before the commit leaves nothing of the group, after it all of it; a write is acknowledged only after it.
+ */
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { faultPoint } from "../../platform/fault.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { RPC } from "../../protocol/spec.ts";
+import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../port.ts";
+import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
+import { SqliteLedgerTx } from "./transaction.ts";
+
+/** What the engine makes of a write: the value to answer, and whether anything was changed. */
+export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
+
+export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
+
+/** Longer strings stand in the journal as their length and hash; the text itself is in the drawer. */
+const JOURNAL_TEXT_MAX = 256;
+
+const SOURCES_PER_PASS = 16;
+
+export class LedgerWriter {
+  readonly #file: string;
+  readonly #inode: number;
+  readonly #database: LedgerDatabase;
+  readonly #tx: SqliteLedgerTx;
+  readonly #apply: ApplyWrite;
+  readonly #statements;
+
+  /** Errors: as openForWriting. */
+  constructor(file: string, apply: ApplyWrite) {
+    this.#file = file;
+    this.#database = openForWriting(file);
+    this.#inode = statSync(file).ino;
+    this.#apply = apply;
+    this.#tx = new SqliteLedgerTx(this.#database);
+    const prepare = (sql: string) => this.#database.prepare(sql);
+    this.#statements = {
+      begin: prepare("BEGIN IMMEDIATE"),
+      commit: prepare("COMMIT"),
+      rollback: prepare("ROLLBACK"),
+      savepoint: prepare("SAVEPOINT one_write"),
+      release: prepare("RELEASE one_write"),
+      rollbackTo: prepare("ROLLBACK TO one_write"),
+      journaled: this.#database.prepare<[string], { fingerprint: string; result: string }>(
+        "SELECT fingerprint, result FROM journal WHERE key = ?",
+      ),
+      journal: prepare(
+        `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      forgetKeys: prepare("DELETE FROM journal WHERE at_ms < ?"),
+      textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
+      putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
+      putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
+      outboxDone: prepare("DELETE FROM outbox WHERE id = ? AND seq = ?"),
+      putMeta: prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"),
+      getMeta: this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
+      listAll: prepare(
+        `INSERT OR REPLACE INTO outbox (id, at_ms)
+           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row ORDER BY d.row`,
+      ),
+      dirtySources: this.#database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
+      cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
+      sourceRow: this.#database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
+      makeSource: prepare(
+        `INSERT INTO source (source_file, wing, mtime, sha256, drawers)
+           SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? GROUP BY source_file`,
+      ),
+      dropSource: prepare("DELETE FROM source WHERE row = ?"),
+      sourceTexts: this.#database
+        .prepare<[string], string>("SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? ORDER BY row")
+        .pluck(),
+      dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
+      putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
+    };
+  }
+
+  /** Commits the calls as one group. Never throws: each call gets its outcome. */
+  commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
+    const statements = this.#statements;
+    try {
+      this.#assertPresent();
+      faultPoint("commit.before-begin");
+      statements.begin.run();
+      const outcomes = calls.map((call) => this.#applyOne(call));
+      faultPoint("commit.before-commit");
+      statements.commit.run();
+      faultPoint("commit.after-commit");
+      return { outcomes, changes: this.#tx.takeChanges() };
+    } catch (error) {
+      if (this.#database.inTransaction) statements.rollback.run();
+      this.#tx.takeChanges();
+      return { outcomes: calls.map(() => failed(translateError(error, this.#file))), changes: { written: [], removed: [] } };
+    }
+  }
+
+  #applyOne(call: WriteCall): WriteOutcome {
+    const statements = this.#statements;
+    const full = JSON.stringify(call.params);
+    const fingerprint = sha256(`${call.method}\n${full}`).slice(0, 32);
+    const before = statements.journaled.get(call.key);
+    if (before !== undefined) {
+      if (before.fingerprint === fingerprint) return { outcome: { ok: true, value: JSON.parse(before.result) }, replayed: true };
+      return failed(
+        new PalaceError("PROTOCOL_KEY_REUSED", `idempotency key ${call.key} was used for another call`, "make a new key for each call"),
+      );
+    }
+    statements.savepoint.run();
+    try {
+      const value = this.#apply(this.#tx, call);
+      faultPoint("commit.after-apply");
+      const changed = this.#tx.changeCount() > 0;
+      if (changed) {
+        const { agent, door, uid, pid } = call.peer;
+        const parameters = JSON.stringify(call.params, shorten);
+        const result = JSON.stringify(value);
+        statements.journal.run(call.key, fingerprint, call.atMs, call.method, agent, door, uid, pid, call.requestId, parameters, result);
+        faultPoint("commit.after-journal");
+      }
+      statements.release.run();
+      this.#tx.keepChanges();
+      return { outcome: { ok: true, value }, replayed: false };
+    } catch (error) {
+      // SQLite itself may have ended the transaction (disk full): then the whole group fails, and says so.
+      if (!this.#database.inTransaction) throw error;
+      statements.rollbackTo.run();
+      statements.release.run();
+      this.#tx.dropChanges();
+      if (isStoreError(error)) throw error;
+      return failed(error);
+    }
+  }
+
+  /** Files vectors; one whose drawer is gone or has other text by now is dropped. */
+  storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
+    const { textVersion, putVector, putCode, putMeta, getMeta } = this.#statements;
+    const written: number[] = [];
+    this.#group(() => {
+      if (getMeta.get("model") === undefined) putMeta.run("model", model);
+      for (const { row, textVersion: version, vector } of vectors) {
+        if (textVersion.get(row) !== version) continue;
+        const { code, scale } = quantize(vector);
+        putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+        putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+        written.push(row);
+      }
+      faultPoint("vectors.before-commit");
+    });
+    faultPoint("vectors.after-commit");
+    return { written, removed: [] };
+  }
+
+  outboxDone(entries: readonly { id: string; seq: number }[]): void {
+    this.#group(() => {
+      for (const { id, seq } of entries) this.#statements.outboxDone.run(id, seq);
+    });
+  }
+
+  /** Lists everything again for a palace that was not the one written to so far. */
+  retarget(target: string): void {
+    const { getMeta, putMeta, listAll } = this.#statements;
+    if (getMeta.get("driver_target") === target) return;
+    this.#group(() => {
+      listAll.run();
+      putMeta.run("driver_target", target);
+    });
+  }
+
+  /**
+   * Refreshes the whole-source full text of some sources that changed. Apart from the write path, because a source is
+   * written anew as a whole: one that grows drawer by drawer would cost the square of its size. True if there is more.
+   */
+  indexSources(): boolean {
+    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } = this.#statements;
+    const sources = dirtySources.all(SOURCES_PER_PASS);
+    if (sources.length === 0) return false;
+    this.#group(() => {
+      for (const source of sources) {
+        const texts = sourceTexts.all(source);
+        if (texts.length > 0 && sourceRow.get(source) === undefined) makeSource.run(source);
+        const row = sourceRow.get(source);
+        if (row !== undefined) {
+          dropSourceText.run(row);
+          if (texts.length > 0) putSourceText.run(row, texts.join("\n"));
+          else dropSource.run(row);
+        }
+        cleanSource.run(source);
+      }
+    });
+    return sources.length === SOURCES_PER_PASS;
+  }
+
+  /** Forgets journal rows older than the moment; their keys may then be used again. */
+  forgetKeys(beforeMs: number): void {
+    this.#group(() => void this.#statements.forgetKeys.run(beforeMs));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #group(work: () => void): void {
+    this.#assertPresent();
+    try {
+      this.#database.transaction(work).immediate();
+    } catch (error) {
+      throw translateError(error, this.#file);
+    }
+  }
+
+  /** A ledger that was deleted or replaced would take writes that nobody finds again. */
+  #assertPresent(): void {
+    if (statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    throw new PalaceError(
+      "PALACE_GONE",
+      `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
+      "put the folder back (it was moved or deleted), then run `palace restart`",
+    );
+  }
+}
+
+function failed(error: unknown): WriteOutcome {
+  if (error instanceof PalaceError) {
+    return { outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } }, replayed: false };
+  }
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return {
+    outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } } },
+    replayed: false,
+  };
+}
+
+function isStoreError(error: unknown): boolean {
+  return typeof (error as { code?: unknown }).code === "string" && /^(SQLITE_|E[A-Z]+$)/.test((error as { code: string }).code);
+}
+
+function shorten(_key: string, value: unknown): unknown {
+  if (typeof value !== "string" || value.length <= JOURNAL_TEXT_MAX) return value;
+  return `[${value.length} characters, sha256 ${sha256(value)}]`;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,83 @@
+/**
+ * One FTS5 table's own statistics: documents, lengths, how many documents hold a term or phrase. Used by
+ * lexical-thread.ts, once for the drawers and once for the sources.
+ * Source: fts5.c, "Data model": rows of %_data and %_docsize; part of the file format, so they stay as they are.
+ */
+import type { Database } from "better-sqlite3";
+
+/** The record with the number of rows and the tokens of each column. */
+const AVERAGES_ID = 1;
+const KEPT_FREQUENCIES_MAX = 20_000;
+/** A kept count is good until the table has grown or shrunk by this share. */
+const DRIFT_MAX = 0.01;
+/** Below this counting is quick, and every count is fresh. */
+const KEEP_FROM_DOCUMENTS = 5_000;
+
+export type TableSize = { documents: number; averageLength: number };
+
+export class FtsTable {
+  readonly #averages;
+  readonly #lengths;
+  readonly #term;
+  readonly #phrase;
+  readonly #kept = new Map<string, { holding: number; documents: number }>();
+
+  constructor(ledger: Database, name: "drawer_fts" | "source_fts") {
+    ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
+    this.#averages = ledger.prepare(`SELECT block FROM ${name}_data WHERE id = ${AVERAGES_ID}`).pluck();
+    this.#lengths = ledger
+      .prepare(`SELECT id, sz FROM ${name}_docsize WHERE id IN (SELECT value FROM json_each(?))`)
+      .raw();
+    this.#term = ledger.prepare(`SELECT doc FROM temp.${name}_terms WHERE term = ?`).pluck();
+    this.#phrase = ledger.prepare(`SELECT count(*) FROM ${name} WHERE ${name} MATCH ?`).pluck();
+  }
+
+  size(): TableSize {
+    const [documents = 0, ...columns] = decodeVarints((this.#averages.get() as Buffer | undefined) ?? Buffer.alloc(0));
+    return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
+  }
+
+  /** Tokens of each row, in all columns. Rows that the table does not hold are left out. */
+  lengths(rows: readonly number[]): Map<number, number> {
+    const found = this.#lengths.all(JSON.stringify(rows)) as [number, Buffer][];
+    return new Map(found.map(([row, sizes]) => [row, sum(decodeVarints(sizes))]));
+  }
+
+  /** `term` is a stem. */
+  termFrequency(term: string, documents: number): number {
+    return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
+  }
+
+  /** `match` is a MATCH string of one phrase. */
+  phraseFrequency(match: string, documents: number): number {
+    return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
+  }
+
+  #keep(key: string, documents: number, count: () => number): number {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && Math.abs(kept.documents - documents) <= documents * DRIFT_MAX) return kept.holding;
+    const holding = count();
+    if (documents < KEEP_FROM_DOCUMENTS) return holding;
+    this.#kept.delete(key);
+    if (this.#kept.size >= KEPT_FREQUENCIES_MAX) this.#kept.delete(this.#kept.keys().next().value as string);
+    this.#kept.set(key, { holding, documents });
+    return holding;
+  }
+}
+
+/** SQLite's variable-length integers, big end first, 7 bits a byte; counts here stay far below the 9-byte form. */
+export function decodeVarints(bytes: Uint8Array): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  for (const byte of bytes) {
+    value = value * 128 + (byte & 0x7f);
+    if (byte & 0x80) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  return numbers;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

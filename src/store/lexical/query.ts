@@ -1,0 +1,62 @@
+/**
+ * A search query as terms, pairs and FTS5 MATCH strings. Pure; used by lexical-thread.ts.
+ * Source: bench README, recipe 3 and 4.
+ */
+import { stem } from "./stem.ts";
+import { foldText, splitWords } from "./tokens.ts";
+
+/** A longer question adds cost, not meaning. */
+const WORDS_MAX = 64;
+
+const STOP_WORDS = new Set(
+  (
+    "a about above after again against all am an and any are aren't as at be because been before being below between " +
+    "both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from " +
+    "further had hadn't has hasn't have haven't having he her here hers herself him himself his how i if in into is " +
+    "isn't it its itself just me more most mustn't my myself no nor not now of off on once only or other our ours " +
+    "ourselves out over own same shan't she should shouldn't so some such than that the their theirs them themselves " +
+    "then there these they this those through to too under until up very was wasn't we were weren't what when where " +
+    "which while who whom why will with won't would wouldn't you your yours yourself yourselves"
+  )
+    .replaceAll("'", "")
+    .split(" "),
+);
+
+/**
+ * Shape: `words[i]` is as asked and goes into MATCH, which stems it itself; `terms[i]` is its stem, each once, in the
+ * order of the query. `pairs` are neighbours in the query, as indexes into both.
+ */
+export type ParsedQuery = { words: string[]; terms: string[]; pairs: [number, number][] };
+
+export function parseQuery(query: string): ParsedQuery {
+  const plain = foldText(query).replace(/['’]s(?![\p{L}\p{N}])/gu, "").replace(/['’]/g, "");
+  const all = splitWords(plain);
+  const telling = all.filter((word) => !STOP_WORDS.has(word));
+  const asked = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
+
+  const indexOf = new Map<string, number>();
+  const words: string[] = [];
+  const order = asked.map((word) => {
+    const term = stem(word);
+    const known = indexOf.get(term);
+    if (known !== undefined) return known;
+    indexOf.set(term, words.length);
+    return words.push(word) - 1;
+  });
+  const pairs = new Map<string, [number, number]>();
+  for (let at = 1; at < order.length; at++) {
+    const pair: [number, number] = [order[at - 1] as number, order[at] as number];
+    pairs.set(pair.join(), pair);
+  }
+  return { words, terms: [...indexOf.keys()], pairs: [...pairs.values()] };
+}
+
+/** MATCH for any of the words. Every one is quoted: AND, OR, NOT and NEAR are words too. */
+export function matchAny(words: readonly string[]): string {
+  return words.map((word) => `"${word}"`).join(" OR ");
+}
+
+/** MATCH for words that follow each other. */
+export function matchPhrase(words: readonly string[]): string {
+  return `"${words.join(" ")}"`;
+}

@@ -1,0 +1,65 @@
+/**
+ * Words as FTS5's `porter unicode61` sees them, and a scan of texts for the few words of one query. Pure; used by
+ * query.ts and lexical-thread.ts. Reading only the query's words is what makes scoring 200 drawers a matter of 1 ms.
+ */
+import { stem } from "./stem.ts";
+
+const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
+const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+/** Lower case without accents. */
+export function foldText(text: string): string {
+  const lower = text.toLowerCase();
+  if (!BEYOND_ASCII.test(lower)) return lower;
+  return lower.normalize("NFD").replace(/\p{Mn}/gu, "").normalize("NFC");
+}
+
+/** The words of a folded text, in order. */
+export function splitWords(folded: string): string[] {
+  return folded.match(WORD) ?? [];
+}
+
+/** How often each term, and each pair of terms one after the other, stands in a text. */
+export type Counts = { terms: number[]; pairs: number[] };
+export type CountTerms = (text: string) => Counts;
+
+/** `terms` are stems; `pairs` hold indexes into them. */
+export function termCounter(terms: readonly string[], pairs: readonly (readonly [number, number])[]): CountTerms {
+  if (terms.length === 0) return () => ({ terms: [], pairs: [] });
+  // A stem differs from its words in its last letter at most (cry, cri; hoping, hope), so its start finds them all.
+  const starts = [...new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)))];
+  const wanted = new RegExp(`(?:${starts.join("|")})[\\p{L}\\p{N}\\p{Co}]*`, "gu");
+  const termOf = memoize((word) => terms.indexOf(stem(word)));
+  return (text) => {
+    const counts: Counts = { terms: terms.map(() => 0), pairs: pairs.map(() => 0) };
+    const folded = foldText(text);
+    let last = { term: -1, end: 0 };
+    for (const { 0: word, index } of folded.matchAll(wanted)) {
+      if (index > 0 && WORD_CHARACTER.test(characterBefore(folded, index))) continue;
+      const term = termOf(word);
+      if (term < 0) continue;
+      counts.terms[term] = (counts.terms[term] ?? 0) + 1;
+      const pair = pairs.findIndex(([first, second]) => first === last.term && second === term);
+      if (pair >= 0 && !WORD_CHARACTER.test(folded.slice(last.end, index)))
+        counts.pairs[pair] = (counts.pairs[pair] ?? 0) + 1;
+      last = { term, end: index + word.length };
+    }
+    return counts;
+  };
+}
+
+/** The whole code point, also outside the basic plane. */
+function characterBefore(text: string, index: number): string {
+  const low = text.charCodeAt(index - 1);
+  return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);
+}
+
+function memoize(compute: (word: string) => number): (word: string) => number {
+  const known = new Map<string, number>();
+  return (word) => {
+    let value = known.get(word);
+    if (value === undefined) known.set(word, (value = compute(word)));
+    return value;
+  };
+}

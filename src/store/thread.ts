@@ -1,0 +1,110 @@
+/**
+ * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`) is used by the indexes and
+ * the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. A thread that dies fails what it owes.
+ */
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parentPort, Worker } from "node:worker_threads";
+import { type ErrorCode, isErrorCode, PalaceError } from "../protocol/errors.ts";
+
+/** Calls that may be on their way to one thread; the broker's own queues are shorter. */
+const CALLS_MAX = 4096;
+
+// The compiler checks every call against the table; `never` lets any method fit the bound.
+export type Methods = Record<string, (...args: never[]) => unknown>;
+
+export type Thread<M extends Methods> = {
+  call<K extends keyof M & string>(method: K, ...args: Parameters<M[K]>): Promise<Awaited<ReturnType<M[K]>>>;
+  close(): Promise<void>;
+};
+
+type Request = { id: number; method: string; args: unknown[] };
+type Failure = { code: ErrorCode; message: string; hint: string };
+type Reply = { id: number; value?: unknown; failure?: Failure };
+
+/** Id of the message that says whether the thread opened what it serves. */
+const OPENED = 0;
+
+/** `owner` is the caller's import.meta.url: the entry lies beside it and has its extension, before and after the build. */
+export function threadFile(owner: string, name: string): URL {
+  return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
+}
+
+/** Resolves once the thread has opened. Errors: what its opening threw; STORE_UNAVAILABLE when it ended by itself. */
+export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
+  const worker = new Worker(file, { workerData });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = OPENED;
+  let ended: PalaceError | undefined;
+
+  const end = (cause: unknown): void => {
+    ended ??= new PalaceError("STORE_UNAVAILABLE", "a search thread ended", "palace restart", { cause });
+    for (const one of waiting.values()) one.reject(ended);
+    waiting.clear();
+  };
+  worker.on("error", end);
+  worker.on("exit", (exitCode) => end(new Error(`exit code ${exitCode}`)));
+  worker.on("message", (reply: Reply) => {
+    const one = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if (reply.failure === undefined) one?.resolve(reply.value);
+    else one?.reject(new PalaceError(reply.failure.code, reply.failure.message, reply.failure.hint));
+  });
+
+  const expect = (id: number): Promise<unknown> => {
+    const one = Promise.withResolvers<unknown>();
+    waiting.set(id, one);
+    return one.promise;
+  };
+  const close = async (): Promise<void> => {
+    await worker.terminate();
+  };
+  await expect(OPENED).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    close,
+    async call(method, ...args) {
+      if (ended !== undefined) throw ended;
+      if (waiting.size >= CALLS_MAX)
+        throw new PalaceError("STORE_UNAVAILABLE", "too many searches at once", "try again in a moment");
+      const id = ++lastId;
+      const reply = expect(id);
+      worker.postMessage({ id, method, args } satisfies Request);
+      return (await reply) as never;
+    },
+  };
+}
+
+/** Runs in the thread: opens, says so, then answers calls in the order they came. */
+export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");
+  const answer = async (id: number, work: () => unknown): Promise<void> => {
+    try {
+      port.postMessage({ id, value: await work() } satisfies Reply);
+    } catch (error) {
+      port.postMessage({ id, failure: describeFailure(error) } satisfies Reply);
+    }
+  };
+  let methods: M;
+  await answer(OPENED, async () => {
+    methods = await open();
+    port.on("message", ({ id, method, args }: Request) => {
+      void answer(id, () => methods[method]?.(...(args as never[])));
+    });
+  });
+}
+
+/** SQLite's own words for a bad file become ours; anything else is a store that does not answer for now. */
+function describeFailure(error: unknown): Failure {
+  if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
+  const code = String((error as { code?: unknown } | null)?.code ?? "");
+  const message = error instanceof Error ? error.message : String(error);
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
+    return { code: "STORE_CORRUPT", message: `the ledger cannot be read: ${message}`, hint: "palace doctor" };
+  if (code.startsWith("SQLITE_CANTOPEN"))
+    return { code: "PALACE_GONE", message: `the ledger cannot be opened: ${message}`, hint: "palace doctor" };
+  return { code: isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint: "palace doctor" };
+}

@@ -1,0 +1,17 @@
+/**
+ * A vector as int8 for the scan's first pass: one byte a dimension and one scale. Pure. The ledger's writer stores the
+ * result beside the vector, the scan thread codes its query with it.
+ */
+
+/** The same on both sides of zero. */
+const CODE_MAX = 127;
+
+export type Code = { code: Int8Array; scale: number };
+
+/** `code[i] * scale` is within half a scale of `vector[i]`. */
+export function quantize(vector: Float32Array): Code {
+  let largest = 0;
+  for (const value of vector) largest = Math.max(largest, Math.abs(value));
+  const scale = largest === 0 ? 1 : largest / CODE_MAX;
+  return { code: Int8Array.from(vector, (value) => Math.round(value / scale)), scale };
+}

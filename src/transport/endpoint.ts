@@ -1,0 +1,44 @@
+/**
+ * Where a broker can be dialled, and dialling it. An endpoint is written `unix:/path` or `http://host:port`.
+ * Imported by the client; knows nothing of what is said over the stream.
+ */
+import { connect, type Socket } from "node:net";
+import { PalaceError } from "../protocol/errors.ts";
+import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Door } from "../protocol/spec.ts";
+
+export type Endpoint = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
+
+/** Errors: CONFIG_BAD_VALUE. */
+export function parseEndpoint(text: string): Endpoint {
+  if (text.startsWith("unix:")) return { kind: "unix", path: text.slice("unix:".length).replace(/^\/\/(?=\/)/, "") };
+  const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
+  if (match?.[1] !== undefined) return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
+  throw new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_BROKER=${text} is not an endpoint`, "write unix:/path/to.sock or http://host:port");
+}
+
+export function formatEndpoint(endpoint: Endpoint | Door): string {
+  if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
+  return `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
+}
+
+/** A connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
+export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
+  const where = formatEndpoint(endpoint);
+  return new Promise((resolve, reject) => {
+    const socket = endpoint.kind === "unix" ? connect(endpoint.path) : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new PalaceError("TRANSPORT_TIMEOUT", `no answer from ${where} within ${timeoutMs} ms`, "run `palace status`"));
+    }, timeoutMs);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+    socket.once("error", (cause) => {
+      clearTimeout(timer);
+      reject(new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }));
+    });
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * Newline-delimited messages over a byte stream: only LF ends one (U+2028 does not), each is bounded in bytes and depth.
+ * Used by both sides and by the shim's stdio. Imports nothing but Node's own and the limits.
+ */
+import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../protocol/limits.ts";
+
+const LF = 10;
+
+/** A whole line without its LF, or the sign that one was too long; its rest is skipped up to the next LF. */
+export type Frame = { bytes: Buffer } | { oversize: true };
+
+export class FrameSplitter {
+  readonly #sizeMax: number;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #skipping = false;
+
+  constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES) {
+    this.#sizeMax = sizeMaxBytes;
+  }
+
+  /** The lines that `chunk` completes, in order. Blank lines are left out. */
+  push(chunk: Buffer): Frame[] {
+    const frames: Frame[] = [];
+    for (let start = 0; start < chunk.length; ) {
+      const end = chunk.indexOf(LF, start);
+      const part = chunk.subarray(start, end === -1 ? chunk.length : end);
+      start = end === -1 ? chunk.length : end + 1;
+      if (!this.#skipping && this.#size + part.length > this.#sizeMax) {
+        this.#skipping = true;
+        this.#parts = [];
+        frames.push({ oversize: true });
+      }
+      if (!this.#skipping && part.length > 0) {
+        this.#parts.push(part);
+        this.#size += part.length;
+      }
+      if (end !== -1) {
+        if (!this.#skipping && this.#size > 0) frames.push({ bytes: this.#parts.length === 1 ? part : Buffer.concat(this.#parts) });
+        this.#parts = [];
+        this.#size = 0;
+        this.#skipping = false;
+      }
+    }
+    return frames;
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What one line says, or why it says nothing. */
+export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
+
+export function decodeFrame(bytes: Buffer): Decoded {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    return { ok: false, why: "Parse error: the line is not UTF-8" };
+  }
+  if (text.trim() === "") return { ok: false, why: "" };
+  if (isDeeper(text, JSON_DEPTH_MAX)) return { ok: false, why: `Parse error: nested deeper than ${JSON_DEPTH_MAX} levels` };
+  try {
+    return { ok: true, message: JSON.parse(text) };
+  } catch {
+    return { ok: false, why: "Parse error: the line is not JSON" };
+  }
+}
+
+/** Counts brackets outside strings, without recursion; wrong only for text that is no JSON anyway. */
+export function isDeeper(json: string, depthMax: number): boolean {
+  if (json.length < depthMax) return false;
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < json.length; index++) {
+    const unit = json.charCodeAt(index);
+    if (inString) {
+      if (unit === 0x5c) index++;
+      else if (unit === 0x22) inString = false;
+    } else if (unit === 0x22) inString = true;
+    else if (unit === 0x5b || unit === 0x7b) {
+      if (++depth > depthMax) return true;
+    } else if (unit === 0x5d || unit === 0x7d) depth--;
+  }
+  return false;
+}

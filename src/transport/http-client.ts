@@ -1,0 +1,87 @@
+/**
+ * The two HTTP exchanges a client needs, written by hand over a socket: loading node:http would take a third of the shim's
+ * start. `Upgrade: mcp`, after which the socket carries newline-delimited JSON-RPC, and a plain GET.
+ */
+import type { Socket } from "node:net";
+import { PalaceError } from "../protocol/errors.ts";
+import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
+
+const HEAD_SIZE_MAX_BYTES = 16 * 1024;
+const BODY_SIZE_MAX_BYTES = 1024 * 1024;
+
+type Response = { status: number; headers: Map<string, string>; rest: Buffer };
+
+/** Turns the connection into a stream of messages. `rest` is what came behind the head already. */
+export async function upgrade(socket: Socket, headers: Record<string, string>): Promise<Response> {
+  socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
+  const response = await readHead(socket);
+  if (response.status !== 101) {
+    socket.destroy();
+    throw new PalaceError("TRANSPORT_REFUSED", `the other side answers ${response.status}: it is no palace broker`, "run `palace doctor`");
+  }
+  return response;
+}
+
+/** GET with `Connection: close`; the body as text. */
+export async function get(socket: Socket, path: string): Promise<{ status: number; body: string }> {
+  socket.write(requestHead(path, { Connection: "close" }));
+  const { status, headers, rest } = await readHead(socket);
+  const length = Number(headers.get("content-length") ?? Number.NaN);
+  if (!Number.isInteger(length) || length > BODY_SIZE_MAX_BYTES) {
+    socket.destroy();
+    throw new PalaceError("TRANSPORT_REFUSED", "the other side does not speak as a palace broker does", "run `palace doctor`");
+  }
+  const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
+  socket.destroy();
+  return { status, body: body.found.toString("utf8") };
+}
+
+function requestHead(path: string, headers: Record<string, string>): string {
+  const lines = Object.entries({ Host: "localhost", ...headers }).map(([name, value]) => `${name}: ${value.replaceAll(/[^\x20-\x7e]/g, "?")}`);
+  return `GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+}
+
+async function readHead(socket: Socket): Promise<Response> {
+  const { found, rest } = await readUntil(socket, Buffer.alloc(0), (bytes) => {
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES) throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
+    return end === -1 ? -1 : end + 4;
+  });
+  const [first = "", ...lines] = found.toString("latin1").split("\r\n");
+  const headers = new Map(lines.filter(Boolean).map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const));
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1] ?? 0), headers, rest };
+}
+
+/** Reads until `end` gives an index; the socket is paused then, what lies behind the index is `rest`. */
+function readUntil(socket: Socket, begun: Buffer, end: (bytes: Buffer) => number): Promise<{ found: Buffer; rest: Buffer }> {
+  return new Promise((resolve, reject) => {
+    let bytes = begun;
+    const settle = (action: () => void): void => {
+      clearTimeout(timer);
+      socket.off("data", onData).off("close", onClose).off("error", onClose);
+      socket.pause();
+      action();
+    };
+    const look = (): void => {
+      try {
+        const index = end(bytes);
+        if (index !== -1) settle(() => resolve({ found: bytes.subarray(0, index), rest: bytes.subarray(index) }));
+      } catch (error) {
+        settle(() => reject(error as Error));
+        socket.destroy();
+      }
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+      look();
+    };
+    const onClose = (): void => settle(() => reject(new PalaceError("TRANSPORT_CLOSED", "the broker closed the connection", "repeat the call")));
+    const timer = setTimeout(() => {
+      settle(() => reject(new PalaceError("TRANSPORT_TIMEOUT", "something listens there and does not answer", "run `palace doctor`")));
+      socket.destroy();
+    }, DIAL_TIMEOUT_MS);
+    socket.on("data", onData).on("close", onClose).on("error", onClose);
+    socket.resume();
+    look();
+  });
+}
