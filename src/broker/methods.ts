@@ -48,7 +48,14 @@ class RpcFailure extends Error {
   }
 }
 
-type Call = { peer: Peer; params: Record<string, unknown>; requestId: string; sizeBytes: number };
+type Call = {
+  peer: Peer;
+  params: Record<string, unknown>;
+  requestId: string;
+  sizeBytes: number;
+  /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
+  earlierWrites: Promise<unknown> | undefined;
+};
 type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
 const KEY_MAX = 200;
@@ -83,6 +90,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
 const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OURS)]);
 
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
+  const writes = new WeakMap<Peer, Promise<unknown>>();
   return async (peer, message, sizeBytes) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
@@ -95,10 +103,12 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${method}` });
     }
     const params = isRecord(message["params"]) ? message["params"] : {};
-    const call: Call = { peer, params, requestId: randomUUID().slice(0, 8), sizeBytes };
+    const call: Call = { peer, params, requestId: randomUUID().slice(0, 8), sizeBytes, earlierWrites: writes.get(peer) };
     const startedAt = performance.now();
     try {
-      const result = await handler(dependencies, call);
+      const answering = Promise.resolve(handler(dependencies, call));
+      if (isWriteCall(method, params)) writes.set(peer, answering.catch(() => {}));
+      const result = await answering;
       report(dependencies, call, method, startedAt, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
@@ -106,6 +116,11 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return failure(id, toRpcError(error));
     }
   };
+}
+
+function isWriteCall(method: string, params: Record<string, unknown>): boolean {
+  const name = method === "tools/call" ? String(params["name"]).slice(TOOL_PREFIX.length) : method;
+  return isWrite(name);
 }
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
@@ -121,6 +136,7 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
     const outcome = await submit(dependencies, short, checked.values, call);
     return toolResult(outcome.value, outcome.replayed);
   }
+  await call.earlierWrites;
   const { reads } = await dependencies.ready();
   const answer = await runReadTool(reads, name, checked.values);
   return toolResult(answer?.value, false);

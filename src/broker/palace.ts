@@ -78,6 +78,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
       : startOutbox({
           driver,
           log,
+          onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
             peek: (limit) => reader.outboxEntries(limit),
             done: (entries) => writer.call("outboxDone", [...entries]),
@@ -142,7 +143,6 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
       await queue.drain();
       sourceIndexer.stop();
       await Promise.all([outbox?.stop(), model.close().then(() => backlog?.stop())]);
-      await driver?.close();
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
       await writer.call("close");

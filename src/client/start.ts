@@ -7,7 +7,7 @@ import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
-import { clearStopped, isStopped, readFailed, setStopped, takeStarting, vanishedPalace } from "../platform/marks.ts";
+import { clearStopped, isStopped as hasStopMark, readFailed, setStopped, takeStarting, vanishedPalace } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
@@ -16,6 +16,11 @@ import { findBroker } from "./discover.ts";
 const POLL_MS = 15;
 
 export type Ensured = { health: Health; endpoint: string; started: boolean };
+
+/** True after `palace stop`: nothing starts a broker by itself then. */
+export function isStopped(config: Config): boolean {
+  return hasStopMark(config.paths);
+}
 
 /** Lifts `palace stop`. */
 export function clearStop(config: Config): void {
@@ -36,7 +41,7 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     if (config.endpoint !== undefined) {
       throw new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`, "start that broker, or unset MEMPALACE_BROKER");
     }
-    if (isStopped(config.paths)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+    if (isStopped(config)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     if (Date.now() > deadline) {
       throw new PalaceError("BROKER_START_FAILED", `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`, "run `palace logs`");
     }

@@ -31,7 +31,8 @@ export const PEERS_MAX = 1024;
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 
 export const DIAL_TIMEOUT_MS = 2_000;
-export const START_TIMEOUT_MS = 15_000;
+/** A cold machine under load takes its time; a start that failed says so itself and is not waited for. */
+export const START_TIMEOUT_MS = 30_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */

@@ -90,8 +90,8 @@ class Pump {
   readonly #stopping = new AbortController();
   /** Ends the wait under way. */
   #alarm = new AbortController();
-  #state: "synced" | "syncing" | "waiting" | "unreachable" = "waiting";
-  #detail = "the palace is not open yet";
+  #state: "synced" | "syncing" | "waiting" | "unreachable" = "syncing";
+  #detail = "opening the palace";
   #failures = 0;
   #target: string | undefined;
   /** When the palace last proved that it is there; undefined: it has to be opened. */
@@ -105,7 +105,6 @@ class Pump {
 
   wake(): void {
     this.#woken = true;
-    this.#alarm.abort();
   }
 
   async run(): Promise<void> {

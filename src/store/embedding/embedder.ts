@@ -58,11 +58,16 @@ function cachedEmbedder(embedder: Embedder): Embedder {
   return {
     ...embedder,
     async embed(texts) {
-      const known = new Map(texts.flatMap((text) => (cache.has(text) ? [[text, cache.get(text)]] : [])) as []);
-      const missing = [...new Set(texts)].filter((text) => !known.has(text as never));
+      const found = new Map<string, Float32Array>();
+      for (const text of texts) {
+        const known = cache.get(text);
+        if (known !== undefined) found.set(text, known);
+      }
+      const missing = [...new Set(texts)].filter((text) => !found.has(text));
       const vectors = missing.length === 0 ? [] : await embedder.embed(missing);
-      const found = new Map<string, Float32Array>([...known, ...missing.map((text, at) => [text, vectors[at]])] as []);
+      missing.forEach((text, at) => found.set(text, vectors[at] as Float32Array));
       for (const [text, vector] of found) remember(text, vector);
+      // A caller may hand its vector on, so each gets one of its own.
       return texts.map((text) => (found.get(text) as Float32Array).slice());
     },
   };

@@ -10,16 +10,20 @@ const PICKED_ROWS_MIN = 3_000;
 /** Of the rows that all words together would rank. */
 const PICKED_SHARE = 0.3;
 
-/** Shape: `frequencies[i]` documents hold word i; the result are indexes, the rarest first. */
+/** Shape: `frequencies[i]` documents hold word i; the result are indexes. A word that no document holds is free. */
 export function pickWords(frequencies: readonly number[], documents: number): number[] {
-  const known = frequencies.flatMap((frequency, index) => (frequency > 0 ? [index] : []));
-  if (documents <= EXACT_DRAWERS_MAX) return known;
-  const rarestFirst = known.sort((a, b) => (frequencies[a] as number) - (frequencies[b] as number));
-  const total = frequencies.reduce((sum, frequency) => sum + frequency, 0);
+  const all = frequencies.map((_, index) => index);
+  if (documents <= EXACT_DRAWERS_MAX) return all;
+  const frequency = (index: number): number => frequencies[index] ?? 0;
+  const total = frequencies.reduce((sum, one) => sum + one, 0);
   const rowsMax = Math.max(PICKED_ROWS_MIN, total * PICKED_SHARE);
   let rows = 0;
-  return rarestFirst.filter((index, position) => {
-    rows += frequencies[index] as number;
-    return position === 0 || rows <= rowsMax;
-  });
+  return all
+    .sort((a, b) => frequency(a) - frequency(b))
+    .filter((index) => {
+      const first = rows === 0;
+      if (!first && rows + frequency(index) > rowsMax) return false;
+      rows += frequency(index);
+      return true;
+    });
 }

@@ -23,13 +23,17 @@ const STOP_WORDS = new Set(
 );
 
 /**
- * Shape: `words[i]` is as asked and goes into MATCH, which stems it itself; `terms[i]` is its stem, each once, in the
+ * Shape: `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each once, in the
  * order of the query. `pairs` are neighbours in the query, as indexes into both.
  */
 export type ParsedQuery = { words: string[]; terms: string[]; pairs: [number, number][] };
 
 export function parseQuery(query: string): ParsedQuery {
-  const plain = foldText(query).replace(/['’]s(?![\p{L}\p{N}])/gu, "").replace(/['’]/g, "");
+  const plain = query
+    .toLowerCase()
+    .normalize("NFC")
+    .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
+    .replace(/['’]/g, "");
   const all = splitWords(plain);
   const telling = all.filter((word) => !STOP_WORDS.has(word));
   const asked = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
@@ -37,7 +41,7 @@ export function parseQuery(query: string): ParsedQuery {
   const indexOf = new Map<string, number>();
   const words: string[] = [];
   const order = asked.map((word) => {
-    const term = stem(word);
+    const term = stem(foldText(word));
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);

@@ -6,18 +6,23 @@ import { stem } from "./stem.ts";
 
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
-const BEYOND_ASCII = /[^\0-\x7f]/;
+const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
+/** Blocks of letters that carry accents; dashes and quotes lie beyond and need no folding. */
+const ACCENTED = /[\u00c0-\u1fff]/;
 
-/** Lower case without accents. */
+/** Lower case, Latin letters without accents. */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
-  if (!BEYOND_ASCII.test(lower)) return lower;
-  return lower.normalize("NFD").replace(/\p{Mn}/gu, "").normalize("NFC");
+  if (!ACCENTED.test(lower)) return lower;
+  return lower
+    .normalize("NFD")
+    .replace(/(\p{Script=Latin})\p{Mn}+/gu, "$1")
+    .normalize("NFC");
 }
 
-/** The words of a folded text, in order. */
-export function splitWords(folded: string): string[] {
-  return folded.match(WORD) ?? [];
+/** The words of a lower-case text, in order. */
+export function splitWords(text: string): string[] {
+  return text.match(WORD) ?? [];
 }
 
 /** How often each term, and each pair of terms one after the other, stands in a text. */
@@ -28,15 +33,17 @@ export type CountTerms = (text: string) => Counts;
 export function termCounter(terms: readonly string[], pairs: readonly (readonly [number, number])[]): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
   // A stem differs from its words in its last letter at most (cry, cri; hoping, hope), so its start finds them all.
-  const starts = [...new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)))];
-  const wanted = new RegExp(`(?:${starts.join("|")})[\\p{L}\\p{N}\\p{Co}]*`, "gu");
+  const starts = new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
+  const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => terms.indexOf(stem(word)));
   return (text) => {
     const counts: Counts = { terms: terms.map(() => 0), pairs: pairs.map(() => 0) };
     const folded = foldText(text);
     let last = { term: -1, end: 0 };
-    for (const { 0: word, index } of folded.matchAll(wanted)) {
+    for (const { index } of folded.matchAll(wanted)) {
       if (index > 0 && WORD_CHARACTER.test(characterBefore(folded, index))) continue;
+      REST_OF_WORD.lastIndex = index;
+      const word = REST_OF_WORD.exec(folded)?.[0] ?? "";
       const term = termOf(word);
       if (term < 0) continue;
       counts.terms[term] = (counts.terms[term] ?? 0) + 1;

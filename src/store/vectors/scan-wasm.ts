@@ -3,6 +3,14 @@
  * it works on. Used by code-memory.ts only. No toolchain: the text form stands beside the bytes.
  */
 
+/** The part of the global that we use; TypeScript knows it from the DOM library only. */
+type WasmMemory = { readonly buffer: ArrayBuffer; grow(pages: number): number };
+declare const WebAssembly: {
+  Memory: new (limits: { initial: number; maximum: number }) => WasmMemory;
+  Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
+  Instance: new (module: object, imports: object) => { exports: Record<string, unknown> };
+};
+
 export const DIMENSIONS = 384;
 /** Codes of one SIMD step, 16 bits each. */
 const LANES = 8;
@@ -26,7 +34,7 @@ export type ScanMemory = {
   /** Dot products of the codes, in the order of `slots`. */
   products: Int32Array;
   /** All codes; slot n starts at n × DIMENSIONS. A new view after `reserve`. */
-  codes: () => Int8Array;
+  codes: Uint8Array;
   /** Makes room for that many slots. */
   reserve: (slots: number) => void;
   run: (count: number) => void;
@@ -41,7 +49,7 @@ export function createScanMemory(): ScanMemory {
     query: new Int16Array(0),
     slots: new Int32Array(0),
     products: new Int32Array(0),
-    codes: () => new Int8Array(memory.buffer, CODES_AT),
+    codes: new Uint8Array(0),
     reserve(slots) {
       const missing = pagesFor(slots) - memory.buffer.byteLength / PAGE_BYTES;
       if (missing > 0) memory.grow(missing);
@@ -53,6 +61,7 @@ export function createScanMemory(): ScanMemory {
   function takeViews(): void {
     scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, DIMENSIONS);
     scanMemory.slots = new Int32Array(memory.buffer, SLOTS_AT, BATCH_SLOTS);
+    scanMemory.codes = new Uint8Array(memory.buffer, CODES_AT);
     scanMemory.products = new Int32Array(memory.buffer, PRODUCTS_AT, BATCH_SLOTS);
   }
   takeViews();

@@ -1,0 +1,183 @@
+/**
+ * The checks of `palace doctor`: each looks at one thing and says what it found and what to do. Ordered from the ground up:
+ * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
+ */
+import { accessSync, constants, existsSync } from "node:fs";
+import { type Client, connectClient } from "../client/client.ts";
+import { findBroker, readBrokerFile } from "../client/discover.ts";
+import { ensureBroker } from "../client/start.ts";
+import type { Config } from "../config/config.ts";
+import { isStopped, vanishedPalace } from "../platform/marks.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import type { Health, StatusReport } from "../protocol/spec.ts";
+import { PROTOCOL } from "../protocol/version.ts";
+import { formatBytes, formatDuration, plural } from "./output.ts";
+
+/** `hint` is empty where there is nothing to do. */
+export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
+
+const NODE_MAJOR_MIN = 24;
+/** The driver may be this far behind before it is worth a word. */
+const LAG_WARN_MS = 60_000;
+
+/** `mayStart`: a broker is started if none is running. Never throws. */
+export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
+  const checks = [checkNode(), checkHome(config), checkStop(config)];
+  const reached = await reachBroker(config, mayStart);
+  if (reached instanceof PalaceError) {
+    checks.push(fail("broker", reached.message, reached.hint));
+    return checks;
+  }
+  if (reached === undefined) {
+    checks.push(warn("broker", "not running", "the next agent starts it; or: palace start"));
+    return checks;
+  }
+  const { health, endpoint, status } = reached;
+  checks.push(
+    checkBroker(config, health, endpoint, reached.started),
+    checkInstance(config, health),
+    checkVersion(health),
+  );
+  checks.push(ok("topology", health.topology));
+  if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
+  else checks.push(checkLedger(status), checkQueue(status), checkModel(status), checkDriver(status));
+  checks.push(checkIdle(config));
+  return checks;
+}
+
+type Reached = { health: Health; endpoint: string; started: boolean; status: StatusReport | PalaceError };
+
+/** Undefined: none is running and none may be started. */
+async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
+  let client: Client | undefined;
+  try {
+    const running = await findBroker(config);
+    if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
+    const found = running === undefined ? await ensureBroker(config) : { ...running, started: false };
+    client = await connectClient({ config, agent: "palace doctor", start: "never" });
+    const status = await client.call("palace.status", {}).catch(asKnown);
+    return { ...found, health: (await findBroker(config))?.health ?? found.health, status };
+  } catch (error) {
+    return asKnown(error);
+  } finally {
+    client?.close();
+  }
+}
+
+function asKnown(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  return new PalaceError("TRANSPORT_REFUSED", `the broker cannot be asked: ${String(error)}`, "run `palace logs`", {
+    cause: error,
+  });
+}
+
+function checkNode(): Check {
+  const version = process.versions.node;
+  const isNewEnough = Number(version.split(".")[0]) >= NODE_MAJOR_MIN;
+  const detail = `Node ${version}, palace-devbox ${VERSION}`;
+  return isNewEnough ? ok("node", detail) : fail("node", detail, `install Node ${NODE_MAJOR_MIN} or newer`);
+}
+
+function checkHome({ paths, endpoint }: Config): Check {
+  const gone = vanishedPalace(paths);
+  if (gone !== undefined && endpoint === undefined) return fail("home", gone.message, gone.hint);
+  if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
+  const canWrite = can(paths.home, constants.W_OK);
+  if (endpoint !== undefined)
+    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
+  if (canWrite) return ok("home", `${paths.home}, writable`);
+  return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
+}
+
+function checkStop({ paths }: Config): Check {
+  if (!isStopped(paths)) return ok("stop mark", "none: agents start the broker by themselves");
+  return warn("stop mark", "the broker was stopped by hand and stays off", "palace start");
+}
+
+function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
+  const why = config.endpoint === undefined ? `named in ${config.paths.brokerFile}` : "named by MEMPALACE_BROKER";
+  const detail = `${health.status}${started ? " (started now)" : ""} at ${endpoint}, ${why}`;
+  if (health.error !== undefined) return fail("broker", `${detail}: ${health.error.message}`, health.error.hint);
+  return health.status === "draining"
+    ? warn("broker", detail, "run `palace doctor` again in a moment")
+    : ok("broker", detail);
+}
+
+/** broker.json is a hint; only the handshake proves who answers. */
+function checkInstance(config: Config, health: Health): Check {
+  if (config.endpoint !== undefined)
+    return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
+  const named = readBrokerFile(config.paths.brokerFile)?.instanceId;
+  if (named === health.instanceId) return ok("instance", `${health.instanceId}, the same in broker.json and handshake`);
+  return fail("instance", `broker.json names ${named ?? "nobody"}, ${health.instanceId} answers`, "palace restart");
+}
+
+function checkVersion({ version, protocol }: Health): Check {
+  const detail = `broker ${version} speaks ${protocol.min}-${protocol.max}, this client ${PROTOCOL.min}-${PROTOCOL.max}`;
+  if (version === VERSION) return ok("protocol", detail);
+  return warn("protocol", `${detail}; their versions differ`, "palace restart");
+}
+
+function checkLedger(status: StatusReport): Check {
+  const size = `${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`;
+  if (status.error !== undefined) return fail("ledger", `${size}: ${status.error.message}`, status.error.hint);
+  return status.state === "ready"
+    ? ok("ledger", size)
+    : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
+}
+
+function checkQueue({ queue, peers }: StatusReport): Check {
+  const detail = `${queue.depth} of ${queue.depthMax} waiting, ${queue.refused} refused, ${plural(peers, "peer")}`;
+  return queue.depth < queue.depthMax / 2
+    ? ok("queue", detail)
+    : warn("queue", detail, "wait, or run `palace logs` to see who writes");
+}
+
+/** Lexical mode is a mode, no fault. */
+function checkModel({ search }: StatusReport): Check {
+  const { model, modelState, modelDetail, pending, embedded } = search;
+  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
+  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
+  if (modelState === "mismatch") return fail("model", detail, "point MEMPALACE_MODEL_DIR at the palace's own model");
+  if (modelState === "failed") return warn("model", detail, "run `palace logs`");
+  return ok("model", detail);
+}
+
+function checkDriver({ driver }: StatusReport): Check {
+  const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
+  const detail = `${driver.kind}: ${driver.state}${lag}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
+  if (driver.state === "unreachable")
+    return warn("driver", detail, "start Chroma or correct MEMPALACE_CHROMA_URL; nothing is lost meanwhile");
+  const isLate = driver.lag > 0 && driver.lagMs > LAG_WARN_MS && driver.state !== "waiting";
+  return isLate
+    ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
+    : ok("driver", detail);
+}
+
+function checkIdle({ idleExitMs, endpoint }: Config): Check {
+  if (endpoint !== undefined) return ok("idle exit", "decided where the broker runs");
+  if (idleExitMs === 0) return ok("idle exit", "never");
+  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next one starts it again`);
+}
+
+function can(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ok(name: string, detail: string): Check {
+  return { name, state: "ok", detail, hint: "" };
+}
+
+function warn(name: string, detail: string, hint: string): Check {
+  return { name, state: "warn", detail, hint };
+}
+
+function fail(name: string, detail: string, hint: string): Check {
+  return { name, state: "fail", detail, hint };
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+/** `palace VERB`: the command for everything. A verb's file is loaded when it is asked for, and no other. */
+import { PalaceError } from "../protocol/errors.ts";
+import { VERSION } from "../platform/version.ts";
+import { nearestWord } from "./nearest.ts";
+import { reportError, runVerb, type Verb } from "./verb.ts";
+
+type Entry = readonly [does: string, load: () => Promise<{ verb: Verb }>];
+
+const VERBS: Record<string, Entry> = {
+  up: ["start everything and prove that it works", () => import("./verb/up.ts")],
+  shim: ["stdio MCP for an agent (what mp-shim does)", () => import("./verb/shim.ts")],
+  start: ["start the broker", () => import("./verb/start.ts")],
+  stop: ["stop the broker; it stays stopped until `palace start`", () => import("./verb/stop.ts")],
+  restart: ["stop and start the broker", () => import("./verb/restart.ts")],
+  status: ["what is running and what it holds", () => import("./verb/status.ts")],
+  doctor: ["check everything, and say what to do", () => import("./verb/doctor.ts")],
+  logs: ["the broker's log", () => import("./verb/logs.ts")],
+  demo: ["a throw-away palace, two agents, three searches", () => import("./verb/demo.ts")],
+  search: ["search the palace", () => import("./verb/search.ts")],
+  call: ["call one MCP tool", () => import("./verb/call.ts")],
+  tools: ["list the MCP tools", () => import("./verb/tools.ts")],
+  mine: ["file a source: mine docs DIR", () => import("./verb/mine.ts")],
+  why: ["why a file is filed, or not", () => import("./verb/why.ts")],
+};
+
+const { common, name, rest } = splitArguments(process.argv.slice(2));
+const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+if (entry !== undefined) await runVerb("palace", (await entry[1]()).verb, [...common, ...rest], process.env);
+else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
+else if (name === "" || name === "help") printHelp();
+else {
+  const near = nearestWord(name, Object.keys(VERBS));
+  const hint = near === undefined ? "run `palace --help`" : `did you mean \`palace ${near}\`?`;
+  const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, hint);
+  process.exitCode = reportError("palace", error, common.includes("--json") || rest.includes("--json"));
+}
+
+/** Options that may stand before the verb are given to it. */
+function splitArguments(argv: readonly string[]): { common: string[]; name: string; rest: string[] } {
+  let at = 0;
+  while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;
+  return { common: argv.slice(0, at), name: argv[at] ?? "", rest: argv.slice(at + 1) };
+}
+
+function printHelp(): void {
+  const lines = Object.entries(VERBS).map(([verb, [does]]) => `  ${verb.padEnd(8)} ${does}`);
+  const text = [
+    "palace VERB [options]",
+    "",
+    ...lines,
+    "",
+    "palace VERB --help says more. Everywhere: --palace DIR, --json",
+  ];
+  process.stdout.write(`${text.join("\n")}\n`);
+}

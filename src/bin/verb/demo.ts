@@ -1,0 +1,212 @@
+/** `palace demo`: a throw-away palace with real parts: own broker, the package's own docs, three searches, two agents. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, connectClient } from "../../client/client.ts";
+import { findBroker } from "../../client/discover.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { feedDocuments } from "../../feeder/doc-miner/feed.ts";
+import type { FeedReport } from "../../feeder/doc-miner/run.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { executable, PACKAGE_ROOT } from "../executable.ts";
+import { type Output, plural, shorten } from "../output.ts";
+import { canFind } from "../proof.ts";
+import { openStdioMcp, type StdioMcp } from "../stdio-mcp.ts";
+import { defineVerb } from "../verb.ts";
+import { placeOf } from "./docs.ts";
+
+const QUESTIONS = [
+  "how does a container reach the broker",
+  "what is installed and how is it built",
+  "licence and version of this package",
+];
+const WING = "demo";
+const SNIPPET_LENGTH = 200;
+const POLL_MS = 20;
+const END_MAX_MS = 10_000;
+const CALL_TIMEOUT_MS = 30_000;
+const EXIT_INTERRUPTED = 130;
+
+type Answer = { question: string; ms: number; hits: { source: string; room: string; text: string }[] };
+type Hit = { source_file?: string; room?: string; text?: string };
+
+export const verb = defineVerb({
+  usage: `palace demo
+
+Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files this package's
+documents, asks three questions, and lets two agents write and read each other's memories at the same time.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config, env, out }) => {
+    const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
+    const interrupted = new AbortController();
+    const stop = (): void => interrupted.abort();
+    process.once("SIGINT", stop);
+    process.once("SIGTERM", stop);
+    let broker: ChildProcess | undefined;
+    try {
+      const demoEnv = isolate(env, config, folder);
+      const demo = loadConfig(demoEnv);
+      say(out, `A throw-away palace in ${folder}`);
+      broker = startBroker(demoEnv);
+      await waitForBroker(demo, broker, interrupted.signal);
+      const result = await show(demo, demoEnv, out, interrupted.signal);
+      if (out.isJson) out.document(result);
+      return 0;
+    } catch (error) {
+      if (interrupted.signal.aborted) return EXIT_INTERRUPTED;
+      throw error;
+    } finally {
+      await endBroker(broker);
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      say(out, "The palace is gone again.");
+    }
+  },
+});
+
+/** Nothing of the user's palace is seen or touched; a model that is there already is used, none is downloaded. */
+function isolate(env: Env, config: Config, folder: string): Env {
+  const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    MEMPALACE_PATH: join(folder, "home"),
+    XDG_STATE_HOME: join(folder, "state"),
+    XDG_CACHE_HOME: join(folder, "cache"),
+    MEMPALACE_MODEL_DIR: config.model.dir ?? config.model.cacheDir,
+    MEMPALACE_OFFLINE: "1",
+    MEMPALACE_IDLE_EXIT_MINUTES: "1",
+    MEMPALACE_LOG_LEVEL: "error",
+  };
+}
+
+async function show(config: Config, env: Env, out: Output, signal: AbortSignal): Promise<object> {
+  const client = await connectClient({ config, agent: "palace demo", start: "never" });
+  try {
+    const filed = await fileDocuments(config, client, out, signal);
+    const answers: Answer[] = [];
+    for (const question of QUESTIONS) answers.push(await ask(client, question, out));
+    const agents = await letAgentsMeet(env, out, signal);
+    return {
+      filed: { files: filed.report.filed, drawers: filed.report.drawers, ms: filed.ms },
+      searches: answers,
+      agents,
+    };
+  } finally {
+    client.close();
+  }
+}
+
+async function fileDocuments(
+  config: Config,
+  client: Client,
+  out: Output,
+  signal: AbortSignal,
+): Promise<{ report: FeedReport; ms: number }> {
+  const startedAt = performance.now();
+  const report = await feedDocuments({
+    options: {
+      dir: PACKAGE_ROOT,
+      wing: WING,
+      dryRun: false,
+      force: false,
+      agent: "palace-demo",
+      ...placeOf(config),
+      avoid: [],
+    },
+    connect: async () => client,
+    watch: { notice: () => {}, progress: () => {} },
+    signal,
+  });
+  signal.throwIfAborted();
+  const ms = elapsed(startedAt);
+  say(
+    out,
+    `Filed ${plural(report.filed, "document")} of ${PACKAGE_ROOT} as ${plural(report.drawers, "drawer")} in ${ms} ms`,
+  );
+  return { report, ms };
+}
+
+async function ask(client: Client, question: string, out: Output): Promise<Answer> {
+  const startedAt = performance.now();
+  const found = await client.call("drawer.search", { query: question, wing: WING, limit: 3 });
+  const ms = elapsed(startedAt);
+  const hits = ((found["results"] ?? []) as Hit[]).map(({ source_file: source = "?", room = "?", text = "" }) => ({
+    source,
+    room,
+    text: shorten(text, SNIPPET_LENGTH),
+  }));
+  say(out, `\n"${question}"  ${ms} ms`);
+  const best = hits[0];
+  say(out, best === undefined ? "  nothing found" : `  ${best.source} (${best.room}): ${best.text}`);
+  return { question, ms, hits };
+}
+
+/** Two shims, as two agents have them, write at the same time; then each looks for what the other wrote. */
+async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promise<{ ms: number; found: boolean }> {
+  const open = (name: string): Promise<StdioMcp> =>
+    openStdioMcp(executable("mp-shim"), {
+      env: { ...env, MEMPALACE_AGENT_NAME: name },
+      timeoutMs: CALL_TIMEOUT_MS,
+      signal,
+    });
+  const startedAt = performance.now();
+  const [left, right] = await Promise.all([open("agent-a"), open("agent-b")]);
+  try {
+    const write = (agent: StdioMcp, content: string) =>
+      agent.call("mempalace_add_drawer", { wing: WING, room: "agents", content });
+    await Promise.all([
+      write(left, "Agent A keeps the deployment password in the safe called obsidian."),
+      write(right, "Agent B moved the nightly backup to half past three, code word marigold."),
+    ]);
+    const found = await Promise.all([canFind(left, "marigold", WING), canFind(right, "obsidian", WING)]);
+    if (found.includes(false))
+      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find what the other wrote", "palace doctor");
+    const ms = elapsed(startedAt);
+    say(out, `\nTwo agents started, wrote at the same time and found each other's memory in ${ms} ms`);
+    return { ms, found: true };
+  } finally {
+    await Promise.all([left.close(), right.close()]);
+  }
+}
+
+function startBroker(env: Env): ChildProcess {
+  const [node, file] = executable("mempalace-broker");
+  // Its words are kept out of the show; when it does not start, `waitForBroker` says so.
+  return spawn(node, [file, "--foreground"], { env, stdio: "ignore" });
+}
+
+/** Errors: BROKER_START_FAILED. */
+async function waitForBroker(config: Config, broker: ChildProcess, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await findBroker(config)) === undefined) {
+    if (broker.exitCode !== null || Date.now() > deadline)
+      throw new PalaceError(
+        "BROKER_START_FAILED",
+        "the demo's broker did not start",
+        "to see why: mempalace-broker --foreground",
+      );
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+async function endBroker(broker: ChildProcess | undefined): Promise<void> {
+  if (broker === undefined || broker.exitCode !== null || broker.signalCode !== null) return;
+  const ended = once(broker, "exit");
+  broker.kill("SIGTERM");
+  const timer = setTimeout(() => broker.kill("SIGKILL"), END_MAX_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+function say(out: Output, line: string): void {
+  if (!out.isJson) out.text(line);
+}
+
+function elapsed(since: number): number {
+  return Math.round((performance.now() - since) * 10) / 10;
+}

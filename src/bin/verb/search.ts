@@ -1,0 +1,78 @@
+/** `palace search QUERY`: what an agent would find, for people. */
+import { connectClient } from "../../client/client.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { SearchMode } from "../../protocol/spec.ts";
+import { type Output, printable, shorten } from "../output.ts";
+import { defineVerb, readCount } from "../verb.ts";
+
+const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
+const LIMIT_DEFAULT = 5;
+const SNIPPET_LINES = 3;
+
+/** A search hit as far as people see it (palace.md 2.10, search). */
+type Hit = {
+  text?: string;
+  wing?: string;
+  room?: string;
+  source_file?: string;
+  similarity?: number | null;
+  bm25_score?: number;
+};
+
+export const verb = defineVerb({
+  usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid]
+
+Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers.`,
+  options: { wing: { type: "string" }, room: { type: "string" }, limit: { type: "string" }, mode: { type: "string" } },
+  args: [1, Infinity],
+  run: async ({ values, args, config, out }) => {
+    const mode = readMode(values.mode);
+    const limit = readCount(values.limit, "limit", LIMIT_DEFAULT);
+    const client = await connectClient({ config, agent: "palace search", start: "auto" });
+    const startedAt = performance.now();
+    const found = await client.call("drawer.search", {
+      query: args.join(" "),
+      limit,
+      mode,
+      ...(values.wing !== undefined && { wing: values.wing }),
+      ...(values.room !== undefined && { room: values.room }),
+    });
+    const tookMs = performance.now() - startedAt;
+    client.close();
+    if (typeof found["error"] === "string")
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
+    if (out.isJson) {
+      out.document(found);
+      return 0;
+    }
+    const hits = (found["results"] ?? []) as Hit[];
+    hits.forEach((hit, at) => printHit(hit, at + 1, out));
+    if (hits.length === 0) out.text("Nothing found.");
+    out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
+    return 0;
+  },
+});
+
+function readMode(value: string | undefined): SearchMode {
+  const mode = MODES.find((one) => one === (value ?? "auto"));
+  if (mode !== undefined) return mode;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `--mode takes ${MODES.join(", ")}, not ${value ?? ""}`,
+    "leave it out for auto",
+  );
+}
+
+function printHit(hit: Hit, at: number, out: Output): void {
+  const scores = [
+    typeof hit.similarity === "number" ? `similarity ${hit.similarity.toFixed(3)}` : "",
+    typeof hit.bm25_score === "number" ? `words ${hit.bm25_score.toFixed(3)}` : "",
+  ].filter((score) => score !== "");
+  const { wing = "?", room = "?", source_file: source = "?" } = hit;
+  if (!out.isTerminal) {
+    out.table([[at, wing, room, source, scores.join(" "), printable((hit.text ?? "").replace(/\s+/g, " ").trim())]]);
+    return;
+  }
+  out.text(`${at}. ${printable(`${wing} / ${room}  ${source}`)}  ${scores.join(", ")}`);
+  out.text(`   ${shorten(hit.text ?? "", out.columns * SNIPPET_LINES - 6)}\n`);
+}

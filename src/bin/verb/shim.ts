@@ -1,0 +1,17 @@
+/** `palace shim`: the stdio shim, for agents that are configured with `palace` itself. */
+import { runShim } from "../../shim/shim.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace shim
+
+Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it, or mp-shim, into an
+agent's MCP config; no other arguments are needed.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config }) => {
+    runShim(config, config.agentName ?? "mcp");
+    // The shim ends the process when its agent goes.
+    return new Promise<number>(() => {});
+  },
+});

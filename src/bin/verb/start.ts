@@ -1,0 +1,51 @@
+/** `palace start`: starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findBroker } from "../../client/discover.ts";
+import { clearStop, ensureBroker } from "../../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { readFailed, vanishedPalace } from "../../platform/marks.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { executable } from "../executable.ts";
+import { defineVerb } from "../verb.ts";
+
+const POLL_MS = 20;
+
+export const verb = defineVerb({
+  usage: `palace start [--new]
+
+Starts the broker if none is running, and lets agents start it again by themselves after \`palace stop\`.
+
+  --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
+  options: { new: { type: "boolean" } },
+  args: [0, 0],
+  run: async ({ values, config, out }) => {
+    clearStop(config);
+    if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);
+    const { endpoint, started, health } = await ensureBroker(config);
+    if (out.isJson) out.document({ started, endpoint, instanceId: health.instanceId, version: health.version });
+    else out.text(`${started ? "The broker is running" : "The broker was running already"}: ${endpoint}`);
+    return 0;
+  },
+});
+
+/** Errors: what the broker failed with, BROKER_START_FAILED. */
+async function beginAnew(config: Config): Promise<void> {
+  const { home, palaceDir, logFile } = config.paths;
+  const [node, file] = executable("mempalace-broker");
+  const palace = home === palaceDir ? ["--palace", home] : [];
+  spawn(node, [file, "--on-demand", "--new", ...palace], { detached: true, stdio: "ignore", cwd: "/" }).unref();
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await findBroker(config)) === undefined || vanishedPalace(config.paths) !== undefined) {
+    const failed = readFailed(config.paths);
+    if (failed !== undefined && failed.code !== "PALACE_GONE") throw failed;
+    if (Date.now() > deadline)
+      throw new PalaceError(
+        "BROKER_START_FAILED",
+        `no broker became reachable; its log is ${logFile}`,
+        "run `palace logs`",
+      );
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. About 400 bytes a
+ * drawer: 384 of code, the rest bookkeeping. Slots are dense: a removed one is filled with the last.
+ */
+import type { PlaceFilter, Scored } from "../port.ts";
+import type { Code } from "./quantize.ts";
+import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "./scan-wasm.ts";
+
+/** Room for growth is made in steps, since every step moves the bookkeeping. */
+const GROWTH = 1.5;
+const SLOTS_MIN = 1024;
+const ERROR_DEVIATIONS = 8;
+
+export class CodeMemory {
+  readonly #memory = createScanMemory();
+  readonly #slotOf = new Map<number, number>();
+  readonly #places = new Map<string, number>();
+  readonly #filed: { wing: string; room: string }[] = [];
+  #rows = new Float64Array(0);
+  #placeOf = new Int32Array(0);
+  #scales = new Float32Array(0);
+  #scaleMax = 0;
+
+  get size(): number {
+    return this.#slotOf.size;
+  }
+
+  reserve(slots: number): void {
+    if (slots <= this.#rows.length) return;
+    const room = Math.max(SLOTS_MIN, slots, Math.ceil(this.#rows.length * GROWTH));
+    this.#rows = grown(this.#rows, new Float64Array(room));
+    this.#placeOf = grown(this.#placeOf, new Int32Array(room));
+    this.#scales = grown(this.#scales, new Float32Array(room));
+    this.#memory.reserve(room);
+  }
+
+  /** Adds the row or replaces what it was. */
+  put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
+    const slot = this.#slotOf.get(row) ?? this.size;
+    this.reserve(slot + 1);
+    this.#slotOf.set(row, slot);
+    this.#rows[slot] = row;
+    this.#placeOf[slot] = this.#placeId(place);
+    this.#scales[slot] = scale;
+    this.#scaleMax = Math.max(this.#scaleMax, scale);
+    this.#memory.codes.set(code, slot * DIMENSIONS);
+  }
+
+  remove(row: number): void {
+    const slot = this.#slotOf.get(row);
+    if (slot === undefined) return;
+    const last = this.size - 1;
+    const lastRow = this.#rows[last] as number;
+    this.#rows[slot] = lastRow;
+    this.#placeOf[slot] = this.#placeOf[last] as number;
+    this.#scales[slot] = this.#scales[last] as number;
+    this.#memory.codes.copyWithin(slot * DIMENSIONS, last * DIMENSIONS, (last + 1) * DIMENSIONS);
+    this.#slotOf.set(lastRow, slot);
+    this.#slotOf.delete(row);
+  }
+
+  /**
+   * How far an approximate product of unit vectors may be from the true one: eight standard deviations of the rounding,
+   * which is even within ± half a scale in each of the two codes.
+   */
+  errorMax(query: Code): number {
+    return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
+  }
+
+  /** The `keep` rows of the largest approximate products under the filter, best first. */
+  scan(query: Code, filter: PlaceFilter, keep: number): Scored[] {
+    const allowed = this.#allowedPlaces(filter);
+    const best = new BestRows(keep);
+    const { slots } = this.#memory;
+    this.#memory.query.set(query.code);
+    let count = 0;
+    for (let slot = 0; slot < this.size; slot++) {
+      if (allowed !== undefined && allowed[this.#placeOf[slot] as number] !== 1) continue;
+      slots[count++] = slot;
+      if (count < BATCH_SLOTS) continue;
+      this.#scanBatch(count, best);
+      count = 0;
+    }
+    if (count > 0) this.#scanBatch(count, best);
+    return best.take().map(({ row: slot, score }) => ({ row: this.#rows[slot] as number, score: score * query.scale }));
+  }
+
+  #scanBatch(count: number, best: BestRows): void {
+    const { slots, products } = this.#memory;
+    this.#memory.run(count);
+    for (let at = 0; at < count; at++) {
+      const slot = slots[at] as number;
+      const score = (products[at] as number) * (this.#scales[slot] as number);
+      if (score > best.worst) best.add(slot, score);
+    }
+  }
+
+  /** Undefined = everywhere; else 1 for each place that fits. */
+  #allowedPlaces({ wing, room }: PlaceFilter): Uint8Array | undefined {
+    if (wing === undefined && room === undefined) return undefined;
+    return Uint8Array.from(this.#filed, (place) =>
+      (wing === undefined || place.wing === wing) && (room === undefined || place.room === room) ? 1 : 0,
+    );
+  }
+
+  #placeId(place: { wing: string; room: string }): number {
+    const key = `${place.wing}\0${place.room}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    this.#places.set(key, this.#filed.length);
+    return this.#filed.push(place) - 1;
+  }
+}
+
+/** Keeps the best of many scores: collects twice as many, then sorts and cuts. */
+class BestRows {
+  readonly #keep: number;
+  #found: Scored[] = [];
+  worst = Number.NEGATIVE_INFINITY;
+
+  constructor(keep: number) {
+    this.#keep = keep;
+  }
+
+  add(row: number, score: number): void {
+    if (this.#found.push({ row, score }) >= this.#keep * 2) this.#cut();
+  }
+
+  take(): Scored[] {
+    this.#cut();
+    return this.#found;
+  }
+
+  #cut(): void {
+    this.#found = this.#found.sort((a, b) => b.score - a.score).slice(0, this.#keep);
+    if (this.#found.length === this.#keep) this.worst = this.#found.at(-1)?.score ?? this.worst;
+  }
+}
+
+function grown<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

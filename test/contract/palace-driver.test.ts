@@ -1,0 +1,440 @@
+/**
+ * The contract of PalaceDriver (src/store/port.ts), held by every implementation. The Chroma half talks to a real server;
+ * where none can be started it is left out with its reason, and fails under CI.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChromaConfig } from "../../src/config/config.ts";
+import { SILENT_LOG } from "../../src/platform/log.ts";
+import { createChromaDriver } from "../../src/store/driver/chroma.ts";
+import { CLOUD_LIMITS, type ChromaTimeouts } from "../../src/store/driver/limits.ts";
+import { MemoryDriver } from "../../src/store/driver/memory.ts";
+import type { Metadata, PalaceDriver, PalaceRecord } from "../../src/store/port.ts";
+import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
+
+const DIMENSIONS = 12;
+
+type Stored = { text: string; metadata: Metadata; vector: number[] };
+type Palace = { driver: PalaceDriver; read: (id: string) => Promise<Stored | undefined> };
+
+function record(id: string, axis: number, metadata: Metadata = { wing: "w", room: "r" }, text = `text of ${id}`) {
+  const vector = new Float32Array(DIMENSIONS);
+  vector[axis % DIMENSIONS] = 1;
+  return { id, text, metadata, vector } satisfies PalaceRecord;
+}
+
+function many(count: number, from = 0): PalaceRecord[] {
+  return Array.from({ length: count }, (_, i) => record(`drawer_${from + i}`, i));
+}
+
+/** The cases; `make` gives an opened driver on an empty palace. */
+function holdsTheContract(make: () => Promise<Palace>): void {
+  test("opening twice changes nothing", async () => {
+    const { driver } = await make();
+    const target = driver.target;
+    await driver.upsert([record("a", 0)]);
+    await driver.open();
+    expect(await driver.count()).toBe(1);
+    expect(driver.target).toBe(target);
+  });
+
+  test("writing a record again leaves one record with the newest text, vector and metadata", async () => {
+    const { driver, read } = await make();
+    await driver.upsert([record("a", 0)]);
+    await driver.upsert([record("a", 0)]);
+    await driver.upsert([record("a", 3, { wing: "other", room: "r" }, "newer")]);
+    expect(await driver.count()).toBe(1);
+    const vector = Array.from(record("a", 3).vector);
+    expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
+  });
+
+  test("the last of two records with one id wins", async () => {
+    const { driver, read } = await make();
+    await driver.upsert([
+      record("a", 0, { wing: "w" }, "first"),
+      record("b", 1),
+      record("a", 2, { room: "r" }, "last"),
+    ]);
+    expect(await driver.count()).toBe(2);
+    expect(await read("a")).toMatchObject({ text: "last", metadata: { room: "r" } });
+  });
+
+  test("metadata is replaced as a whole, so keys that are not given again are gone", async () => {
+    const { driver, read } = await make();
+    await driver.upsert([record("a", 0, { wing: "w", room: "r", topic: "t", chunk_index: 3, live: true })]);
+    await driver.upsert([record("a", 0, { wing: "w", added_by: "me" }), record("b", 1, { topic: "kept" })]);
+    expect((await read("a"))?.metadata).toEqual({ wing: "w", added_by: "me" });
+    await driver.upsert([record("a", 0, { topic: "back" })]);
+    expect((await read("a"))?.metadata).toEqual({ topic: "back" });
+    expect((await read("b"))?.metadata).toEqual({ topic: "kept" });
+  });
+
+  test("integers, floats, booleans and strings keep their value and type", async () => {
+    const { driver, read } = await make();
+    const metadata = {
+      count: 7,
+      zero: 0,
+      negative: -3,
+      mtime: 1764000000.25,
+      yes: true,
+      no: false,
+      empty: "",
+      text: "5",
+    };
+    await driver.upsert([record("a", 0, metadata)]);
+    expect((await read("a"))?.metadata).toEqual(metadata);
+  });
+
+  test("ids and texts of any script survive byte by byte, control characters and an empty text included", async () => {
+    const { driver, read } = await make();
+    const texts = ["", "ein Ö, 日本語, 👩‍👩‍👧, \u2028 and \u0000", "line\r\nfeeds\t", '\' " \\ {"json":1}'];
+    const records = texts.map((text, i) => record(`drawer_日本_ü_${i}`, i, { wing: "wíng", room: text }, text));
+    await driver.upsert(records);
+    for (const { id, text } of records) expect(await read(id)).toMatchObject({ text, metadata: { room: text } });
+    await driver.remove(records.map(({ id }) => id));
+    expect(await driver.count()).toBe(0);
+  });
+
+  test("removing is idempotent and ignores ids it does not know", async () => {
+    const { driver } = await make();
+    await driver.upsert(many(3));
+    await driver.remove(["drawer_1", "unknown", "drawer_1"]);
+    await driver.remove(["drawer_1"]);
+    await driver.remove([]);
+    await driver.upsert([]);
+    expect((await driver.ids(0, 10)).sort()).toEqual(["drawer_0", "drawer_2"]);
+  });
+
+  test("a record removed and written again is new, without its old metadata", async () => {
+    const { driver, read } = await make();
+    await driver.upsert([record("a", 0, { wing: "w", topic: "old" })]);
+    await driver.remove(["a"]);
+    await driver.upsert([record("a", 1, { wing: "w" })]);
+    expect((await read("a"))?.metadata).toEqual({ wing: "w" });
+  });
+
+  test("a list of 5,000 records is taken whole, and paging through the ids shows each exactly once", async () => {
+    const { driver } = await make();
+    const records = many(5_000);
+    await driver.upsert(records);
+    expect(await driver.count()).toBe(5_000);
+    const seen: string[] = [];
+    for (let offset = 0; ; offset += 700) {
+      const page = await driver.ids(offset, 700);
+      expect(page.length).toBeLessThanOrEqual(700);
+      if (page.length === 0) break;
+      seen.push(...page);
+    }
+    expect(seen.length).toBe(5_000);
+    expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
+  });
+
+  test("a query answers cosines, best first, within wing and room", async () => {
+    const { driver } = await make();
+    const near = record("near", 0, { wing: "w1", room: "r1" });
+    near.vector[1] = 0.5;
+    await driver.upsert([
+      near,
+      record("same", 0, { wing: "w1", room: "r2" }),
+      record("across", 1, { wing: "w1", room: "r1" }),
+      record("elsewhere", 0, { wing: "w2", room: "r1" }),
+    ]);
+    const asked = Float32Array.from(record("q", 0).vector, (value) => value * 3);
+    const all = await driver.query(asked, {}, 10);
+    expect(all.length).toBe(4);
+    expect(all.map(({ cosine }) => cosine)).toEqual(all.map(({ cosine }) => cosine).toSorted((a, b) => b - a));
+    expect(all.find(({ id }) => id === "same")?.cosine).toBeCloseTo(1, 5);
+    expect(all.find(({ id }) => id === "near")?.cosine).toBeCloseTo(1 / Math.sqrt(1.25), 5);
+    expect(all.find(({ id }) => id === "across")?.cosine).toBeCloseTo(0, 5);
+    expect((await driver.query(asked, { wing: "w1" }, 10)).map(({ id }) => id)).toEqual(["same", "near", "across"]);
+    expect((await driver.query(asked, { wing: "w1", room: "r1" }, 10)).map(({ id }) => id)).toEqual(["near", "across"]);
+    expect((await driver.query(asked, { room: "r1" }, 1)).length).toBe(1);
+    expect(await driver.query(asked, { wing: "nowhere" }, 10)).toEqual([]);
+  });
+
+  test("an empty palace answers every question", async () => {
+    const { driver } = await make();
+    expect(await driver.count()).toBe(0);
+    expect(await driver.ids(0, 10)).toEqual([]);
+    expect(await driver.query(record("q", 0).vector, {}, 5)).toEqual([]);
+  });
+
+  test("a vector of another dimension is refused for good and nothing of its list is half there", async () => {
+    const { driver } = await make();
+    await driver.upsert([record("a", 0)]);
+    const wrong = { ...record("b", 0), vector: new Float32Array([1, 2, 3]) };
+    await expect(driver.upsert([record("c", 1), wrong])).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
+    expect(await driver.ids(0, 10)).toEqual(["a"]);
+  });
+
+  test("a number that is not finite is refused, not dropped", async () => {
+    const { driver } = await make();
+    const refused = driver.upsert([record("a", 0, { wing: "w", mtime: Number.NaN })]);
+    await expect(refused).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
+  });
+
+  test("a closed driver says so", async () => {
+    const { driver } = await make();
+    await driver.close();
+    await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+}
+
+describe("memory", () => {
+  holdsTheContract(async () => {
+    const driver = new MemoryDriver();
+    await driver.open();
+    const read = (id: string): Promise<Stored | undefined> => {
+      const found = driver.read(id);
+      return Promise.resolve(found && { text: found.text, metadata: found.metadata, vector: Array.from(found.vector) });
+    };
+    return { driver, read };
+  });
+});
+
+const TIMEOUTS: ChromaTimeouts = { readMs: 20_000, writeMs: 60_000, settleMs: 50 };
+
+function config(url: string, database = "default_database"): ChromaConfig {
+  return { url, token: undefined, tenant: "default_tenant", database };
+}
+
+function chromaDriver(url: string, database?: string, timeouts: Partial<ChromaTimeouts> = {}): PalaceDriver {
+  const chroma = config(url, database);
+  return createChromaDriver({ chroma, log: SILENT_LOG, timeouts: { ...TIMEOUTS, ...timeouts } });
+}
+
+const missing = await chromaMissing();
+if (missing !== undefined) process.stderr.write(`left out: the Chroma half of the driver contract: ${missing}\n`);
+
+test.runIf(process.env["CI"] === "true")("the Chroma half of the contract runs", () => {
+  expect(missing).toBeUndefined();
+});
+
+describe.skipIf(missing)("chroma", () => {
+  let server: ChromaServer;
+  beforeAll(async () => {
+    server = await startChroma();
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function collections(database: string): Promise<Record<string, unknown>[]> {
+    const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
+    return (await (await fetch(address)).json()) as Record<string, unknown>[];
+  }
+
+  /** Reads past the driver, as another Chroma client would. */
+  async function readRow(database: string, id: string): Promise<Stored | undefined> {
+    const [collection] = await collections(database);
+    const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections/${String(collection?.["id"])}/get`;
+    const response = await fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ids: [id], include: ["documents", "metadatas", "embeddings"] }),
+    });
+    const rows = (await response.json()) as { documents: string[]; metadatas: Metadata[]; embeddings: number[][] };
+    const [text, metadata, vector] = [rows.documents[0], rows.metadatas[0], rows.embeddings[0]];
+    return text === undefined || metadata === undefined || vector === undefined
+      ? undefined
+      : { text, metadata, vector };
+  }
+
+  holdsTheContract(async () => {
+    const database = await server.createDatabase();
+    const driver = chromaDriver(server.url, database);
+    await driver.open();
+    return { driver, read: (id) => readRow(database, id) };
+  });
+
+  test("the collection is what upstream 3.11 would have made", async () => {
+    const database = await server.createDatabase();
+    await chromaDriver(server.url, database).open();
+    const [collection, ...others] = await collections(database);
+    expect(others).toEqual([]);
+    expect(collection).toMatchObject({
+      name: "mempalace_drawers",
+      metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },
+      configuration_json: {
+        hnsw: { space: "cosine", sync_threshold: 1000 },
+        embedding_function: { type: "known", name: "default" },
+      },
+    });
+  });
+
+  test("a collection made by somebody else is taken over as it is", async () => {
+    const database = await server.createDatabase();
+    const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
+    const made = { name: "mempalace_drawers", metadata: { "hnsw:space": "cosine", "hnsw:sync_threshold": 50_000 } };
+    await fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(made),
+    });
+    const driver = chromaDriver(server.url, database);
+    await driver.open();
+    await driver.upsert([record("a", 0)]);
+    expect(await collections(database)).toMatchObject([{ metadata: made.metadata }]);
+  });
+
+  test("two drivers that open at once make one collection", async () => {
+    const database = await server.createDatabase();
+    const drivers = Array.from({ length: 4 }, () => chromaDriver(server.url, database));
+    await Promise.all(drivers.map((driver) => driver.open()));
+    expect(new Set(drivers.map(({ target }) => target)).size).toBe(1);
+    expect(await collections(database)).toHaveLength(1);
+  });
+
+  test("metadata that is empty is written as upstream writes it", async () => {
+    const database = await server.createDatabase();
+    const driver = chromaDriver(server.url, database);
+    await driver.open();
+    await driver.upsert([record("a", 0, { wing: "w" })]);
+    await driver.upsert([record("a", 0, {})]);
+    expect((await readRow(database, "a"))?.metadata).toEqual({ _repaired_empty_meta: true });
+  });
+
+  test("a collection that was lost is unavailable until it is opened, and then another target", async () => {
+    const database = await server.createDatabase();
+    const driver = chromaDriver(server.url, database);
+    await driver.open();
+    const target = driver.target;
+    await driver.upsert([record("a", 0)]);
+    const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections/mempalace_drawers`;
+    await fetch(address, { method: "DELETE" });
+    await expect(driver.upsert([record("b", 0)])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await driver.open();
+    expect(driver.target).not.toBe(target);
+    expect(await driver.count()).toBe(0);
+  });
+
+  test("a database that does not exist is a wrong setting, and the hint names it", async () => {
+    const opening = chromaDriver(server.url, "no_such_database").open();
+    await expect(opening).rejects.toMatchObject({
+      code: "CONFIG_BAD_VALUE",
+      hint: expect.stringContaining("MEMPALACE_CHROMA_DATABASE") as string,
+    });
+  });
+
+  test("every record that was acknowledged is there after SIGKILL", async () => {
+    const database = await server.createDatabase();
+    const driver = chromaDriver(server.url, database);
+    await driver.open();
+    await driver.upsert(many(250));
+    const lost = driver.upsert(many(500, 250)).catch((error: unknown) => error);
+    await server.kill();
+    expect(await lost).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await server.start();
+    await driver.open();
+    await driver.upsert(many(750));
+    expect(await driver.count()).toBe(750);
+    expect(await driver.query(record("q", 0).vector, { wing: "w" }, 3)).toHaveLength(3);
+  });
+
+  test("a frozen server is unavailable within the time-out, and the write that was cut off never wins later", async () => {
+    const database = await server.createDatabase();
+    const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
+    await driver.open();
+    await driver.upsert([record("a", 0, { wing: "w" }, "first")]);
+    await server.pause();
+    try {
+      const cutOff = driver.upsert([record("a", 0, { wing: "w" }, "cut off")]);
+      await expect(cutOff).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      await expect(driver.query(record("q", 0).vector, {}, 1)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      await expect(driver.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    } finally {
+      await server.resume();
+    }
+    await driver.open();
+    await driver.upsert([record("a", 0, { wing: "w" }, "newest")]);
+    expect((await readRow(database, "a"))?.text).toBe("newest");
+  });
+});
+
+describe("chroma without a server", () => {
+  test("a port where nobody listens is unavailable", async () => {
+    const driver = chromaDriver("http://127.0.0.1:1");
+    await expect(driver.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
+    await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("something else that answers there is unavailable, not taken for a palace", async () => {
+    await using other = await serve((_, response) => response.writeHead(200).end("<html>hello</html>"));
+    await expect(chromaDriver(other.url).open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("a server that never answers is given up on, and closing the driver ends the wait", async () => {
+    await using silent = await serve(() => {});
+    await expect(chromaDriver(silent.url, undefined, { readMs: 200 }).open()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("within 0.2 s") as string,
+    });
+    const patient = chromaDriver(silent.url, undefined, { readMs: 3_600_000 });
+    const opening = patient.open();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await patient.close();
+    await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("a refused token is unavailable and the hint names the variable", async () => {
+    await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
+    await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      hint: expect.stringContaining("MEMPALACE_CHROMA_TOKEN") as string,
+    });
+  });
+
+  test("a server whose index is torn is damaged, which no retry hides", async () => {
+    const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
+    await using torn = await serve((_, response) => response.writeHead(500).end(body));
+    await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
+  });
+
+  test("the token goes along and no URL may carry one, or a path", async () => {
+    const seen: unknown[] = [];
+    await using server = await serve((request, response) => {
+      seen.push(request.headers["x-chroma-token"]);
+      response.writeHead(500).end();
+    });
+    const chroma = { ...config(server.url), token: "s3cret" };
+    const opening = createChromaDriver({ chroma, log: SILENT_LOG }).open();
+    await expect(opening).rejects.not.toThrow("s3cret");
+    expect(seen).toEqual(["s3cret"]);
+    for (const url of ["http://me:pw@host:1", "http://host/prefix", "host:8000", "ftp://host", "nonsense"]) {
+      expect(() => chromaDriver(url), url).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
+    }
+  });
+
+  test("Cloud quotas are checked before anything is sent, elsewhere they are not", async () => {
+    const cloud = chromaDriver("https://api.trychroma.com");
+    expect(cloud.recordsMax).toBe(100);
+    const overQuota: PalaceRecord[] = [
+      record("x".repeat(CLOUD_LIMITS.idSizeMaxBytes + 1), 0),
+      record("a", 0, {}, "ü".repeat(CLOUD_LIMITS.documentSizeMaxBytes / 2 + 1)),
+      record("a", 0, Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, i]))),
+      record("a", 0, { topic: "x".repeat(CLOUD_LIMITS.metadataValueSizeMaxBytes + 1) }),
+      record("a", 0, { ["k".repeat(CLOUD_LIMITS.metadataKeySizeMaxBytes + 1)]: 1 }),
+    ];
+    for (const one of overQuota) {
+      await expect(cloud.upsert([one])).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
+      const local = chromaDriver("http://127.0.0.1:1").upsert([one]);
+      await expect(local).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    }
+  });
+});
+
+type Handler = Parameters<typeof createServer>[1];
+
+async function serve(handler: Handler): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * The real compose stack under a project name of its own, with its own volumes and images; disposed of, it leaves nothing
+ * behind. Speaks to the product only through its commands and shims. For the topology tests.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { ROOT } from "../../scripts/main.ts";
+import { openStdioMcp, type StdioMcp } from "../../scripts/stdio-mcp.ts";
+import { writeTinyModel } from "./tiny-model.ts";
+
+export type Output = { exitCode: number; stdout: string; stderr: string };
+
+export type DockerStack = AsyncDisposable & {
+  readonly project: string;
+  /** `docker compose ARGS`. Errors: a failing command, with what it said. */
+  compose: (...args: string[]) => Promise<string>;
+  /** The same with a variable changed for this one command. */
+  composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
+  /** A command in container `index` of a service; its failure is an answer. */
+  exec: (service: string, index: number, ...command: string[]) => Promise<Output>;
+  /** `docker inspect` of container `index` of a service. */
+  inspect: (service: string, index?: number) => Promise<Inspected>;
+  /** SIGKILL for the first container of a service. */
+  kill: (service: string) => Promise<void>;
+  /** A shim in devbox number `index`. */
+  shim: (index: number) => Promise<StdioMcp>;
+};
+
+export type Inspected = {
+  Config: { Labels: Record<string, string>; User: string };
+  HostConfig: { PortBindings: Record<string, unknown>; ReadonlyRootfs: boolean };
+  NetworkSettings: { Ports: Record<string, unknown>; Networks: Record<string, { IPAddress: string }> };
+  State: { StartedAt: string; Health?: { Status: string } };
+};
+
+/** Number of devbox containers: two that write, one that reads. */
+export const DEVBOXES = 3;
+
+const COMMAND_TIMEOUT_MS = 15 * 60_000;
+const CALL_TIMEOUT_MS = 3 * 60_000;
+const LOG_TAIL_LINES = 60;
+
+/** `workspace` is the project folder that the devboxes mount. */
+export async function openStack(workspace: string): Promise<DockerStack> {
+  const folder = await mkdtemp(join(tmpdir(), "palace-stack-"));
+  const project = `palace-test-${randomBytes(4).toString("hex")}`;
+  const env = {
+    COMPOSE_PROJECT_NAME: project,
+    DEVBOX_WORKSPACE: workspace,
+    MEMPALACE_MODEL_DIR: await modelFolder(folder),
+    MEMPALACE_OFFLINE: "1",
+  };
+  const base = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
+  const run = async (extra: Record<string, string>, ...args: string[]): Promise<Output> => {
+    const done = await execa("docker", [...base, ...args], {
+      env: { ...env, ...extra },
+      reject: false,
+      stdin: "ignore",
+      timeout: COMMAND_TIMEOUT_MS,
+    });
+    return { exitCode: done.exitCode ?? -1, stdout: done.stdout, stderr: done.stderr };
+  };
+  const composeWith = async (extra: Record<string, string>, ...args: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await run(extra, ...args);
+    if (exitCode === 0) return stdout;
+    const logs = await run({}, "logs", "--no-color", "--tail", String(LOG_TAIL_LINES));
+    throw new Error(`docker compose ${args.join(" ")}: exit ${exitCode}\n${stderr}\n${logs.stdout}`);
+  };
+  const compose = (...args: string[]): Promise<string> => composeWith({}, ...args);
+  return {
+    project,
+    compose,
+    composeWith,
+    exec: (service, index, ...command) => run({}, "exec", "-T", "--index", String(index), service, ...command),
+    inspect: async (service, index = 1) => {
+      const { stdout } = await execa("docker", ["inspect", `${project}-${service}-${index}`]);
+      return (JSON.parse(stdout) as [Inspected])[0];
+    },
+    kill: async (service) => void (await execa("docker", ["kill", "--signal", "KILL", `${project}-${service}-1`])),
+    shim: (index) =>
+      openStdioMcp(["docker", ...base, "exec", "-T", "--index", String(index), "devbox", "mp-shim"], {
+        env: { ...process.env, ...env },
+        timeoutMs: CALL_TIMEOUT_MS,
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await compose("down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "5");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The real model where the shared folder lies beside the clone, else a tiny one that takes the same path. */
+async function modelFolder(folder: string): Promise<string> {
+  const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
+  if (existsSync(join(real, "tokenizer.json"))) return real;
+  const tiny = join(folder, "model");
+  await writeTinyModel(tiny);
+  return tiny;
+}

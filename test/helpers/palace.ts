@@ -1,0 +1,128 @@
+/**
+ * A palace of a test's own: a temporary home, real broker processes, real shims. Everything started is stopped at the end,
+ * and the end checks that nothing is left. Tests use it with `await using`.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { openStdioMcp, type StdioMcp } from "../../scripts/stdio-mcp.ts";
+import { connectClient, type Client } from "../../src/client/client.ts";
+import { findBroker } from "../../src/client/discover.ts";
+import { type Config, loadConfig } from "../../src/config/config.ts";
+import type { Env } from "../../src/config/env.ts";
+
+export const ROOT = resolve(import.meta.dirname, "../..");
+/** The real model, where the checkout has the shared folder beside it. */
+const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
+export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
+
+const CALL_TIMEOUT_MS = 60_000;
+const START_MAX_MS = 60_000;
+
+export type TestPalace = AsyncDisposable & {
+  home: string;
+  env: Env;
+  config: Config;
+  /** A broker as a child of the test; resolves once it answers. */
+  startBroker(more?: Env): Promise<ChildProcess>;
+  shim(more?: Env): Promise<StdioMcp>;
+  client(): Promise<Client>;
+  /** Runs an executable of src/bin to its end. */
+  run(bin: string, args: string[], options?: { env?: Env; input?: string }): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  log(): string;
+};
+
+export type TestPalaceOptions = { env?: Env; home?: string };
+
+/** Without a model unless `env` names one; nothing is downloaded. */
+export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
+  const env: Env = {
+    PATH: process.env["PATH"],
+    HOME: home,
+    LANG: "C.UTF-8",
+    MEMPALACE_OFFLINE: "1",
+    MEMPALACE_IDLE_EXIT_MINUTES: "0.2",
+    ...options.env,
+  };
+  const config = loadConfig(env);
+  const children: ChildProcess[] = [];
+
+  const spawnBin = (bin: string, args: string[], more: Env = {}, stdio: "ignore" | "pipe" = "pipe"): ChildProcess => {
+    const child = spawn(process.execPath, [join(ROOT, "src/bin", `${bin}.ts`), ...args], { env: { ...env, ...more }, stdio });
+    children.push(child);
+    return child;
+  };
+
+  return {
+    home,
+    env,
+    config,
+    async startBroker(more = {}) {
+      const child = spawnBin("mempalace-broker", ["--foreground"], more);
+      let stderr = "";
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr = (stderr + text).slice(-4000)));
+      const deadline = Date.now() + START_MAX_MS;
+      while ((await findBroker(config)) === undefined) {
+        if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the broker did not start: ${stderr}`);
+        await delay(10);
+      }
+      return child;
+    },
+    shim: (more = {}) => openStdioMcp([process.execPath, join(ROOT, "src/bin/mp-shim.ts")], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
+    client: () => connectClient({ config, agent: "test", start: "auto" }),
+    async run(bin, args, { env: more = {}, input } = {}) {
+      const child = spawnBin(bin, args, more);
+      const output = { stdout: "", stderr: "" };
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+      child.stdin?.end(input ?? "");
+      const [code] = (await once(child, "close")) as [number | null];
+      return { code, ...output };
+    },
+    log: () => {
+      const folder = join(home, ".local/state/palace");
+      return existsSync(folder)
+        ? readdirSync(folder)
+            .filter((name) => name.endsWith(".log"))
+            .map((name) => readFileSync(join(folder, name), "utf8"))
+            .join("")
+        : "";
+    },
+    async [Symbol.asyncDispose]() {
+      // A broker started on demand is nobody's child: it is asked to end.
+      const broker = await findBroker(config).catch(() => undefined);
+      if (broker !== undefined) {
+        const client = await connectClient({ config, agent: "test end", start: "never" }).catch(() => undefined);
+        await client?.call("broker.stop", { sticky: false }, { timeoutMs: 5_000 }).catch(() => {});
+        client?.close();
+        const deadline = Date.now() + 15_000;
+        while ((await findBroker(config).catch(() => undefined)) !== undefined && Date.now() < deadline) await delay(20);
+      }
+      for (const child of children) {
+        if (child.exitCode === null && child.signalCode === null) {
+          child.kill("SIGKILL");
+          await once(child, "exit");
+        }
+      }
+      if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+/** Pids of processes whose command line holds `text`; for "nothing is left behind". */
+export function processesWith(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text) || readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${text}\0`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}

@@ -1,0 +1,92 @@
+/**
+ * The tools against the replies of the real MemPalace 3.3.6 (test/fixtures/golden-tools-3.3.6.json): same keys, types,
+ * counts and error texts through a real shim. What differs on purpose is taken out by name in `ours`.
+ */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { createTestPalace } from "../helpers/palace.ts";
+import { writeTinyModel } from "../helpers/tiny-model.ts";
+
+type Step = [label: string, tool: string, args: Record<string, unknown>];
+
+const { replies } = JSON.parse(readFileSync(new URL("../fixtures/golden-tools-3.3.6.json", import.meta.url), "utf8")) as {
+  replies: Record<string, unknown>;
+};
+
+const ID = "drawer_proj_notes_787077a2695de31eeabcfa27";
+const LONG_ID = "drawer_proj_notes_748a2092159af80b1bb9212b";
+
+const STEPS: Step[] = [
+  ["status/no palace", "status", {}],
+  ["search/no palace", "search", { query: "hello" }],
+  ["add", "add_drawer", { wing: "proj", room: "notes", content: "hello world" }],
+  ["add/again", "add_drawer", { wing: "proj", room: "notes", content: "hello world" }],
+  ["add/long", "add_drawer", { wing: "proj", room: "notes", content: "abc ".repeat(500), source_file: "/x/y/long.md", added_by: "me" }],
+  ["add/bad", "add_drawer", { wing: "../etc", room: "notes", content: "x" }],
+  ["status", "status", {}],
+  ["list_wings", "list_wings", {}],
+  ["list_rooms", "list_rooms", { wing: "proj" }],
+  ["taxonomy", "get_taxonomy", {}],
+  ["list_drawers", "list_drawers", { limit: 2 }],
+  ["get", "get_drawer", { drawer_id: ID }],
+  ["get/logical", "get_drawer", { drawer_id: LONG_ID }],
+  ["get/missing", "get_drawer", { drawer_id: "nope" }],
+  ["search/none", "search", { query: "hello", wing: "absent" }],
+  ["dup", "check_duplicate", { content: "hello world" }],
+  ["update", "update_drawer", { drawer_id: ID, room: "moved" }],
+  ["update/noop", "update_drawer", { drawer_id: ID }],
+  ["update/content", "update_drawer", { drawer_id: ID, content: "hello again" }],
+  ["delete/logical", "delete_drawer", { drawer_id: LONG_ID }],
+  ["delete", "delete_drawer", { drawer_id: ID }],
+  ["delete/again", "delete_drawer", { drawer_id: ID }],
+  ["diary_write", "diary_write", { agent_name: "Tester", entry: "dear diary", topic: "t" }],
+  ["diary_read", "diary_read", { agent_name: "tester" }],
+  ["diary_read/none", "diary_read", { agent_name: "nobody" }],
+  ["diary_write/bad wing", "diary_write", { agent_name: "tester", entry: "x", wing: "a/b" }],
+  ["add room 2", "add_drawer", { wing: "wa", room: "auth", content: "one" }],
+  ["add room 3", "add_drawer", { wing: "wb", room: "auth", content: "two" }],
+  ["hook_settings", "hook_settings", {}],
+  ["memories_filed_away", "memories_filed_away", {}],
+  ["reconnect", "reconnect", {}],
+  ["unknown tool", "nope", {}],
+  ["unknown param", "status", { bogus: 1 }],
+  ["missing param", "search", {}],
+  ["coerce", "list_drawers", { limit: "1", offset: 0.0 }],
+  ["bad int", "list_drawers", { limit: null }],
+];
+
+describe("the tools against MemPalace 3.3.6", () => {
+  it("answer a whole session with the same keys, counts, ids and error texts", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+    const client = await palace.client();
+    await expect.poll(async () => (await client.call("palace.status", {})).search.modelState, { timeout: 20_000 }).toBe("ready");
+    const ids = new Map<string, string>();
+    const translate = (text: string): string => [...ids].reduce((result, [theirs, mine]) => result.replaceAll(mine, theirs), text);
+    const raw = await palace.shim();
+    for (const [label, tool, args] of STEPS) {
+      const sent = { ...args, ...(typeof args["drawer_id"] === "string" && { drawer_id: ids.get(args["drawer_id"]) ?? args["drawer_id"] }) };
+      const reply: Record<string, unknown> = await raw.call(`mempalace_${tool}`, sent).catch((error: Error) => ({ failed: error.message }));
+      const theirs = replies[label] as Record<string, unknown>;
+      if (typeof theirs["drawer_id"] === "string" && typeof reply["drawer_id"] === "string" && label.startsWith("add")) {
+        expect(reply["drawer_id"]).toMatch(/_[0-9a-f]{24}$/);
+        ids.set(theirs["drawer_id"], reply["drawer_id"]);
+      }
+      if ("failed" in reply) expect(reply["failed"], label).toBe(theirs["message"]);
+      else expect(ours(JSON.parse(translate(JSON.stringify(reply))) as Record<string, unknown>), label).toEqual(ours(theirs));
+    }
+    await raw.close();
+    client.close();
+  });
+});
+
+/** Takes out what may differ: wording of the teaching texts, times, and metadata that 3.11 adds and we write too. */
+function ours(reply: Record<string, unknown>): unknown {
+  const masked = JSON.stringify(reply, (key, value: unknown) => {
+    if (["id_recipe", "last_modified"].includes(key)) return undefined;
+    if (["protocol", "aaak_dialect"].includes(key)) return typeof value;
+    if (["filed_at", "timestamp", "date"].includes(key)) return value === null ? null : "<TIME>";
+    return value;
+  });
+  return JSON.parse(masked.replaceAll(/diary_wing_tester_\d{8}_\d{12}/g, "diary_wing_tester_<STAMP>"));
+}

@@ -1,0 +1,256 @@
+/**
+ * The compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each
+ * write at once and a third finds it all; then everything that can happen to containers happens to these, and nothing is
+ * lost. The tests follow each other on one stack: what was written is what must still be there.
+ */
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import type { StdioMcp } from "../../scripts/stdio-mcp.ts";
+import { DEVBOXES, type DockerStack, openStack } from "../helpers/docker-stack.ts";
+
+const reason = engineMissing(process.env);
+if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
+
+const SHIMS_A_CONTAINER = 4;
+const DRAWERS_A_SHIM = 500;
+const IN_FLIGHT = 32;
+const PAGE = 100;
+const SYNC_POLLS_MAX = 600;
+const SERVICES = ["chroma", "broker", "devbox"];
+
+describe.skipIf(reason)("the compose stack", () => {
+  let stack: DockerStack;
+  let workspace: string;
+  /** Ids of every acknowledged drawer of the wing. */
+  const acknowledged = new Set<string>();
+
+  const up = (...args: string[]): Promise<string> =>
+    stack.compose("up", "-d", "--wait", "--wait-timeout", "120", "--scale", `devbox=${DEVBOXES}`, ...args, "devbox");
+
+  const expectEveryDrawer = async (): Promise<void> => {
+    await using shim = await stack.shim(DEVBOXES);
+    const found = await listIds(shim, "load");
+    expect(found.length).toBe(acknowledged.size);
+    expect(new Set(found)).toEqual(acknowledged);
+  };
+
+  beforeAll(async () => {
+    workspace = await mkdtemp(join(tmpdir(), "palace-workspace-"));
+    await writeProject(workspace);
+    stack = await openStack(workspace);
+    await up("--build");
+  });
+
+  afterAll(async () => {
+    await stack?.[Symbol.asyncDispose]();
+    if (workspace !== undefined) await rm(workspace, { recursive: true, force: true });
+  });
+
+  test("no service publishes a port, has a capability, runs as root or writes its own root folder", async () => {
+    for (const service of SERVICES) {
+      const { HostConfig, NetworkSettings } = await stack.inspect(service);
+      expect(Object.values(NetworkSettings.Ports).filter(Boolean), service).toEqual([]);
+      expect(HostConfig.PortBindings ?? {}, service).toEqual({});
+      expect(HostConfig.ReadonlyRootfs, service).toBe(true);
+      const { stdout } = await stack.exec(
+        service,
+        1,
+        "sh",
+        "-c",
+        "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
+      );
+      expect(stdout.split(/\s+/), service).toEqual(["1000", "CapEff:", "0000000000000000", "NoNewPrivs:", "1"]);
+    }
+  });
+
+  test("a devbox cannot write the palace, and reaches Chroma neither by name nor by address", async () => {
+    const write = await stack.exec("devbox", 1, "touch", "/palace/palace/intruder");
+    expect(write).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Read-only file system") });
+    const { NetworkSettings } = await stack.inspect("chroma");
+    const addresses = Object.values(NetworkSettings.Networks).map(({ IPAddress }) => IPAddress);
+    for (const host of ["chroma", ...addresses]) {
+      const script = `fetch("http://${host}:8000/api/v2/heartbeat", { signal: AbortSignal.timeout(3000) })`;
+      const reached = await stack.exec(
+        "devbox",
+        1,
+        "node",
+        "-e",
+        `${script}.then(() => process.exit(0), () => process.exit(9))`,
+      );
+      expect(reached.exitCode, host).toBe(9);
+      const broker = await stack.exec(
+        "broker",
+        1,
+        "node",
+        "-e",
+        `${script}.then(() => process.exit(0), () => process.exit(9))`,
+      );
+      expect(broker.exitCode, host).toBe(0);
+    }
+  });
+
+  test("palace doctor is green in the devbox", async () => {
+    const doctor = await stack.exec("devbox", 1, "palace", "doctor");
+    expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
+  });
+
+  test("two containers write 4,000 drawers through eight shims at once, and a third finds them all", async () => {
+    const writers = [1, 2].flatMap((container) =>
+      Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
+    );
+    const ids = await Promise.all(
+      writers.map(async ({ container, shim }) => {
+        await using mcp = await stack.shim(container);
+        return writeDrawers(mcp, `c${container}s${shim}`, DRAWERS_A_SHIM);
+      }),
+    );
+    for (const id of ids.flat()) acknowledged.add(id);
+    expect(acknowledged.size).toBe(writers.length * DRAWERS_A_SHIM);
+    await expectEveryDrawer();
+  });
+
+  test("mempalace-docs files a mounted project, and a search finds it", async () => {
+    const filed = await stack.exec("devbox", 2, "mempalace-docs", "/workspace", "--json");
+    expect(filed.exitCode, filed.stderr).toBe(0);
+    const found = await stack.exec("devbox", 3, "palace", "search", "xylophone maintenance", "--json");
+    expect(found.stdout).toContain("tuned every spring");
+  });
+
+  test("every drawer is there after the containers are recreated", async () => {
+    await up("--force-recreate");
+    await expectEveryDrawer();
+  });
+
+  test("every drawer is there after the images are rebuilt", async () => {
+    await stack.composeWith({ PALACE_REVISION: "rebuilt" }, "build");
+    await up();
+    expect((await stack.inspect("broker")).Config.Labels).toMatchObject({
+      "org.opencontainers.image.revision": "rebuilt",
+    });
+    await expectEveryDrawer();
+  });
+
+  test("a broker that crashes is started again by the engine", async () => {
+    const { StartedAt } = (await stack.inspect("broker")).State;
+    await stack.exec("broker", 1, "node", "-e", KILL_EVERYTHING);
+    await until(async () => {
+      const { State } = await stack.inspect("broker");
+      return State.StartedAt !== StartedAt && State.Health?.Status === "healthy";
+    });
+    await expectEveryDrawer();
+  });
+
+  test.each(SERVICES)("no acknowledged drawer is lost when %s is killed in the middle of writing", async (service) => {
+    // The shim lives in a devbox that is not the one that dies.
+    await using shim = await stack.shim(2);
+    const written = writeDrawers(shim, `killed-${service}`, DRAWERS_A_SHIM, async (count) => {
+      if (count === DRAWERS_A_SHIM / 5) {
+        await stack.kill(service);
+        await up();
+      }
+    });
+    for (const id of await written) acknowledged.add(id);
+    await expectEveryDrawer();
+  });
+
+  test("every drawer is there after down and up", async () => {
+    await stack.compose("down");
+    await up();
+    await expectEveryDrawer();
+  });
+
+  test("Chroma's own collection ends with exactly the ledger's ids", async () => {
+    await using shim = await stack.shim(1);
+    const status = async (): Promise<{ driver: { lag: number; state: string }; search: { pending: number } }> =>
+      JSON.parse((await stack.exec("devbox", 1, "palace", "status", "--json")).stdout);
+    await until(async () => {
+      const { driver, search } = await status();
+      return driver.lag === 0 && search.pending === 0 && driver.state === "synced";
+    });
+    const { stdout, stderr, exitCode } = await stack.exec(
+      "chroma",
+      1,
+      "node",
+      "--input-type=module",
+      "-e",
+      COLLECTION_IDS,
+    );
+    expect(exitCode, stderr).toBe(0);
+    const held = JSON.parse(stdout) as string[];
+    expect(held.length).toBe(new Set(held).size);
+    expect(new Set(held)).toEqual(new Set(await listIds(shim)));
+  });
+});
+
+/** Run in the chroma container: all ids of the palace's collection, paged. */
+const COLLECTION_IDS = `
+import { ChromaClient } from "chromadb";
+console.warn = () => {};
+const collection = await new ChromaClient({ host: "127.0.0.1", port: 8000 }).getCollection({ name: "mempalace_drawers" });
+const ids = [];
+for (let page; page === undefined || page.ids.length > 0; ids.push(...page.ids))
+  page = await collection.get({ limit: 1000, offset: ids.length, include: [] });
+console.log(JSON.stringify(ids));
+`;
+
+/** Run in the broker container: kills every process of its user, itself last; init then ends the container. */
+const KILL_EVERYTHING = `process.kill(-1, "SIGKILL")`;
+
+/** Files `count` drawers, some dozens in flight; resolves to their ids. `onProgress` is awaited beside the writing. */
+async function writeDrawers(
+  mcp: StdioMcp,
+  name: string,
+  count: number,
+  onProgress: (written: number) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  const beside: Promise<void>[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) {
+      const number = next++;
+      const content = `Drawer ${number} of ${name}: one of many that are written at the same time.`;
+      const filed = await mcp.call("mempalace_add_drawer", { wing: "load", room: name, content });
+      expect(filed).toMatchObject({ success: true });
+      beside.push(onProgress(ids.push(String(filed["drawer_id"]))));
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  await Promise.all(beside);
+  return ids;
+}
+
+async function listIds(mcp: StdioMcp, wing?: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const page = await mcp.call("mempalace_list_drawers", { limit: PAGE, offset: ids.length, ...(wing && { wing }) });
+    const drawers = page["drawers"] as { drawer_id: string }[];
+    if (drawers.length === 0) return ids;
+    ids.push(...drawers.map(({ drawer_id }) => drawer_id));
+  }
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let poll = 0; poll < SYNC_POLLS_MAX; poll++) {
+    if (await isTrue()) return;
+    await delay(1000);
+  }
+  throw new Error(`not true after ${SYNC_POLLS_MAX} looks`);
+}
+
+async function writeProject(folder: string): Promise<void> {
+  await mkdir(join(folder, "docs"));
+  await writeFile(join(folder, "README.md"), "# Orchestra\n\nThe notes of a small orchestra's workshop.\n".repeat(3));
+  await writeFile(
+    join(folder, "docs", "xylophone.md"),
+    "# Xylophone maintenance\n\nThe bars are oiled once a year and the whole instrument is tuned every spring.\n".repeat(
+      3,
+    ),
+  );
+  // Another uid reads it in the container.
+  await chmod(folder, 0o755);
+}
