@@ -2,8 +2,10 @@
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runBroker } from "../broker/lifecycle.ts";
+import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker } from "../client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
@@ -11,6 +13,7 @@ import { createLog } from "../platform/log.ts";
 import { dropStarting, isStopped, setFailed } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
 
@@ -21,6 +24,7 @@ const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--
   --version     print the version
 `;
 
+const HELD_RETRY_MS = 50;
 const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 async function main(): Promise<number> {
@@ -49,13 +53,21 @@ async function main(): Promise<number> {
   const write = values["on-demand"] ? logFile(config) : (line: string) => void process.stderr.write(line);
   const log = createLog(write, config.logLevel);
   try {
-    return await runBroker({
-      config,
-      log,
-      onListening: () => dropStarting(config.paths),
-      mustStayAway: () => values["on-demand"] === true && isStopped(config.paths),
-      startAnew: values.new === true,
-    });
+    for (const deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
+      const outcome = await runBroker({
+        config,
+        log,
+        onListening: () => dropStarting(config.paths),
+        mustStayAway: () => values["on-demand"] === true && isStopped(config.paths),
+        startAnew: values.new === true,
+      });
+      if (typeof outcome === "number") return outcome;
+      // The holder may be on its way out, its door closed already: then we are the next.
+      if ((await findBroker(config)) !== undefined || Date.now() > deadline) {
+        log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
+        return 0;
+      }
+    }
   } catch (error) {
     log.error("the broker did not start", { why: String(error), cause: String((error as Error).cause ?? "") });
     if (values["on-demand"] && error instanceof PalaceError) setFailed(config.paths, error);

@@ -48,7 +48,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
         return 0;
       }
       const [min, max] = parts.args;
-      if (positionals.length < min) throw usageError(parts.usage, "something is missing");
+      if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
       const config = loadConfig(env, { palace: common.palace });
       return parts.run({ values, args: positionals, config, env, out });

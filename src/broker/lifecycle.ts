@@ -39,16 +39,14 @@ const DRAIN_MAX_MS = 8_000;
 
 type Ending = { why: string; failed: boolean };
 
-/** Returns the exit code. 0 also where another broker holds the palace: there is one then. Errors: PALACE_GONE, STORE_READ_ONLY. */
-export async function runBroker({ config, log, onListening, mustStayAway, startAnew }: LifecycleOptions): Promise<number> {
+/** The exit code of a broker that lived, or who holds the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY. */
+export async function runBroker(options: LifecycleOptions): Promise<number | { heldBy: string }> {
+  const { config, log, onListening, mustStayAway, startAnew } = options;
   const { paths } = config;
   const gone = startAnew ? undefined : vanishedPalace(paths);
   if (gone !== undefined) throw gone;
   const lock = takeLock(paths.lockFile);
-  if ("heldBy" in lock) {
-    log.info("another broker holds this palace", { home: paths.home, holder: lock.heldBy });
-    return 0;
-  }
+  if ("heldBy" in lock) return lock;
   if (mustStayAway()) return 0;
 
   const instanceId = randomUUID();

@@ -105,6 +105,7 @@ class Pump {
 
   wake(): void {
     this.#woken = true;
+    this.#alarm.abort();
   }
 
   async run(): Promise<void> {

@@ -2,13 +2,10 @@
  * The contract of PalaceDriver (src/store/port.ts), held by every implementation. The Chroma half talks to a real server;
  * where none can be started it is left out with its reason, and fails under CI.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ChromaConfig } from "../../src/config/config.ts";
 import { SILENT_LOG } from "../../src/platform/log.ts";
 import { createChromaDriver } from "../../src/store/driver/chroma.ts";
-import { CLOUD_LIMITS, type ChromaTimeouts } from "../../src/store/driver/limits.ts";
+import type { ChromaTimeouts } from "../../src/store/driver/limits.ts";
 import { MemoryDriver } from "../../src/store/driver/memory.ts";
 import type { Metadata, PalaceDriver, PalaceRecord } from "../../src/store/port.ts";
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
@@ -195,20 +192,16 @@ describe("memory", () => {
 
 const TIMEOUTS: ChromaTimeouts = { readMs: 20_000, writeMs: 60_000, settleMs: 50 };
 
-function config(url: string, database = "default_database"): ChromaConfig {
-  return { url, token: undefined, tenant: "default_tenant", database };
-}
-
-function chromaDriver(url: string, database?: string, timeouts: Partial<ChromaTimeouts> = {}): PalaceDriver {
-  const chroma = config(url, database);
+function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTimeouts> = {}): PalaceDriver {
+  const chroma = { url, token: undefined, tenant: "default_tenant", database };
   return createChromaDriver({ chroma, log: SILENT_LOG, timeouts: { ...TIMEOUTS, ...timeouts } });
 }
 
 const missing = await chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the Chroma half of the driver contract: ${missing}\n`);
 
-test.runIf(process.env["CI"] === "true")("the Chroma half of the contract runs", () => {
-  expect(missing).toBeUndefined();
+test("the Chroma half of the contract is not left out under CI", () => {
+  if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
 describe.skipIf(missing)("chroma", () => {
@@ -322,14 +315,16 @@ describe.skipIf(missing)("chroma", () => {
     const driver = chromaDriver(server.url, database);
     await driver.open();
     await driver.upsert(many(250));
-    const lost = driver.upsert(many(500, 250)).catch((error: unknown) => error);
+    const lost = driver.upsert(many(20_000, 250)).catch((error: unknown) => error);
     await server.kill();
     expect(await lost).toMatchObject({ code: "STORE_UNAVAILABLE" });
     await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     await server.start();
     await driver.open();
-    await driver.upsert(many(750));
-    expect(await driver.count()).toBe(750);
+    const held = new Set(await driver.ids(0, 20_250));
+    expect(many(250).filter(({ id }) => !held.has(id))).toEqual([]);
+    await driver.upsert(many(500));
+    expect(new Set(await driver.ids(0, 500)).size).toBe(500);
     expect(await driver.query(record("q", 0).vector, { wing: "w" }, 3)).toHaveLength(3);
   });
 
@@ -352,89 +347,3 @@ describe.skipIf(missing)("chroma", () => {
     expect((await readRow(database, "a"))?.text).toBe("newest");
   });
 });
-
-describe("chroma without a server", () => {
-  test("a port where nobody listens is unavailable", async () => {
-    const driver = chromaDriver("http://127.0.0.1:1");
-    await expect(driver.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
-    await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  });
-
-  test("something else that answers there is unavailable, not taken for a palace", async () => {
-    await using other = await serve((_, response) => response.writeHead(200).end("<html>hello</html>"));
-    await expect(chromaDriver(other.url).open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  });
-
-  test("a server that never answers is given up on, and closing the driver ends the wait", async () => {
-    await using silent = await serve(() => {});
-    await expect(chromaDriver(silent.url, undefined, { readMs: 200 }).open()).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: expect.stringContaining("within 0.2 s") as string,
-    });
-    const patient = chromaDriver(silent.url, undefined, { readMs: 3_600_000 });
-    const opening = patient.open();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await patient.close();
-    await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  });
-
-  test("a refused token is unavailable and the hint names the variable", async () => {
-    await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
-    await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      hint: expect.stringContaining("MEMPALACE_CHROMA_TOKEN") as string,
-    });
-  });
-
-  test("a server whose index is torn is damaged, which no retry hides", async () => {
-    const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
-    await using torn = await serve((_, response) => response.writeHead(500).end(body));
-    await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
-  });
-
-  test("the token goes along and no URL may carry one, or a path", async () => {
-    const seen: unknown[] = [];
-    await using server = await serve((request, response) => {
-      seen.push(request.headers["x-chroma-token"]);
-      response.writeHead(500).end();
-    });
-    const chroma = { ...config(server.url), token: "s3cret" };
-    const opening = createChromaDriver({ chroma, log: SILENT_LOG }).open();
-    await expect(opening).rejects.not.toThrow("s3cret");
-    expect(seen).toEqual(["s3cret"]);
-    for (const url of ["http://me:pw@host:1", "http://host/prefix", "host:8000", "ftp://host", "nonsense"]) {
-      expect(() => chromaDriver(url), url).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
-    }
-  });
-
-  test("Cloud quotas are checked before anything is sent, elsewhere they are not", async () => {
-    const cloud = chromaDriver("https://api.trychroma.com");
-    expect(cloud.recordsMax).toBe(100);
-    const overQuota: PalaceRecord[] = [
-      record("x".repeat(CLOUD_LIMITS.idSizeMaxBytes + 1), 0),
-      record("a", 0, {}, "ü".repeat(CLOUD_LIMITS.documentSizeMaxBytes / 2 + 1)),
-      record("a", 0, Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, i]))),
-      record("a", 0, { topic: "x".repeat(CLOUD_LIMITS.metadataValueSizeMaxBytes + 1) }),
-      record("a", 0, { ["k".repeat(CLOUD_LIMITS.metadataKeySizeMaxBytes + 1)]: 1 }),
-    ];
-    for (const one of overQuota) {
-      await expect(cloud.upsert([one])).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
-      const local = chromaDriver("http://127.0.0.1:1").upsert([one]);
-      await expect(local).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    }
-  });
-});
-
-type Handler = Parameters<typeof createServer>[1];
-
-async function serve(handler: Handler): Promise<AsyncDisposable & { url: string }> {
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}

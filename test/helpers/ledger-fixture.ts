@@ -56,7 +56,8 @@ export function insertDrawers(ledger: Database.Database, drawers: readonly Fixtu
       if (drawer.vector !== undefined) putVector(ledger, row, drawer.vector);
       rows.push(row);
     });
-    for (const file of new Set(drawers.map((drawer) => drawer.sourceFile ?? ""))) if (file !== "") fileSource(ledger, file);
+    for (const file of new Set(drawers.map((drawer) => drawer.sourceFile ?? "")))
+      if (file !== "") fileSource(ledger, file);
   })();
   return rows;
 }

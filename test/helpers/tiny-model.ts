@@ -1,89 +1,152 @@
 /**
- * A real ONNX model of half a megabyte: one Gather from a seeded table of word vectors, with a WordPiece tokenizer over
- * single characters and common pieces. It runs the whole real path (tokenizer, onnxruntime, pooling, normalising) where
- * the true model is not at hand; its vectors know letters, not meaning.
- * Source: field numbers of onnx.proto3.
+ * Writes a small model that is true to form: the real inputs, output and file layout, so that tokenizer, runtime, pooling
+ * and normalising all run without the 90 MB. Its one layer looks up a seeded random vector for each token; texts that
+ * share pieces of words come out near each other.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { seededRandom } from "./random.ts";
 
 const DIMENSIONS = 384;
+const SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
 const FLOAT = 1;
 const INT64 = 7;
+const IR_VERSION = 8;
+const OPSET = 14;
 
-/** Writes the model into `folder` and returns it, for MEMPALACE_MODEL_DIR. */
-export function writeTinyModel(folder: string): string {
-  const vocabulary = words();
+/** Returns `folder`. Another seed makes another model. */
+export function writeTinyModel(folder: string, seed = 1): string {
+  const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });
-  writeFileSync(join(folder, "onnx/model.onnx"), model(vocabulary.length));
-  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(tokenizer(vocabulary)));
-  writeFileSync(join(folder, "tokenizer_config.json"), JSON.stringify({ tokenizer_class: "BertTokenizer", do_lower_case: true }));
+  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(describeTokenizer(vocabulary)));
+  writeFileSync(join(folder, "tokenizer_config.json"), JSON.stringify({ tokenizer_class: "BertTokenizer" }));
   writeFileSync(join(folder, "config.json"), JSON.stringify({ model_type: "bert", hidden_size: DIMENSIONS }));
+  writeFileSync(join(folder, "special_tokens_map.json"), JSON.stringify({ unk_token: "[UNK]" }));
+  writeFileSync(join(folder, "vocab.txt"), vocabulary.join("\n"));
+  writeFileSync(
+    join(folder, "onnx/model.onnx"),
+    describeModel(randomTable(vocabulary.length, seed), vocabulary.length),
+  );
   return folder;
 }
 
-function words(): string[] {
-  const letters = "abcdefghijklmnopqrstuvwxyz0123456789".split("");
-  const pairs = letters.flatMap((a) => letters.slice(0, 26).map((b) => `##${a}${b}`));
-  return ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ...letters, ...letters.map((letter) => `##${letter}`), ...pairs];
+/** Single letters and digits, and pairs of letters, each at the start of a word and inside. */
+function listPieces(): string[] {
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+  const pieces = [...letters, ..."0123456789", ...letters.flatMap((a) => letters.map((b) => a + b))];
+  return [...SPECIALS, ...pieces, ...pieces.map((piece) => `##${piece}`)];
 }
 
-function tokenizer(vocabulary: string[]): object {
-  const special = (token: string, id: number): object => ({ id, content: token, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true });
+function describeTokenizer(vocabulary: readonly string[]): object {
+  const id = (token: string): number => vocabulary.indexOf(token);
+  const special = (token: string): object => ({ SpecialToken: { id: token, type_id: 0 } });
   return {
     version: "1.0",
-    truncation: null,
-    padding: null,
-    added_tokens: vocabulary.slice(0, 5).map(special),
-    normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+    // As the real file has it: both must be ignored.
+    truncation: { direction: "Right", max_length: 128, strategy: "LongestFirst", stride: 0 },
+    padding: { strategy: { Fixed: 128 }, direction: "Right", pad_id: 0, pad_type_id: 0, pad_token: "[PAD]" },
+    added_tokens: SPECIALS.map((content) => ({
+      ...{ id: id(content), content, single_word: false, lstrip: false, rstrip: false },
+      ...{ normalized: false, special: true },
+    })),
+    normalizer: {
+      type: "BertNormalizer",
+      clean_text: true,
+      handle_chinese_chars: true,
+      strip_accents: null,
+      lowercase: true,
+    },
     pre_tokenizer: { type: "BertPreTokenizer" },
     post_processor: {
       type: "TemplateProcessing",
-      single: [{ SpecialToken: { id: "[CLS]", type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }, { SpecialToken: { id: "[SEP]", type_id: 0 } }],
-      pair: [],
-      special_tokens: { "[CLS]": { id: "[CLS]", ids: [2], tokens: ["[CLS]"] }, "[SEP]": { id: "[SEP]", ids: [3], tokens: ["[SEP]"] } },
+      single: [special("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, special("[SEP]")],
+      pair: [special("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, special("[SEP]")],
+      special_tokens: Object.fromEntries(
+        ["[CLS]", "[SEP]"].map((token) => [token, { id: token, ids: [id(token)], tokens: [token] }]),
+      ),
     },
     decoder: { type: "WordPiece", prefix: "##", cleanup: true },
     model: {
-      type: "WordPiece",
-      unk_token: "[UNK]",
-      continuing_subword_prefix: "##",
-      max_input_chars_per_word: 100,
-      vocab: Object.fromEntries(vocabulary.map((token, id) => [token, id])),
+      ...{ type: "WordPiece", unk_token: "[UNK]", continuing_subword_prefix: "##", max_input_chars_per_word: 100 },
+      vocab: Object.fromEntries(vocabulary.map((token, index) => [token, index])),
     },
   };
 }
 
-// --- protobuf, as much as an ONNX file needs ---
+function randomTable(rows: number, seed: number): Float32Array {
+  let state = seed;
+  return Float32Array.from({ length: rows * DIMENSIONS }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
+// --- the few messages of onnx.proto that a model needs; numbers are the fields' numbers there -----------------------
+
+function describeModel(table: Float32Array, rows: number): Buffer {
+  const shape = ["batch_size", "sequence_length"];
+  const tokens = (name: string): Buffer => describeValue(name, INT64, shape);
+  const gather = message([
+    [1, text("table")],
+    [1, text("input_ids")],
+    [2, text("last_hidden_state")],
+    [4, text("Gather")],
+  ]);
+  const weights = message([
+    [1, rows],
+    [1, DIMENSIONS],
+    [2, FLOAT],
+    [8, text("table")],
+    [9, Buffer.from(table.buffer)],
+  ]);
+  const graph = message([
+    [1, gather],
+    [2, text("tiny")],
+    [5, weights],
+    [11, tokens("input_ids")],
+    [11, tokens("attention_mask")],
+    [11, tokens("token_type_ids")],
+    [12, describeValue("last_hidden_state", FLOAT, [...shape, DIMENSIONS])],
+  ]);
+  return message([
+    [1, IR_VERSION],
+    [7, graph],
+    [8, message([[2, OPSET]])],
+  ]);
+}
+
+function describeValue(name: string, type: number, shape: readonly (string | number)[]): Buffer {
+  const dimensions = shape.map((size): Field => [1, message([typeof size === "string" ? [2, text(size)] : [1, size]])]);
+  const tensor = message([
+    [1, type],
+    [2, message(dimensions)],
+  ]);
+  return message([
+    [1, text(name)],
+    [2, message([[1, tensor]])],
+  ]);
+}
+
+type Field = [number: number, value: number | Buffer];
+
+/** Numbers are varints (wire type 0), everything else has its length before it (wire type 2). */
+function message(fields: readonly Field[]): Buffer {
+  return Buffer.concat(
+    fields.flatMap(([number, value]) =>
+      typeof value === "number"
+        ? [varint(number * 8), varint(value)]
+        : [varint(number * 8 + 2), varint(value.length), value],
+    ),
+  );
+}
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   for (let rest = value; ; rest = Math.floor(rest / 128)) {
     if (rest < 128) return Buffer.from([...bytes, rest]);
-    bytes.push((rest % 128) | 128);
+    bytes.push((rest % 128) | 0x80);
   }
 }
 
-const number = (field: number, value: number): Buffer => Buffer.concat([varint(field * 8), varint(value)]);
-const bytes = (field: number, value: Buffer | string): Buffer => {
-  const content = Buffer.from(value as string);
-  return Buffer.concat([varint(field * 8 + 2), varint(content.length), content]);
-};
-const message = (...fields: Buffer[]): Buffer => Buffer.concat(fields);
-
-function model(vocabularySize: number): Buffer {
-  const random = seededRandom(7);
-  const table = Float32Array.from({ length: vocabularySize * DIMENSIONS }, () => random() - 0.5);
-  const initializer = message(number(1, vocabularySize), number(1, DIMENSIONS), number(2, FLOAT), bytes(8, "table"), bytes(9, Buffer.from(table.buffer)));
-  const node = message(bytes(1, "table"), bytes(1, "input_ids"), bytes(2, "last_hidden_state"), bytes(3, "gather"), bytes(4, "Gather"));
-  const inputs = ["input_ids", "attention_mask", "token_type_ids"].map((name) => bytes(11, tensorInfo(name, INT64, ["batch", "sequence"])));
-  const output = bytes(12, tensorInfo("last_hidden_state", FLOAT, ["batch", "sequence", DIMENSIONS]));
-  const graph = message(bytes(1, node), bytes(2, "tiny"), bytes(5, initializer), ...inputs, output);
-  return message(number(1, 8), bytes(2, "palace-devbox tests"), bytes(7, graph), bytes(8, message(bytes(1, ""), number(2, 14))));
-}
-
-function tensorInfo(name: string, elementType: number, shape: (string | number)[]): Buffer {
-  const dimensions = shape.map((size) => bytes(1, typeof size === "number" ? number(1, size) : bytes(2, size)));
-  return message(bytes(1, name), bytes(2, bytes(1, message(number(1, elementType), bytes(2, message(...dimensions))))));
+function text(value: string): Buffer {
+  return Buffer.from(value);
 }

@@ -72,7 +72,7 @@ describe("the broker's life", () => {
     await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: "0.02" } });
     await palace.run("mempalace-broker", ["--ensure"]);
     await expect.poll(() => findBroker(palace.config), { timeout: 15_000 }).toBeUndefined();
-    expect(existsSync(palace.config.paths.brokerFile)).toBe(false);
+    await expect.poll(() => existsSync(palace.config.paths.brokerFile)).toBe(false);
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
   });

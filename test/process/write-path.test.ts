@@ -77,7 +77,10 @@ describe("a broker killed at random moments", () => {
       }
     });
     for (let round = 0; round < ROUNDS; round++) {
-      await delay(random() * 60);
+      // Each broker gets to acknowledge a few writes, then dies somewhere in the middle of the next ones.
+      const target = acknowledged.size + 1 + Math.floor(random() * 12);
+      await expect.poll(() => acknowledged.size, { timeout: 60_000, interval: 1 }).toBeGreaterThanOrEqual(target);
+      await delay(random() * 8);
       const died = once(broker, "exit");
       broker.kill("SIGKILL");
       await died;

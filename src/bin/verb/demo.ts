@@ -22,8 +22,8 @@ import { placeOf } from "./docs.ts";
 
 const QUESTIONS = [
   "how does a container reach the broker",
-  "what is installed and how is it built",
-  "licence and version of this package",
+  "where is the data kept and how is it deleted",
+  "what happens to a write when the broker is killed",
 ];
 const WING = "demo";
 const SNIPPET_LENGTH = 200;

@@ -6,7 +6,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
 
-type Link = { folder: string; rules: Ignore };
+type Link = { folder: string; lines: readonly string[]; rules: Ignore };
 /** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
@@ -16,10 +16,27 @@ const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
 /** The chain inside `folder`, which the caller has decided to enter. */
 export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
-  // A rule that would have kept us out was overruled by a nearer one; it must not come back for what is inside.
-  const kept = chain.filter((link) => !matches(link, folder, true)?.ignored);
-  const rules = entries.includes(".gitignore") ? readRules(join(root, folder, ".gitignore")) : undefined;
-  return rules === undefined ? kept : [...kept, { folder, rules }];
+  const kept = chain.map((link) => withoutOverruled(link, folder));
+  const lines = entries.includes(".gitignore") ? readLines(join(root, folder, ".gitignore")) : undefined;
+  return lines === undefined ? kept : [...kept, createLink(folder, lines)];
+}
+
+/** A rule that would have kept us out was overruled by a nearer one; it must not come back for what is inside. */
+function withoutOverruled(link: Link, folder: string): Link {
+  let kept = link;
+  for (let left = link.lines.length; left > 0; left -= 1) {
+    const rule = matches(kept, folder, true)?.rule;
+    if (rule === undefined) return kept;
+    kept = createLink(
+      link.folder,
+      kept.lines.filter((line) => line.trim() !== rule.pattern.trim()),
+    );
+  }
+  return kept;
+}
+
+function createLink(folder: string, lines: readonly string[]): Link {
+  return { folder, lines, rules: ignore({ ignorecase: false }).add(lines) };
 }
 
 /** The rule that keeps `path` out, or undefined. */
@@ -42,11 +59,11 @@ function matches(link: Link, path: string, isFolder: boolean): ReturnType<Ignore
   return inside === "" ? undefined : link.rules.test(isFolder ? `${inside}/` : inside);
 }
 
-function readRules(file: string): Ignore | undefined {
+function readLines(file: string): string[] | undefined {
   try {
     const stat = lstatSync(file);
     if (!stat.isFile() || stat.size > GITIGNORE_SIZE_MAX_BYTES) return undefined;
-    return ignore({ ignorecase: false }).add(readFileSync(file, "utf8"));
+    return readFileSync(file, "utf8").split(/\r?\n/);
   } catch {
     // An unreadable .gitignore must not hide the documents beside it.
     return undefined;

@@ -65,8 +65,9 @@ function walk(
     const verdict = judgeName(entry.name);
     if (verdict.kind === "leave" || findIgnoreRule(chain, path, false) !== undefined) continue;
     if (verdict.kind === "refuse") survey.skipped.push({ file: path, reason: verdict.why });
-    else if (entry.isSymbolicLink()) survey.skipped.push({ file: path, reason: "symbolic link" });
-    else if (entry.isFile()) addFile(root, path, verdict.kind === "sniff", survey);
+    else if (entry.isSymbolicLink()) {
+      if (verdict.kind === "take") survey.skipped.push({ file: path, reason: "symbolic link" });
+    } else if (entry.isFile()) addFile(root, path, verdict.kind === "sniff", survey);
   }
 }
 

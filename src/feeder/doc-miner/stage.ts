@@ -16,7 +16,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 
 /** What was filed of one document. `refused` says why nothing was; null means: begun, perhaps not filed. */
@@ -117,17 +117,24 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
 
 /** What was a file may have become a folder since, and the other way round. */
 function clearWay(stage: Stage, target: string): void {
-  if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory()) rmSync(target, { recursive: true });
-  for (let folder = dirname(target); folder.length > stage.home.length; folder = dirname(folder)) {
-    const stat = lstatSync(folder, { throwIfNoEntry: false });
-    if (stat !== undefined && !stat.isDirectory()) rmSync(folder);
+  const parts = relative(stage.home, target).split(sep);
+  for (let count = 1; count <= parts.length; count += 1) {
+    const path = join(stage.home, ...parts.slice(0, count));
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return;
+    if (stat.isDirectory() !== count < parts.length) rmSync(path, { recursive: true });
   }
 }
 
 /** Removes a staged copy and the folders that become empty by it. */
 export function unstageDocument(stage: Stage, path: string): void {
   const target = stagedPath(stage, path);
-  if (!lstatSync(target, { throwIfNoEntry: false })?.isFile()) return;
+  try {
+    // A folder of this name holds other documents by now.
+    if (!lstatSync(target).isFile()) return;
+  } catch {
+    return;
+  }
   rmSync(target);
   for (let folder = dirname(target); folder !== stage.home && folder.startsWith(stage.home); folder = dirname(folder)) {
     try {

@@ -44,7 +44,7 @@ class ChromaDriver implements PalaceDriver {
   readonly #log: Log;
   readonly #timeouts: ChromaTimeouts;
   readonly #inFlight = new Set<AbortController>();
-  #server: ServerLimits = { batchMax: LOCAL_RECORDS_MAX, base64: false };
+  #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
   /** Undefined until `open`, and again once the server no longer knows it. */
   #collectionId: string | undefined;
   /** What `target` last named; kept while the collection is lost. */
@@ -108,9 +108,9 @@ class ChromaDriver implements PalaceDriver {
     const ids: string[] = [];
     while (ids.length < limit) {
       const page = { offset: offset + ids.length, limit: Math.min(pageMax, limit - ids.length), include: [] };
-      const found = await this.#read("ids", (collection) => collection.get(page));
-      ids.push(...found.ids);
-      if (found.ids.length < page.limit) break;
+      const found = await this.#read("ids", async (collection) => (await collection.get(page)).ids.slice());
+      ids.push(...found);
+      if (found.length < page.limit) break;
     }
     return ids;
   }
@@ -119,16 +119,16 @@ class ChromaDriver implements PalaceDriver {
     const nResults = this.#place.cloud ? Math.min(limit, CLOUD_LIMITS.resultsMax) : limit;
     if (nResults < 1) return [];
     const where = whereOf(filter);
-    const found = await this.#read("query", (collection) =>
-      collection.query({
+    return await this.#read("query", async (collection) => {
+      const found = await collection.query({
         queryEmbeddings: [Array.from(vector)],
         nResults,
         include: ["distances"],
         ...(where === undefined ? {} : { where }),
-      }),
-    );
-    const distances = found.distances[0] ?? [];
-    return (found.ids[0] ?? []).map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
+      });
+      const distances = found.distances[0] ?? [];
+      return (found.ids[0] ?? []).map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
+    });
   }
 
   close(): Promise<void> {
@@ -141,8 +141,10 @@ class ChromaDriver implements PalaceDriver {
   /** One upsert. Chroma merges metadata, so the keys it has and the record has not are removed in the same request. */
   async #write(records: readonly PalaceRecord[]): Promise<void> {
     const ids = records.map((record) => record.id);
-    const known = await this.#read("read keys", (collection) => collection.get({ ids, include: ["metadatas"] }));
-    const keys = new Map(known.ids.map((id, i) => [id, Object.keys(known.metadatas[i] ?? {})]));
+    const keys = await this.#read("read keys", async (collection) => {
+      const known = await collection.get({ ids, include: ["metadatas"] });
+      return new Map(known.ids.map((id, i) => [id, Object.keys(known.metadatas[i] ?? {})]));
+    });
     await this.#change("upsert", (collection) =>
       collection.upsert({
         ids,
@@ -162,6 +164,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
+  /** What comes back is read within `request`, so that a reply of another shape is an error of the palace, not ours. */
   #read<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(op, this.#timeouts.readMs, request);
   }

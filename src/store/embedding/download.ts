@@ -20,10 +20,22 @@ export type RemoteFile = { name: string; sha256: string; sizeBytes: number };
 /** Source: models README; the model itself comes last, so that a folder with it is complete. */
 export const MODEL_FILES: readonly RemoteFile[] = [
   { name: "config.json", sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", sizeBytes: 612 },
-  { name: "tokenizer_config.json", sha256: "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b", sizeBytes: 350 },
-  { name: "special_tokens_map.json", sha256: "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3", sizeBytes: 112 },
+  {
+    name: "tokenizer_config.json",
+    sha256: "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    sizeBytes: 350,
+  },
+  {
+    name: "special_tokens_map.json",
+    sha256: "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    sizeBytes: 112,
+  },
   { name: "vocab.txt", sha256: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3", sizeBytes: 231_508 },
-  { name: "tokenizer.json", sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037", sizeBytes: 466_247 },
+  {
+    name: "tokenizer.json",
+    sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    sizeBytes: 466_247,
+  },
   { name: "onnx/model.onnx", sha256: HUB_MODEL_SHA256, sizeBytes: 90_405_214 },
 ];
 

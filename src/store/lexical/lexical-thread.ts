@@ -49,7 +49,11 @@ await serveThread<LexicalMethods>(() => {
     const frequencies = terms.map((term) => drawers.termFrequency(term, documents));
     const picked = pickWords(frequencies, documents);
     if (picked.length === 0) return [];
-    const found = rank(picked.map((index) => words[index] as string), filter, limit);
+    const found = rank(
+      picked.map((index) => words[index] as string),
+      filter,
+      limit,
+    );
     return found.length >= limit || picked.length === words.length ? found : rank(words, filter, limit);
   }
 
@@ -69,7 +73,10 @@ await serveThread<LexicalMethods>(() => {
     const { documents, averageLength } = drawers.size();
     const lengths = drawers.lengths(texts.map(({ row }) => row));
     const count = termCounter(terms, pairs);
-    const counted = texts.map(({ row, text, dateWords }) => ({ row, counts: addCounts(count(text), count(dateWords ?? "")) }));
+    const counted = texts.map(({ row, text, dateWords }) => ({
+      row,
+      counts: addCounts(count(text), count(dateWords ?? "")),
+    }));
 
     const termWeights = terms.map((term) => inverseFrequency(documents, drawers.termFrequency(term, documents)));
     // Counting a phrase is dear, and most pairs of a question stand nowhere among the candidates.

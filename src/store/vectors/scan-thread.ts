@@ -52,7 +52,10 @@ await serveThread<ScanMethods>(() => {
       // Whoever is further behind the last of the wanted than both may err cannot come among them.
       const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
       const close = near.filter((one) => one.score >= scoreMin);
-      const exact = dotRows(vector, close.map(({ row }) => row));
+      const exact = dotRows(
+        vector,
+        close.map(({ row }) => row),
+      );
       return exact.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, limit);
     },
     similarity(vector, rows) {
@@ -86,7 +89,7 @@ function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
   ledger.transaction(() => {
     codes.reserve(Number(count.get()));
     const places = loadPlaces(ledger);
-    for (let last = -1; ; ) {
+    for (let last = -1; ;) {
       const [rowList, bytes, scaleList] = page.get(last) as [string, Buffer | null, string];
       if (bytes === null) return;
       const rows = JSON.parse(rowList) as number[];

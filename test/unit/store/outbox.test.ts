@@ -6,6 +6,7 @@ import { MemoryDriver } from "../../../src/store/driver/memory.ts";
 import { type Outbox, type OutboxOptions, startOutbox } from "../../../src/store/outbox.ts";
 import type { PalaceDriver, PalaceRecord } from "../../../src/store/port.ts";
 import { type Call, FlakyDriver, MemoryOutboxSource, type Mishap, QuickClock } from "../../helpers/memory-outbox.ts";
+import { seededRandom } from "../../helpers/random.ts";
 
 const UNAVAILABLE = new PalaceError("STORE_UNAVAILABLE", "nobody there", "");
 const REFUSED = new PalaceError("CONFIG_BAD_VALUE", "too large", "");
@@ -68,6 +69,20 @@ test("a commit arrives without a wake-up, by the timer", async () => {
   await vi.waitFor(() => expect(driver.read("a")).toBeDefined());
 });
 
+test("a wake-up ends the wait of a quiet time", async () => {
+  const [source, driver, clock] = [new MemoryOutboxSource(), new MemoryDriver(), new QuickClock()];
+  const quick = clock.sleep.bind(clock);
+  clock.sleep = (ms, signal) =>
+    ms < 1_000 ? quick(ms, signal) : new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+  await using outbox = start(source, driver, { clock });
+  await reaches(outbox, "synced");
+  await new Promise((resolve) => setImmediate(resolve));
+  source.write(record("a"));
+  outbox.wake();
+  await reaches(outbox, "synced");
+  expect(driver.read("a")).toBeDefined();
+});
+
 test("writes and removals go in their order, in batches of one kind that never exceed the driver's maximum", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver({ recordsMax: 3 }), () => false);
@@ -125,6 +140,8 @@ test("an unreachable palace is tried again ever more rarely, up to half a minute
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
   source.write(record("a"));
   await using outbox = start(source, driver, { clock });
+  // Older than the failure, so no news.
+  outbox.wake();
   await vi.waitFor(() => expect(driver.calls.length).toBeGreaterThan(8));
   expect(outbox.status()).toMatchObject({ state: "unreachable", detail: "nobody there", lag: 1 });
   // Each wait is the second that nothing shortens and the rest.
@@ -194,6 +211,25 @@ test("a refused record is tried again when it changes, and the status is clean a
   outbox.wake();
   await reaches(outbox, "synced");
   expect(inner.read("bad")?.text).toBe("shorter");
+});
+
+test("what one palace refuses is offered to the next", async () => {
+  const source = new MemoryOutboxSource();
+  const inner = new MemoryDriver();
+  let [target, down] = ["strict", false];
+  const driver = flaky(inner, ({ op }) => target === "strict" && op === "upsert", REFUSED);
+  vi.spyOn(driver, "open").mockImplementation(() => (down ? Promise.reject(UNAVAILABLE) : inner.open()));
+  Object.defineProperty(driver, "target", { get: () => target });
+  // The list stays as it is, so that only the pump's own memory of the refusal is at stake.
+  vi.spyOn(source, "retarget").mockResolvedValue();
+  source.write(record("a"));
+  await using outbox = start(source, driver);
+  await reaches(outbox, "waiting");
+  down = true;
+  await reaches(outbox, "unreachable");
+  [target, down] = ["lenient", false];
+  await reaches(outbox, "synced");
+  expect(inner.read("a")).toBeDefined();
 });
 
 test("a palace that refuses everything is not asked for ever", async () => {
@@ -290,21 +326,10 @@ test("every change of state is told once", async () => {
   expect(seen).toEqual(["unreachable", "syncing", "synced"]);
 });
 
-/** Mulberry32. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   "after random writes, deletes, failures and restarts the palace equals the ledger exactly (seed %i)",
   async (seed) => {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const pick = (count: number): number => Math.floor(random() * count);
     const source = new MemoryOutboxSource();
     const palace = new MemoryDriver({ recordsMax: 1 + pick(7) });

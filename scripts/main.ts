@@ -1,0 +1,56 @@
+/**
+ * What the scripts have in common: their options, and how one of them runs as a program. A script exports
+ * `run(options)` and calls `runAsMain(run)` only when it is the program; tests call `run` themselves.
+ */
+import { fileURLToPath } from "node:url";
+import { PalaceError } from "../src/protocol/errors.ts";
+import type { Env } from "../src/config/env.ts";
+
+export type RunOptions = Readonly<{
+  argv: readonly string[];
+  env: Env;
+  cwd: string;
+  /** Progress, for people: stderr. */
+  log: (line: string) => void;
+  /** The result: stdout. */
+  print: (line: string) => void;
+  /** Aborted by Ctrl-C and SIGTERM: end what was started, then return. */
+  signal: AbortSignal;
+}>;
+
+/** Shape: the exit code. Errors: a PalaceError becomes its sentence, its hint and its exit code. */
+export type Script = (options: RunOptions) => Promise<number>;
+
+/** The clone's root folder, without a slash at the end. */
+export const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
+
+export async function runAsMain(script: Script): Promise<void> {
+  const stopping = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort(name));
+  const { signal } = stopping;
+  const argv = process.argv.slice(2);
+  try {
+    process.exitCode = await script({
+      argv,
+      env: process.env,
+      cwd: process.cwd(),
+      log: (line) => console.error(line),
+      print: (line) => console.log(line),
+      signal,
+    });
+  } catch (error) {
+    process.exitCode = signal.aborted ? 130 : explain(error, argv.includes("--json"));
+  }
+  if (signal.aborted) console.error("interrupted");
+}
+
+function explain(error: unknown, json: boolean): number {
+  if (!(error instanceof PalaceError)) {
+    console.error(error);
+    return 70;
+  }
+  const { code, message, hint } = error;
+  if (json) console.log(JSON.stringify({ error: { code, message, hint } }));
+  else console.error(`error: ${message}\nhint: ${hint}`);
+  return error.exitCode;
+}

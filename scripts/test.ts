@@ -1,0 +1,124 @@
+/**
+ * Runs every test this machine can run, says what was left out and why, and ends with `N passed, N failed`. With --all
+ * or CI=true a suite that was left out is a failure. `./scripts/test` and .ci/run run it.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { $ } from "zx";
+import { engineMissing } from "./engine.ts";
+import { ROOT, type RunOptions, runAsMain } from "./main.ts";
+import { LEFT_OUT_LINES_MAX, NOTHING, readReport, type Tally, total } from "./test-report.ts";
+
+type Suite = Readonly<{
+  name: string;
+  /** Commands, or what to give vitest. */
+  commands?: Readonly<Record<string, string>>;
+  vitest?: readonly string[];
+  /** Why it cannot run here, or undefined. */
+  missing?: (options: RunOptions) => string | undefined;
+}>;
+
+const SUITES: readonly Suite[] = [
+  {
+    name: "check",
+    commands: {
+      types: "tsc -p tsconfig.json",
+      lint: "eslint src test scripts",
+      format: "prettier --check --log-level warn src test scripts",
+    },
+  },
+  { name: "build", commands: { build: "node scripts/build.ts" } },
+  { name: "unit", vitest: ["--project", "unit"] },
+  { name: "contract", vitest: ["--project", "contract"] },
+  { name: "process", vitest: ["--project", "process"] },
+  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) },
+];
+
+const USAGE = `usage: ./scripts/test [--all] [SUITE ...] [FILE ...] [vitest options]
+  SUITE   ${SUITES.map(({ name }) => name).join(", ")}; none: all of them
+  FILE    a test file, or a part of its path: runs only what matches
+  --all   a suite that cannot run here is a failure (CI=true does the same)`;
+
+export async function run(options: RunOptions): Promise<number> {
+  const { argv, env, log, print, signal } = options;
+  if (argv.includes("--help")) {
+    print(USAGE);
+    return 0;
+  }
+  const strict = argv.includes("--all") || env["CI"] === "true";
+  const results: Tally[] = [];
+  for (const suite of chosen(argv.filter((argument) => argument !== "--all"))) {
+    signal.throwIfAborted();
+    const startedAt = performance.now();
+    const why = suite.missing?.(options);
+    const ran = why === undefined ? await runSuite(suite, options) : { ...NOTHING, leftOut: [why] };
+    const empty = ran.passed + ran.failed === 0;
+    const result = empty && strict ? { ...ran, failed: 1 } : ran;
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    log(
+      `== ${suite.name}: ${result.passed} passed, ${result.failed} failed${empty ? ", left out" : ""} (${seconds} s)`,
+    );
+    results.push({ ...result, leftOut: result.leftOut.map((line) => `${suite.name}: ${line}`) });
+  }
+  const { passed, failed, leftOut } = total(results);
+  if (leftOut.length > 0) print(`left out:`);
+  for (const line of leftOut.slice(0, LEFT_OUT_LINES_MAX)) print(`  ${line}`);
+  if (leftOut.length > LEFT_OUT_LINES_MAX) print(`  and ${leftOut.length - LEFT_OUT_LINES_MAX} more`);
+  print(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** Suites by name, or one vitest run for files and options; all suites when nothing is asked for. */
+function chosen(argv: readonly string[]): readonly Suite[] {
+  const named = SUITES.filter(({ name }) => argv.includes(name));
+  const rest = argv.filter((argument) => !named.some(({ name }) => name === argument));
+  if (argv.length === 0) return SUITES;
+  if (rest.length === 0) return named;
+  if (named.length === 0) return [{ name: "chosen", vitest: rest }];
+  return named.map((suite) => (suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] }));
+}
+
+async function runSuite({ name, commands = {}, vitest }: Suite, options: RunOptions): Promise<Tally> {
+  options.log(`== ${name}`);
+  if (vitest !== undefined) return runVitest(vitest, options);
+  const results: Tally[] = [];
+  for (const [title, command] of Object.entries(commands)) {
+    const code = await execute(command.split(" "), options);
+    results.push({ ...NOTHING, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 });
+    if (code !== 0) options.log(`${title} failed: ${command}`);
+  }
+  return total(results);
+}
+
+async function runVitest(args: readonly string[], options: RunOptions): Promise<Tally> {
+  const folder = mkdtempSync(join(tmpdir(), "palace-test-"));
+  const file = join(folder, "report.json");
+  try {
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+    const code = await execute(["vitest", "run", "--passWithNoTests", ...reporters, ...args], options);
+    return readReport(readFileSync(file, "utf8"), code);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    options.log(`vitest left no report: ${(error as Error).message}`);
+    return { ...NOTHING, failed: 1 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs one of the locked tools with its output on stderr: stdout ends with the result and nothing else. */
+async function execute(command: readonly string[], { env, signal }: RunOptions): Promise<number> {
+  const path = `${join(ROOT, "node_modules", ".bin")}:${env["PATH"] ?? ""}`;
+  const done = await $({
+    cwd: ROOT,
+    env: { ...env, PATH: path },
+    signal,
+    nothrow: true,
+    stdio: ["ignore", 2, "inherit"],
+  })`${command}`;
+  signal.throwIfAborted();
+  return done.exitCode ?? 1;
+}
+
+if (import.meta.main) await runAsMain(run);

@@ -1,0 +1,131 @@
+/**
+ * From a bare clone to a palace that proves itself: builds, brings the stack up (compose where an engine answers, the
+ * native broker elsewhere), writes one memory through one shim and finds it through another. `./scripts/up` runs it;
+ * running it again is quick and changes nothing.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { $ } from "zx";
+import { PalaceError } from "../src/protocol/errors.ts";
+import { run as build } from "./build.ts";
+import { engineMissing } from "./engine.ts";
+import { ROOT, type RunOptions, runAsMain } from "./main.ts";
+import { type Proof, provePalace } from "./proof.ts";
+
+type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[] }>;
+
+const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
+  Builds, starts the shared memory and proves it with one memory, written, found and erased.
+  --native  the broker as a process of yours, even where a Docker engine answers
+  --docker  the compose stack, or an error
+  --json    one JSON document on stdout`;
+
+const WAIT_MAX_SECONDS = 300;
+
+export async function run(options: RunOptions): Promise<number> {
+  const { env, log, print } = options;
+  const flags = readFlags(options.argv);
+  if (flags.help) {
+    print(USAGE);
+    return 0;
+  }
+  const missing = flags.native ? "--native" : engineMissing(env);
+  if (flags.docker && missing !== undefined)
+    throw new PalaceError("CONFIG_USAGE", missing, "start Docker, or: ./scripts/up --native");
+
+  const rebuilt = isStale();
+  if (rebuilt) {
+    log("building ...");
+    const code = await build(options);
+    if (code !== 0) return code;
+  }
+  options.signal.throwIfAborted();
+  const stack = missing === undefined ? await startStack(options) : await startNative(options, missing, rebuilt);
+  const proof = await provePalace({ ...options, writer: stack.writer, readers: [stack.reader] });
+  if (flags.json) print(JSON.stringify({ kind: stack.kind, ...proof }));
+  else for (const line of summary(stack, proof)) print(line);
+  return 0;
+}
+
+function readFlags(argv: readonly string[]) {
+  const boolean = { type: "boolean", default: false } as const;
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: { native: boolean, docker: boolean, json: boolean, help: boolean },
+    });
+    if (values.native && values.docker) throw new Error("--native and --docker exclude each other");
+    return values;
+  } catch (error) {
+    throw new PalaceError("CONFIG_USAGE", (error as Error).message, "./scripts/up --help");
+  }
+}
+
+/** True if anything that goes into dist/ is newer than dist/. */
+function isStale(): boolean {
+  try {
+    const builtAtMs = statSync(join(ROOT, "dist", "bin")).mtimeMs;
+    const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).map((name) => `src/${name}`);
+    return [...sources, "package-lock.json", "tsconfig.json", "tsconfig.build.json"].some(
+      (name) => statSync(join(ROOT, name)).mtimeMs > builtAtMs,
+    );
+  } catch {
+    return true;
+  }
+}
+
+async function startStack({ env, log, signal }: RunOptions): Promise<Stack> {
+  log("docker compose up devbox (the first time builds three images: some minutes) ...");
+  const compose = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
+  // Everything it says goes to stderr, live: stdout is for the result.
+  const started = await $({
+    env,
+    signal,
+    nothrow: true,
+    stdio: ["ignore", 2, "inherit"],
+  })`docker ${compose} up -d --build --wait --wait-timeout ${WAIT_MAX_SECONDS} devbox`;
+  if (started.exitCode !== 0)
+    throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", "docker compose logs");
+  const shim = ["docker", ...compose, "exec", "-T", "devbox", "mp-shim"];
+  return { kind: "docker", writer: shim, reader: shim };
+}
+
+async function startNative({ env, log, signal }: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
+  log(`starting the broker on this machine (${why}) ...`);
+  const bin = (name: string): string[] => [process.execPath, join(ROOT, "dist", "bin", name)];
+  // A broker that runs the bytes of an earlier build makes room for this one; no running broker, no harm.
+  if (rebuilt) await $({ env, signal, quiet: true, nothrow: true })`${bin("palace.js")} stop`;
+  const started = await $({ env, signal, nothrow: true, stdio: ["ignore", 2, "inherit"] })`${bin("palace.js")} start`;
+  if (started.exitCode !== 0)
+    throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
+  return { kind: "native", writer: bin("mp-shim.js"), reader: bin("mp-shim.js") };
+}
+
+/** At most ten lines. */
+function summary({ kind }: Stack, { ms }: Proof): string[] {
+  const proved = `One memory was written through one shim, found through another, and erased (${ms} ms).`;
+  if (kind === "docker")
+    return [
+      "The palace is up in Docker: chroma, broker, devbox.",
+      proved,
+      "Next:",
+      "  docker compose exec devbox zsh             a shell with the palace commands, git, rg and tmux",
+      "  docker compose exec devbox palace doctor   what runs, and what to do about what does not",
+      "  every agent's MCP entry in the devbox:     mp-shim",
+      "  your project in it:                        DEVBOX_WORKSPACE=DIR ./scripts/up",
+      "Stop: docker compose stop.   Erase, memories included: docker compose down --volumes",
+    ];
+  return [
+    "The palace is up on this machine.",
+    proved,
+    "Next:",
+    "  ./scripts/palace status                what is in it",
+    "  ./scripts/palace mine docs DIR         file a project's documents",
+    "  ./scripts/palace search WORDS          find them again",
+    `  every agent's MCP entry:               ${join(ROOT, "scripts", "palace")} shim`,
+    "Stop: ./scripts/palace stop",
+  ];
+}
+
+if (import.meta.main) await runAsMain(run);

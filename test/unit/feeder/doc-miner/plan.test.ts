@@ -1,0 +1,103 @@
+/** What a run has to do, decided from the folder, the notes and the palace. */
+import { expect, test } from "vitest";
+import { isFiled, isUnchanged, marksByPath, planFeed, type PlanInput } from "../../../../src/feeder/doc-miner/plan.ts";
+import type { Entry, Manifest, Stage } from "../../../../src/feeder/doc-miner/stage.ts";
+import type { SourceMark } from "../../../../src/protocol/spec.ts";
+
+const found = { path: "a.md", mtime: 100.5, size: 7 };
+const entry: Entry = { mtime: 100.5, size: 7, sha256: "aa", room: "general", drawers: 1 };
+const mark: SourceMark = { sourceFile: "/s/a.md", mtime: 1, sha256: "aa", drawers: 1 };
+
+const plan = (change: Partial<PlanInput> = {}) =>
+  planFeed({
+    survey: { documents: [found], skipped: [], unreadable: [] },
+    manifest: manifest({ "a.md": entry }),
+    marks: new Map([["a.md", mark]]),
+    rules: "r",
+    force: false,
+    ...change,
+  });
+
+function manifest(files: Manifest["files"]): Manifest {
+  return { schema: 1, root: "/p", wing: "w", rules: "r", files };
+}
+
+test("a file of the noted size and time that the palace holds as noted is not read", () => {
+  expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
+});
+
+test("times within a thousandth of a second are the same", () => {
+  expect(isUnchanged({ ...found, mtime: 100.5009 }, entry, mark)).toBe(true);
+  expect(isUnchanged({ ...found, mtime: 100.502 }, entry, mark)).toBe(false);
+});
+
+test.each([
+  ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [] } }],
+  ["a palace without it", { marks: new Map<string, SourceMark>() }],
+  ["a palace with other content", { marks: new Map([["a.md", { ...mark, sha256: "bb" }]]) }],
+  ["no notes", { manifest: undefined }],
+  ["a note that was only begun", { manifest: manifest({ "a.md": null }) }],
+  ["other room rules", { rules: "other" }],
+  ["--force", { force: true }],
+])("%s makes it be read", (_name, change: Partial<PlanInput>) => {
+  expect(plan(change).read).toHaveLength(1);
+});
+
+test("what was refused for its content is not read again while the palace holds nothing of it", () => {
+  const refused = { ...entry, sha256: "", refused: "binary" };
+  expect(isUnchanged(found, refused, undefined)).toBe(true);
+  expect(isUnchanged(found, refused, mark)).toBe(false);
+});
+
+test("noted files that are no documents any more are gone", () => {
+  expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
+    "old/b.md",
+    "c.md",
+  ]);
+});
+
+test("what lies in a place that cannot be read is not gone", () => {
+  const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
+  const hidden = (unreadable: string[]) =>
+    plan({ survey: { documents: [], skipped: [], unreadable }, manifest: noted }).gone;
+  expect(hidden(["locked", "c.md"])).toEqual(["a.md", "lockedness.md"]);
+  expect(hidden([""])).toEqual([]);
+});
+
+test("the same content in the same room is filed, whatever the time", () => {
+  expect(isFiled("aa", "general", undefined, mark)).toBe(true);
+  expect(isFiled("aa", "general", entry, mark)).toBe(true);
+  expect(isFiled("aa", "backend", entry, mark)).toBe(false);
+  expect(isFiled("bb", "general", entry, mark)).toBe(false);
+  expect(isFiled("aa", "general", entry, undefined)).toBe(false);
+});
+
+const stage: Stage = {
+  home: "/home/me/.cache/mempalace-docs",
+  wing: "w",
+  root: "/p",
+  prefix: "",
+  manifestFile: "",
+  formerManifestFile: undefined,
+};
+const at = (sourceFile: string): SourceMark => ({ ...mark, sourceFile });
+
+test("a document filed under another home is the same document", () => {
+  const marks = marksByPath(stage, [at("/home/developer/.cache/mempalace-docs/w/docs/a.md"), at("/elsewhere/b.md")]);
+  expect([...marks.keys()]).toEqual(["docs/a.md"]);
+});
+
+test("where two homes filed the same path, our own wins", () => {
+  const own = "/home/me/.cache/mempalace-docs/w/a.md";
+  for (const order of [
+    [own, "/root/.cache/mempalace-docs/w/a.md"],
+    ["/root/.cache/mempalace-docs/w/a.md", own],
+  ])
+    expect(marksByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
+});
+
+test("a second project of the wing sees only what lies below its own folder", () => {
+  const second = { ...stage, prefix: "two-0badcafe" };
+  const marks = marksByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+  expect([...marks.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+});
