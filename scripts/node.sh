@@ -67,13 +67,19 @@ find_node() {
   export PATH
 }
 
-# npm writes its hidden lockfile last, so one newer than ours means: all that is locked was installed.
+# Installed for this very lockfile: our stamp has its checksum. A tree without one (`npm install` by hand) counts if npm's
+# own lockfile, which it writes last, is newer than ours.
 install_locked() {
-  lock=node_modules/.package-lock.json
-  if [ -n "$(cd "$root" && find $lock -newer package-lock.json 2>/dev/null)" ]; then return; fi
-  say "installing the locked dependencies (half a minute) ..."
-  (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error) >&2 ||
-    die "npm could not install the dependencies" "check that \`npm ping\` works, then run this again"
+  stamp=$root/node_modules/.palace-lock
+  sum=$(cksum <"$root/package-lock.json")
+  if [ "$sum" = "$(cat "$stamp" 2>/dev/null)" ]; then return; fi
+  if [ -e "$stamp" ] || [ -z "$(cd "$root" && find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
+    say "installing the locked dependencies (half a minute) ..."
+    (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error) >&2 ||
+      die "npm could not install the dependencies" "check that \`npm ping\` works, then run this again"
+  fi
+  # A clone that cannot be written is used as it is.
+  { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true
 }
 
 find_node

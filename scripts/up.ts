@@ -11,7 +11,7 @@ import { PalaceError } from "../src/protocol/errors.ts";
 import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
-import { type Proof, provePalace } from "./proof.ts";
+import { type Proof, provePalace } from "../src/bin/proof.ts";
 
 type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[] }>;
 
@@ -22,6 +22,8 @@ const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   --json    one JSON document on stdout`;
 
 const WAIT_MAX_SECONDS = 300;
+const TICK_MS = 10_000;
+const FAILURE_LINES = 60;
 
 export async function run(options: RunOptions): Promise<number> {
   const { env, log, print } = options;
@@ -75,31 +77,55 @@ function isStale(): boolean {
   }
 }
 
-async function startStack({ env, log, signal }: RunOptions): Promise<Stack> {
+async function startStack(options: RunOptions): Promise<Stack> {
+  const { log } = options;
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const compose = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
-  // Everything it says goes to stderr, live: stdout is for the result.
-  const started = await $({
-    env,
-    signal,
-    nothrow: true,
-    stdio: ["ignore", 2, "inherit"],
-  })`docker ${compose} up -d --build --wait --wait-timeout ${WAIT_MAX_SECONDS} devbox`;
-  if (started.exitCode !== 0)
+  const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
+  const failure = await execute(["docker", ...compose, ...up], options);
+  if (failure !== undefined) {
+    log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", "docker compose logs");
+  }
   const shim = ["docker", ...compose, "exec", "-T", "devbox", "mp-shim"];
   return { kind: "docker", writer: shim, reader: shim };
 }
 
-async function startNative({ env, log, signal }: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
-  log(`starting the broker on this machine (${why}) ...`);
+async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
+  options.log(`starting the broker on this machine (${why}) ...`);
   const bin = (name: string): string[] => [process.execPath, join(ROOT, "dist", "bin", name)];
   // A broker that runs the bytes of an earlier build makes room for this one; no running broker, no harm.
-  if (rebuilt) await $({ env, signal, quiet: true, nothrow: true })`${bin("palace.js")} stop`;
-  const started = await $({ env, signal, nothrow: true, stdio: ["ignore", 2, "inherit"] })`${bin("palace.js")} start`;
-  if (started.exitCode !== 0)
+  if (rebuilt) await execute([...bin("palace.js"), "stop"], options);
+  const failure = await execute([...bin("mempalace-broker.js"), "--ensure"], options);
+  if (failure !== undefined) {
+    options.log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
+  }
   return { kind: "native", writer: bin("mp-shim.js"), reader: bin("mp-shim.js") };
+}
+
+/**
+ * On a terminal the command shows its own progress; elsewhere a line now and then must do, because a build that found
+ * nothing to do still prints hundreds. Shape: undefined, or the end of what a failed command said.
+ */
+async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
+  const live = process.stderr.isTTY;
+  const startedAt = performance.now();
+  const ticking = setInterval(() => log(`  ${Math.round((performance.now() - startedAt) / 1000)} s ...`), TICK_MS);
+  if (live) clearInterval(ticking);
+  try {
+    const done = await $({
+      env,
+      signal,
+      quiet: true,
+      nothrow: true,
+      ...(live && { stdio: ["ignore", 2, "inherit"] }),
+    })`${command}`;
+    signal.throwIfAborted();
+    return done.exitCode === 0 ? undefined : done.stdall.split("\n").slice(-FAILURE_LINES).join("\n");
+  } finally {
+    clearInterval(ticking);
+  }
 }
 
 /** At most ten lines. */

@@ -40,13 +40,16 @@ async function main(): Promise<number> {
     },
   });
   if (values.version) return print(`${VERSION}\n`);
-  if (values.help || !(values.ensure || values.foreground || values["on-demand"])) return print(HELP, values.help ? 0 : 2);
+  if (values.help || !(values.ensure || values.foreground || values["on-demand"]))
+    return print(HELP, values.help ? 0 : 2);
 
   const config = loadConfig(process.env, { palace: values.palace });
   if (values.ensure) {
     clearStop(config);
     const { endpoint, health, started } = await ensureBroker(config);
-    return print(`${JSON.stringify({ endpoint, instanceId: health.instanceId, version: health.version, status: health.status, started })}\n`);
+    return print(
+      `${JSON.stringify({ endpoint, instanceId: health.instanceId, version: health.version, status: health.status, started })}\n`,
+    );
   }
   if (values.foreground) clearStop(config);
   armFault(config.fault);
@@ -80,7 +83,8 @@ async function main(): Promise<number> {
 function logFile({ paths }: Config): (line: string) => void {
   try {
     mkdirSync(dirname(paths.logFile), { recursive: true, mode: 0o700 });
-    if ((statSync(paths.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_SIZE_MAX_BYTES) renameSync(paths.logFile, `${paths.logFile}.old`);
+    if ((statSync(paths.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_SIZE_MAX_BYTES)
+      renameSync(paths.logFile, `${paths.logFile}.old`);
   } catch {
     // The first line will tell again.
   }
@@ -103,6 +107,8 @@ try {
 } catch (error) {
   const known = error instanceof PalaceError ? error : undefined;
   const usage = (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS") === true;
-  process.stderr.write(`mempalace-broker: ${(error as Error).message}\n${known?.hint ? `  ${known.hint}\n` : usage ? "  run `mempalace-broker --help`\n" : ""}`);
+  process.stderr.write(
+    `mempalace-broker: ${(error as Error).message}\n${known?.hint ? `  ${known.hint}\n` : usage ? "  run `mempalace-broker --help`\n" : ""}`,
+  );
   process.exit(known?.exitCode ?? (usage ? 2 : 70));
 }

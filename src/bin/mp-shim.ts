@@ -5,7 +5,8 @@ import { PalaceError } from "../protocol/errors.ts";
 import { runShim } from "../shim/shim.ts";
 
 const at = process.argv.indexOf("--palace");
-const palace = at === -1 ? process.argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : process.argv[at + 1];
+const palace =
+  at === -1 ? process.argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : process.argv[at + 1];
 try {
   const config = loadConfig(process.env, { palace });
   runShim(config, config.agentName ?? "mcp");

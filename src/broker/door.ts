@@ -68,7 +68,9 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     peer.agent = agentName(request.headers[AGENT_HEADER]);
     socket.setTimeout(0);
     const [name, value] = options.instanceHeader;
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${name}: ${value}\r\n\r\n`);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${name}: ${value}\r\n\r\n`,
+    );
     streams.set(peer.id, serveStream({ socket, head, peer, dispatch: options.dispatch, log }));
     options.onPeers(streams.size);
     socket.on("close", () => {
@@ -114,7 +116,11 @@ async function listen(server: Server, socketPath: string): Promise<void> {
     chmodSync(folder, 0o700);
     const leftover = lstatSync(socketPath, { throwIfNoEntry: false });
     if (leftover !== undefined && !leftover.isSocket()) {
-      throw new PalaceError("CONFIG_BAD_VALUE", `${socketPath} is in the way and is no socket`, `look at it, then: rm ${socketPath}`);
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `${socketPath} is in the way and is no socket`,
+        `look at it, then: rm ${socketPath}`,
+      );
     }
     rmSync(socketPath, { force: true });
     await new Promise<void>((resolve, reject) => {
@@ -124,6 +130,11 @@ async function listen(server: Server, socketPath: string): Promise<void> {
     chmodSync(socketPath, 0o600);
   } catch (error) {
     if (error instanceof PalaceError) throw error;
-    throw new PalaceError("STORE_READ_ONLY", `no socket can be made in ${folder}`, "set XDG_RUNTIME_DIR to a folder of yours on a local disk", { cause: error });
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `no socket can be made in ${folder}`,
+      "set XDG_RUNTIME_DIR to a folder of yours on a local disk",
+      { cause: error },
+    );
   }
 }

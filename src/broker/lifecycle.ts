@@ -76,20 +76,30 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
       log.info("palace open", { tookMs: Date.now() - startedAtMs, drawers: open.status().drawers });
     },
     (error: unknown) => {
-      failure = error instanceof PalaceError ? error : new PalaceError("STORE_UNAVAILABLE", `the palace did not open: ${String(error)}`, "run `palace logs`", { cause: error });
+      failure =
+        error instanceof PalaceError
+          ? error
+          : new PalaceError("STORE_UNAVAILABLE", `the palace did not open: ${String(error)}`, "run `palace logs`", {
+              cause: error,
+            });
       state = "failed";
       log.error("the palace did not open", { code: failure.code, why: failure.message, cause: String(failure.cause) });
     },
   );
 
   const ready = async (): Promise<Palace> => {
-    if (state === "draining") throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", { retryAfterMs: 200 });
+    if (state === "draining")
+      throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
+        retryAfterMs: 200,
+      });
     if (palace === undefined && failure === undefined) await within(opened, READY_MAX_MS);
     if (failure !== undefined) throw failure;
-    if (palace === undefined) throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
+    if (palace === undefined)
+      throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
     return palace;
   };
-  const broken = (): Pick<Health, "error"> => (failure === undefined ? {} : { error: { message: failure.message, ...failure.toWire() } });
+  const broken = (): Pick<Health, "error"> =>
+    failure === undefined ? {} : { error: { message: failure.message, ...failure.toWire() } };
   const status = (): StatusReport => ({
     version: VERSION,
     instanceId,
@@ -103,19 +113,44 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     peers: door?.peers() ?? 0,
     ...(palace?.status() ?? NOT_OPEN),
   });
-  const health = (): Health => ({ status: state, instanceId, version: VERSION, protocol: PROTOCOL, topology: config.topology, door: "unix", startedAtMs, ...broken() });
+  const health = (): Health => ({
+    status: state,
+    instanceId,
+    version: VERSION,
+    protocol: PROTOCOL,
+    topology: config.topology,
+    door: "unix",
+    startedAtMs,
+    ...broken(),
+  });
 
-  const dispatch = createDispatch({ ready, status, stop: () => ending.resolve({ why: "stop", failed: false }), metrics, log });
+  const dispatch = createDispatch({
+    ready,
+    status,
+    stop: () => ending.resolve({ why: "stop", failed: false }),
+    metrics,
+    log,
+  });
   let mcpHttp: Promise<Route> | undefined;
   const routes = new Map<string, Route>([
     ["/health", (_request, response) => sendJson(response, 200, health())],
-    ["/ready", (_request, response) => sendJson(response, state === "ready" ? 200 : 503, { ready: state === "ready", status: state, ...broken() })],
-    ["/metrics", (_request, response) => void response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(metrics.render(status()))],
+    [
+      "/ready",
+      (_request, response) =>
+        sendJson(response, state === "ready" ? 200 : 503, { ready: state === "ready", status: state, ...broken() }),
+    ],
+    [
+      "/metrics",
+      (_request, response) =>
+        void response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(metrics.render(status())),
+    ],
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
         mcpHttp ??= import("./mcp-http.ts").then(({ createMcpHttp }) => createMcpHttp(dispatch));
-        await (await mcpHttp)(request, response, peer);
+        await (
+          await mcpHttp
+        )(request, response, peer);
       },
     ],
   ]);
@@ -139,7 +174,8 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   onListening();
   log.info("listening", { socket: paths.socketPath, home: paths.home, pid: process.pid, version: VERSION });
 
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => ending.resolve({ why: signal, failed: false }));
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => ending.resolve({ why: signal, failed: false }));
   const watch = setInterval(() => {
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     const isIdle = door?.peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
@@ -164,7 +200,15 @@ const NOT_OPEN: ReturnType<Palace["status"]> = {
   wings: 0,
   ledgerSizeBytes: 0,
   queue: { depth: 0, depthMax: 0, acknowledged: 0, refused: 0 },
-  search: { mode: "lexical", vectors: "local", model: null, modelState: "loading", modelDetail: "the palace is not open", embedded: 0, pending: 0 },
+  search: {
+    mode: "lexical",
+    vectors: "local",
+    model: null,
+    modelState: "loading",
+    modelDetail: "the palace is not open",
+    embedded: 0,
+    pending: 0,
+  },
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
 };
 

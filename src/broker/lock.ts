@@ -21,7 +21,12 @@ export function takeLock(file: string): LifetimeLock | { heldBy: string } {
     // "a+": made if absent, never emptied before the lock is ours.
     fd = openSync(file, "a+", 0o600);
   } catch (error) {
-    throw new PalaceError("STORE_READ_ONLY", `${dirname(file)} cannot be written by this user`, "make it writable, or name another palace with --palace DIR", { cause: error });
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written by this user`,
+      "make it writable, or name another palace with --palace DIR",
+      { cause: error },
+    );
   }
   if (!tryFlock(fd)) {
     const holder = readFileSync(file, "utf8").trim();

@@ -30,10 +30,13 @@ class WireError extends Error {
 export function createMcpHttp(dispatch: Dispatch): McpHttp {
   return async (request, response, peer) => {
     const header = request.headers[IDEMPOTENCY_HEADER];
-    const handler = createMcpHandler(() => createServer(dispatch, peer, typeof header === "string" ? header : undefined), {
-      maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
-      keepAliveMs: 0,
-    });
+    const handler = createMcpHandler(
+      () => createServer(dispatch, peer, typeof header === "string" ? header : undefined),
+      {
+        maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
+        keepAliveMs: 0,
+      },
+    );
     try {
       // The SDK's types were written without exactOptionalPropertyTypes.
       await toNodeHandler(handler)(request as Parameters<ReturnType<typeof toNodeHandler>>[0], response);
@@ -47,7 +50,8 @@ function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): 
   const server = new Server({ name: SERVER_NAME, version: VERSION }, { capabilities: { tools: {} } });
   const forward = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, JSON.stringify(params).length);
-    if (answer === undefined || "error" in answer) throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
+    if (answer === undefined || "error" in answer)
+      throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
   server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as never);

@@ -76,11 +76,14 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.list": async ({ ready }, { params }) => {
     const { reads } = await ready();
     const sources = reads.reader.sources(String(params["wing"]));
-    return { sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })) };
+    return {
+      sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })),
+    };
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
-  "drawer.search": async ({ ready }, { params }) => searchTool((await ready()).reads, params, searchMode(params["mode"])),
+  "drawer.search": async ({ ready }, { params }) =>
+    searchTool((await ready()).reads, params, searchMode(params["mode"])),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };
@@ -103,11 +106,21 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${method}` });
     }
     const params = isRecord(message["params"]) ? message["params"] : {};
-    const call: Call = { peer, params, requestId: randomUUID().slice(0, 8), sizeBytes, earlierWrites: writes.get(peer) };
+    const call: Call = {
+      peer,
+      params,
+      requestId: randomUUID().slice(0, 8),
+      sizeBytes,
+      earlierWrites: writes.get(peer),
+    };
     const startedAt = performance.now();
     try {
       const answering = Promise.resolve(handler(dependencies, call));
-      if (isWriteCall(method, params)) writes.set(peer, answering.catch(() => {}));
+      if (isWriteCall(method, params))
+        writes.set(
+          peer,
+          answering.catch(() => {}),
+        );
       const result = await answering;
       report(dependencies, call, method, startedAt, undefined);
       return { jsonrpc: "2.0", id, result };
@@ -125,7 +138,8 @@ function isWriteCall(method: string, params: Record<string, unknown>): boolean {
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
   const { name, arguments: given } = call.params;
-  if (typeof name !== "string") throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: "Invalid params: 'name' is required for tools/call" });
+  if (typeof name !== "string")
+    throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: "Invalid params: 'name' is required for tools/call" });
   const tool = findTool(name);
   if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${name}` });
   const checked = checkArguments(name, tool.inputSchema, given);
@@ -156,11 +170,22 @@ async function submit(
   const meta = isRecord(outer["_meta"]) ? outer["_meta"] : {};
   const given = meta[IDEMPOTENCY_META];
   if (given !== undefined && (typeof given !== "string" || given === "" || given.length > KEY_MAX)) {
-    throw new PalaceError("PROTOCOL_BAD_PARAMS", `the idempotency key must be a string of 1 to ${KEY_MAX} characters`, "make a new key for each call");
+    throw new PalaceError(
+      "PROTOCOL_BAD_PARAMS",
+      `the idempotency key must be a string of 1 to ${KEY_MAX} characters`,
+      "make a new key for each call",
+    );
   }
   const { queue } = await ready();
   const { agent, door, uid, pid } = peer;
-  const call: WriteCall = { key: given ?? randomUUID(), method, params, peer: { agent, door, uid, pid }, requestId, atMs: Date.now() };
+  const call: WriteCall = {
+    key: given ?? randomUUID(),
+    method,
+    params,
+    peer: { agent, door, uid, pid },
+    requestId,
+    atMs: Date.now(),
+  };
   const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes);
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
@@ -174,7 +199,11 @@ function toolResult(value: unknown, replayed: boolean): unknown {
 function searchMode(value: unknown): SearchMode {
   const mode = value ?? "auto";
   if (mode === "auto" || mode === "lexical" || mode === "vector" || mode === "hybrid") return mode;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", "mode is none of auto, lexical, vector, hybrid", "leave it out for auto");
+  throw new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    "mode is none of auto, lexical, vector, hybrid",
+    "leave it out for auto",
+  );
 }
 
 function requestId(id: unknown): RequestId | null {
@@ -192,12 +221,26 @@ function toRpcError(error: unknown): RpcError {
   return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
 }
 
-function report({ metrics, log }: MethodsDependencies, call: Call, method: string, startedAt: number, error: unknown): void {
-  const tool = method === "tools/call" && typeof call.params["name"] === "string" ? (findTool(call.params["name"])?.name ?? "unknown") : method;
+function report(
+  { metrics, log }: MethodsDependencies,
+  call: Call,
+  method: string,
+  startedAt: number,
+  error: unknown,
+): void {
+  const tool =
+    method === "tools/call" && typeof call.params["name"] === "string"
+      ? (findTool(call.params["name"])?.name ?? "unknown")
+      : method;
   const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   metrics.count(tool, tookMs, error === undefined);
   const fields = { requestId: call.requestId, method: tool, tookMs, ...peerFields(call.peer) };
   if (error === undefined) log.debug("request", fields);
   else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
-  else log.warn("request failed", { ...fields, code: error instanceof PalaceError ? error.code : "INTERNAL", why: String(error) });
+  else
+    log.warn("request failed", {
+      ...fields,
+      code: error instanceof PalaceError ? error.code : "INTERNAL",
+      why: String(error),
+    });
 }

@@ -26,15 +26,29 @@ export class Metrics {
       ["palace_process_resident_bytes", "Resident memory", rss],
       ["palace_start_time_seconds", "Start of this broker, Unix time", startedAtMs / 1000],
     ];
-    const lines = gauges.flatMap(([name, help, value]) => [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${value}`]);
+    const lines = gauges.flatMap(([name, help, value]) => [
+      `# HELP ${name} ${help}`,
+      `# TYPE ${name} gauge`,
+      `${name} ${value}`,
+    ]);
     lines.push("# HELP palace_writes_total Writes by outcome", "# TYPE palace_writes_total counter");
-    lines.push(`palace_writes_total{outcome="acknowledged"} ${queue.acknowledged}`, `palace_writes_total{outcome="refused"} ${queue.refused}`);
+    lines.push(
+      `palace_writes_total{outcome="acknowledged"} ${queue.acknowledged}`,
+      `palace_writes_total{outcome="refused"} ${queue.refused}`,
+    );
     lines.push("# HELP palace_requests_total Requests by method and outcome", "# TYPE palace_requests_total counter");
     for (const [method, { ok, failed }] of this.#methods) {
-      lines.push(`palace_requests_total{method="${method}",outcome="ok"} ${ok}`, `palace_requests_total{method="${method}",outcome="failed"} ${failed}`);
+      lines.push(
+        `palace_requests_total{method="${method}",outcome="ok"} ${ok}`,
+        `palace_requests_total{method="${method}",outcome="failed"} ${failed}`,
+      );
     }
-    lines.push("# HELP palace_request_seconds_total Time spent answering", "# TYPE palace_request_seconds_total counter");
-    for (const [method, { seconds }] of this.#methods) lines.push(`palace_request_seconds_total{method="${method}"} ${seconds.toFixed(6)}`);
+    lines.push(
+      "# HELP palace_request_seconds_total Time spent answering",
+      "# TYPE palace_request_seconds_total counter",
+    );
+    for (const [method, { seconds }] of this.#methods)
+      lines.push(`palace_request_seconds_total{method="${method}"} ${seconds.toFixed(6)}`);
     return `${lines.join("\n")}\n`;
   }
 }

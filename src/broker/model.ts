@@ -57,7 +57,11 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
         signal: closing.signal,
         onProgress: ({ receivedBytes, totalBytes }) => {
           const percent = totalBytes > 0 ? Math.floor((100 * receivedBytes) / totalBytes) : 0;
-          state = { model: null, modelState: "downloading", modelDetail: `${percent} % of ${Math.round(totalBytes / 1e6)} MB` };
+          state = {
+            model: null,
+            modelState: "downloading",
+            modelDetail: `${percent} % of ${Math.round(totalBytes / 1e6)} MB`,
+          };
         },
       });
     } catch (error) {
@@ -93,7 +97,11 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
       const files = await find();
       if (files !== undefined) return await open(files);
     } catch (error) {
-      state = { model: null, modelState: "failed", modelDetail: `${(error as Error).message}; searching by words only` };
+      state = {
+        model: null,
+        modelState: "failed",
+        modelDetail: `${(error as Error).message}; searching by words only`,
+      };
       log.error("model failed", { why: String(error) });
     }
     if (!closing.signal.aborted) timer = setTimeout(() => void look(), LOOK_AGAIN_MS).unref();

@@ -92,20 +92,30 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
     commit: async (calls) => {
       try {
         const result = await writer.call("commit", calls);
-        const gone = result.outcomes.find(({ outcome }) => !outcome.ok && (outcome.error.data as { code?: string } | undefined)?.code === "PALACE_GONE");
+        const gone = result.outcomes.find(
+          ({ outcome }) => !outcome.ok && (outcome.error.data as { code?: string } | undefined)?.code === "PALACE_GONE",
+        );
         if (gone !== undefined) onFatal(goneError(ledgerFile));
         return result;
       } catch (error) {
         // Only a dead thread throws here; nothing of the group is known to be written, keys make a repetition safe.
-        const known = error instanceof PalaceError ? error : new PalaceError("STORE_UNAVAILABLE", "the ledger's writer ended", "repeat the call", { cause: error });
+        const known =
+          error instanceof PalaceError
+            ? error
+            : new PalaceError("STORE_UNAVAILABLE", "the ledger's writer ended", "repeat the call", { cause: error });
         onFatal(known);
-        const failed = { outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } }, replayed: false };
+        const failed = {
+          outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } },
+          replayed: false,
+        };
         return { outcomes: calls.map(() => failed), changes: { written: [], removed: [] } };
       }
     },
     onCommit: (changes) => {
       if (changes.written.length + changes.removed.length === 0) return;
-      void vectors.refresh(changes).catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
+      void vectors
+        .refresh(changes)
+        .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
       backlog?.wake();
       outbox?.wake();
       sourceIndexer.wake();
@@ -137,7 +147,10 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         ...model.state(),
         ...reader.embeddingCounts(),
       },
-      driver: { kind: driver?.kind ?? "none", ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }) },
+      driver: {
+        kind: driver?.kind ?? "none",
+        ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
+      },
     }),
     async close() {
       await queue.drain();

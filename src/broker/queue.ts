@@ -44,9 +44,15 @@ export class WriteQueue {
   /** Resolves when the write is committed and fsynced, or refused for good. Errors: BROKER_BUSY with a retry hint. */
   submit(peerId: number, call: WriteCall, sizeBytes: number): Promise<WriteOutcome> {
     const waiting = this.#peers.get(peerId) ?? [];
-    if (this.#depth >= QUEUE_DEPTH_MAX || waiting.length >= QUEUE_DEPTH_PEER_MAX || this.#sizeBytes + sizeBytes > QUEUE_SIZE_MAX_BYTES) {
+    if (
+      this.#depth >= QUEUE_DEPTH_MAX ||
+      waiting.length >= QUEUE_DEPTH_PEER_MAX ||
+      this.#sizeBytes + sizeBytes > QUEUE_SIZE_MAX_BYTES
+    ) {
       this.refused += 1;
-      throw new PalaceError("BROKER_BUSY", "too many writes are waiting", "repeat the call in a moment", { retryAfterMs: RETRY_AFTER_MS });
+      throw new PalaceError("BROKER_BUSY", "too many writes are waiting", "repeat the call in a moment", {
+        retryAfterMs: RETRY_AFTER_MS,
+      });
     }
     const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
     waiting.push({ call, sizeBytes, resolve });

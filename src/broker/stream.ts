@@ -5,7 +5,12 @@
 import type { Socket } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { FRAME_SIZE_MAX_BYTES, PEER_IN_FLIGHT_MAX, PEER_STALL_MAX_MS, PEER_UNREAD_MAX_BYTES } from "../protocol/limits.ts";
+import {
+  FRAME_SIZE_MAX_BYTES,
+  PEER_IN_FLIGHT_MAX,
+  PEER_STALL_MAX_MS,
+  PEER_UNREAD_MAX_BYTES,
+} from "../protocol/limits.ts";
 import { RPC, type RpcResponse } from "../protocol/spec.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../transport/frame.ts";
 import type { Dispatch } from "./methods.ts";
@@ -39,8 +44,16 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
 
   const answer = async (frame: Frame): Promise<void> => {
     if ("oversize" in frame) {
-      const error = new PalaceError("TRANSPORT_FRAME_TOO_LARGE", `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`, "send less at once");
-      send({ jsonrpc: "2.0", id: null, error: { code: RPC.INVALID_REQUEST, message: error.message, data: error.toWire() } });
+      const error = new PalaceError(
+        "TRANSPORT_FRAME_TOO_LARGE",
+        `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`,
+        "send less at once",
+      );
+      send({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: RPC.INVALID_REQUEST, message: error.message, data: error.toWire() },
+      });
       socket.end();
       return;
     }
@@ -48,7 +61,11 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     if (!decoded.ok) {
       if (decoded.why === "") return;
       const error = new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, "send one JSON-RPC message a line");
-      send({ jsonrpc: "2.0", id: null, error: { code: RPC.PARSE_ERROR, message: error.message, data: error.toWire() } });
+      send({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: RPC.PARSE_ERROR, message: error.message, data: error.toWire() },
+      });
       return;
     }
     const response = await dispatch(peer, decoded.message, frame.bytes.length);

@@ -6,7 +6,17 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
-import { type Health, IDEMPOTENCY_META, type Json, type JsonObject, type MethodName, type Methods, RPC, type RpcError, type RpcResponse } from "../protocol/spec.ts";
+import {
+  type Health,
+  IDEMPOTENCY_META,
+  type Json,
+  type JsonObject,
+  type MethodName,
+  type Methods,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+} from "../protocol/spec.ts";
 import { findBroker } from "./discover.ts";
 import { Link } from "./link.ts";
 
@@ -17,7 +27,11 @@ export type ToolInfo = { name: string; description: string; inputSchema: JsonObj
 export interface Client {
   readonly health: Health;
   /** Our own methods. Errors: PalaceError, the broker's or the transport's. */
-  call<M extends MethodName>(method: M, params: Methods[M]["params"], options?: CallOptions): Promise<Methods[M]["result"]>;
+  call<M extends MethodName>(
+    method: M,
+    params: Methods[M]["params"],
+    options?: CallOptions,
+  ): Promise<Methods[M]["result"]>;
   /** One tool, full name; its value, decoded. Errors: PalaceError carrying upstream's message. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
   listTools(): Promise<ToolInfo[]>;
@@ -45,7 +59,17 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     const id = ++lastId;
     const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
     waiting.set(id, { resolve });
-    const timer = setTimeout(() => reject(new PalaceError("TRANSPORT_TIMEOUT", `${method} got no answer within ${timeoutMs / 1000} s`, "run `palace status`")), timeoutMs);
+    const timer = setTimeout(
+      () =>
+        reject(
+          new PalaceError(
+            "TRANSPORT_TIMEOUT",
+            `${method} got no answer within ${timeoutMs / 1000} s`,
+            "run `palace status`",
+          ),
+        ),
+      timeoutMs,
+    );
     try {
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
       const response = await promise;
@@ -56,7 +80,9 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
       waiting.delete(id);
     }
   };
-  const keyed = (options: CallOptions): { _meta: JsonObject } => ({ _meta: { [IDEMPOTENCY_META]: options.key ?? randomUUID() } });
+  const keyed = (options: CallOptions): { _meta: JsonObject } => ({
+    _meta: { [IDEMPOTENCY_META]: options.key ?? randomUUID() },
+  });
 
   return {
     health: found.health,
@@ -64,7 +90,9 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
       (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
-      const result = (await request("tools/call", params, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as { content: { text: string }[] };
+      const result = (await request("tools/call", params, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as {
+        content: { text: string }[];
+      };
       return JSON.parse(result.content[0]?.text ?? "null") as Json;
     },
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,

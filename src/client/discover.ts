@@ -59,7 +59,10 @@ export async function findBroker(config: Config): Promise<{ health: Health; endp
   });
 }
 
-async function firstLive<T>(config: Config, attempt: (candidate: Candidate) => Promise<T | undefined>): Promise<T | undefined> {
+async function firstLive<T>(
+  config: Config,
+  attempt: (candidate: Candidate) => Promise<T | undefined>,
+): Promise<T | undefined> {
   for (const candidate of candidates(config)) {
     try {
       const live = await attempt(candidate);

@@ -75,7 +75,12 @@ export class Link {
         this.#expire();
       }
     } catch (error) {
-      const known = error instanceof PalaceError ? error : new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
+      const known =
+        error instanceof PalaceError
+          ? error
+          : new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", {
+              cause: error,
+            });
       for (const id of [...this.#pending.keys()]) this.#fail(id, known);
       throw known;
     }
@@ -138,13 +143,16 @@ export class Link {
 
   #expire(): void {
     for (const [id, { since }] of this.#pending) {
-      if (Date.now() - since > PATIENCE_MS) this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
+      if (Date.now() - since > PATIENCE_MS)
+        this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
     }
   }
 
   #fail(id: RequestId, error: PalaceError): void {
     this.#pending.delete(id);
     const message = error.hint === "" ? error.message : `${error.message}; ${error.hint}`;
-    this.#options.onLine(JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.SERVER_ERROR, message, data: error.toWire() } }));
+    this.#options.onLine(
+      JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.SERVER_ERROR, message, data: error.toWire() } }),
+    );
   }
 }

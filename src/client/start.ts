@@ -7,7 +7,14 @@ import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
-import { clearStopped, isStopped as hasStopMark, readFailed, setStopped, takeStarting, vanishedPalace } from "../platform/marks.ts";
+import {
+  clearStopped,
+  isStopped as hasStopMark,
+  readFailed,
+  setStopped,
+  takeStarting,
+  vanishedPalace,
+} from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
@@ -39,11 +46,20 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     const found = await findBroker(config);
     if (found !== undefined) return { ...found, started };
     if (config.endpoint !== undefined) {
-      throw new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`, "start that broker, or unset MEMPALACE_BROKER");
+      throw new PalaceError(
+        "TRANSPORT_REFUSED",
+        `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`,
+        "start that broker, or unset MEMPALACE_BROKER",
+      );
     }
-    if (isStopped(config)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+    if (isStopped(config))
+      throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     if (Date.now() > deadline) {
-      throw new PalaceError("BROKER_START_FAILED", `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`, "run `palace logs`");
+      throw new PalaceError(
+        "BROKER_START_FAILED",
+        `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`,
+        "run `palace logs`",
+      );
     }
     const gone = vanishedPalace(config.paths);
     if (gone !== undefined) throw gone;
@@ -79,7 +95,12 @@ export async function endBroker(config: Config): Promise<boolean> {
   client.close();
   const deadline = Date.now() + START_TIMEOUT_MS;
   while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
-    if (Date.now() > deadline) throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still draining", "run `palace status`, then `palace stop` again");
+    if (Date.now() > deadline)
+      throw new PalaceError(
+        "TRANSPORT_TIMEOUT",
+        "the broker is still draining",
+        "run `palace status`, then `palace stop` again",
+      );
     await sleep(POLL_MS);
   }
   return true;
@@ -89,6 +110,10 @@ function spawnBroker(config: Config): void {
   const file = fileURLToPath(new URL(`../bin/mempalace-broker${extname(import.meta.filename)}`, import.meta.url));
   // The palace is passed on where it was named by an argument; the environment names it otherwise.
   const palace = config.paths.palaceDir === config.paths.home ? ["--palace", config.paths.home] : [];
-  const child = spawn(process.execPath, [file, "--on-demand", ...palace], { detached: true, stdio: "ignore", cwd: "/" });
+  const child = spawn(process.execPath, [file, "--on-demand", ...palace], {
+    detached: true,
+    stdio: "ignore",
+    cwd: "/",
+  });
   child.unref();
 }

@@ -18,7 +18,7 @@ export function chunkDocument(document: string): Chunk[] {
   const lines = lineCounter(points);
 
   const chunks: Chunk[] = [];
-  for (let start = 0; start < length; ) {
+  for (let start = 0; start < length;) {
     let end = Math.min(start + SIZE, length);
     if (end < length) end = breakPoint(points, start, end);
     const piece = strip(slice(start, end));

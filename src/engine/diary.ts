@@ -39,7 +39,15 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
     last_modified: timestamp,
   };
   const chunkIds = insertSlices(tx, id, parts, metadata, "parent_entry_id");
-  return { success: true, entry_id: id, agent, topic, timestamp, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };
+  return {
+    success: true,
+    entry_id: id,
+    agent,
+    topic,
+    timestamp,
+    chunks: parts.length,
+    ...(chunkIds && { chunk_ids: chunkIds }),
+  };
 }
 
 export function readDiary(reader: LedgerReader, params: Record<string, unknown>): unknown {
@@ -51,7 +59,10 @@ export function readDiary(reader: LedgerReader, params: Record<string, unknown>)
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;
   }
-  const entries = reader.diaryEntries(agent, wing).map(toEntry).sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));
+  const entries = reader
+    .diaryEntries(agent, wing)
+    .map(toEntry)
+    .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));
   if (entries.length === 0) return { agent, entries: [], message: "No diary entries yet." };
   const shown = entries.slice(0, clampLimit(params["last_n"], 10));
   return { agent, entries: shown, total: entries.length, showing: shown.length };

@@ -61,7 +61,13 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
 }
 
 /** One row under the id itself, or one a slice under `<id>_chunk_<n>`; returns the slices' ids in that case. */
-export function insertSlices(tx: LedgerTx, id: string, parts: readonly string[], metadata: Metadata, parentKey: string): string[] | undefined {
+export function insertSlices(
+  tx: LedgerTx,
+  id: string,
+  parts: readonly string[],
+  metadata: Metadata,
+  parentKey: string,
+): string[] | undefined {
   const [only, ...more] = parts;
   if (only !== undefined && more.length === 0) {
     tx.insertDrawer({ id, text: only, metadata });

@@ -54,6 +54,8 @@ function shorten(text: string): string {
   if (QUOTES.includes(short[0] ?? " ")) short = strip(short.slice(1));
   if (QUOTES.includes(short.at(-1) ?? " ")) short = strip(short.slice(0, -1));
   if (codePointLength(short) <= QUERY_MAX) return short;
-  const piece = sentences(short).findLast((sentence) => codePointLength(sentence) >= QUERY_MIN && codePointLength(sentence) <= QUERY_MAX);
+  const piece = sentences(short).findLast(
+    (sentence) => codePointLength(sentence) >= QUERY_MIN && codePointLength(sentence) <= QUERY_MAX,
+  );
   return piece ?? strip(tail(short, QUERY_MAX));
 }

@@ -17,7 +17,8 @@ export interface SettingsStore {
   /** Rewrites config.json as a whole; unknown keys survive. */
   setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
   /** Reads and removes the notice of the last checkpoint. */
-  takeCheckpoint(): { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" };
+  takeCheckpoint():
+    { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" };
 }
 
 export type ReadContext = SearchDependencies & {
@@ -54,7 +55,8 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   }),
   mempalace_get_taxonomy: founded(({ reader }) => {
     const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
-    for (const { wing, room, drawers } of reader.places()) (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
+    for (const { wing, room, drawers } of reader.places())
+      (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
     return { taxonomy };
   }),
   mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
@@ -66,20 +68,32 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     if (drawer === undefined) return { error: `Drawer not found: ${id}` };
     const { wing, room, text, metadata } = drawer;
     const source = metadata["source_file"];
-    return { drawer_id: id, content: text, wing, room, metadata: { ...metadata, ...(typeof source === "string" && { source_file: baseName(source) }) } };
+    return {
+      drawer_id: id,
+      content: text,
+      wing,
+      room,
+      metadata: { ...metadata, ...(typeof source === "string" && { source_file: baseName(source) }) },
+    };
   }),
   mempalace_list_drawers: founded(({ reader }, values) => {
     const filter = placeFilter(values);
     const limit = clampLimit(values["limit"], 20);
     const offset = Math.max(0, Number(values["offset"] ?? 0));
     const { drawers, total } = reader.listDrawers(filter, limit, offset);
-    const shown = drawers.map(({ id, wing, room, text }) => ({ drawer_id: id, wing, room, content_preview: preview(text) }));
+    const shown = drawers.map(({ id, wing, room, text }) => ({
+      drawer_id: id,
+      wing,
+      room,
+      content_preview: preview(text),
+    }));
     return { drawers: shown, total, count: shown.length, offset, limit };
   }),
   mempalace_diary_read: founded(({ reader }, values) => readDiary(reader, values)),
   mempalace_hook_settings: ({ settings }, values) => {
     const change: { silent_save?: boolean; desktop_toast?: boolean } = {};
-    for (const key of ["silent_save", "desktop_toast"] as const) if (typeof values[key] === "boolean") change[key] = values[key];
+    for (const key of ["silent_save", "desktop_toast"] as const)
+      if (typeof values[key] === "boolean") change[key] = values[key];
     const changed = Object.entries(change);
     if (changed.length > 0) settings.setHooks(change);
     const updated = changed.map(([key, value]) => `${key} → ${value ? "True" : "False"}`);
@@ -87,8 +101,10 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   },
   mempalace_memories_filed_away: ({ settings }) => {
     const checkpoint = settings.takeCheckpoint();
-    if (checkpoint.found === false) return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
-    if (checkpoint.found === "unreadable") return { status: "error", message: "The last checkpoint notice cannot be read", count: 0, timestamp: null };
+    if (checkpoint.found === false)
+      return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
+    if (checkpoint.found === "unreadable")
+      return { status: "error", message: "The last checkpoint notice cannot be read", count: 0, timestamp: null };
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
@@ -102,7 +118,11 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
 };
 
 /** The tool's answer, or undefined where the name is no reading tool. Errors: any, answered as -32000 by the caller. */
-export async function runReadTool(context: ReadContext, name: string, values: Arguments): Promise<{ value: unknown } | undefined> {
+export async function runReadTool(
+  context: ReadContext,
+  name: string,
+  values: Arguments,
+): Promise<{ value: unknown } | undefined> {
   const read = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   if (read === undefined) return undefined;
   try {
@@ -114,7 +134,11 @@ export async function runReadTool(context: ReadContext, name: string, values: Ar
 }
 
 /** The search tool; `mode` other than auto is our own command line's. */
-export async function searchTool(context: ReadContext, values: Arguments, mode: SearchMode): Promise<Record<string, unknown>> {
+export async function searchTool(
+  context: ReadContext,
+  values: Arguments,
+  mode: SearchMode,
+): Promise<Record<string, unknown>> {
   const filter = placeFilter(values);
   const sanitized = sanitizeQuery(String(values["query"]));
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
@@ -133,7 +157,12 @@ export async function searchTool(context: ReadContext, values: Arguments, mode: 
     }),
     ...(method !== "passthrough" && {
       query_sanitized: true,
-      sanitizer: { method, original_length: originalLength, clean_length: codePointLength(sanitized.query), clean_query: sanitized.query },
+      sanitizer: {
+        method,
+        original_length: originalLength,
+        clean_length: codePointLength(sanitized.query),
+        clean_query: sanitized.query,
+      },
     }),
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
@@ -145,7 +174,13 @@ async function checkDuplicate(context: ReadContext, values: Arguments): Promise<
   const embedder = context.embedder();
   if (embedder === undefined) {
     const hint = "Without vectors only search can tell: look for a distinctive phrase of the text";
-    return { is_duplicate: false, matches: [], vector_disabled: true, vector_disabled_reason: context.embedderDetail(), hint };
+    return {
+      is_duplicate: false,
+      matches: [],
+      vector_disabled: true,
+      vector_disabled_reason: context.embedderDetail(),
+      hint,
+    };
   }
   await context.settled(SETTLE_MAX_MS);
   const [vector] = await embedder.embed([content]);
@@ -153,7 +188,13 @@ async function checkDuplicate(context: ReadContext, values: Arguments): Promise<
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
   const matches = context.reader
     .drawersByRow(near.map(({ row }) => row))
-    .map(({ row, id, wing, room, text }) => ({ id, wing, room, similarity: similarity.get(row) ?? 0, content: preview(text) }))
+    .map(({ row, id, wing, room, text }) => ({
+      id,
+      wing,
+      room,
+      similarity: similarity.get(row) ?? 0,
+      content: preview(text),
+    }))
     .filter((match) => match.similarity >= threshold);
   return { is_duplicate: matches.length > 0, matches };
 }
@@ -177,7 +218,10 @@ function sum(places: readonly { drawers: number }[]): number {
   return places.reduce((total, { drawers }) => total + drawers, 0);
 }
 
-function countBy(places: readonly { wing: string; room: string; drawers: number }[], key: "wing" | "room"): Record<string, number> {
+function countBy(
+  places: readonly { wing: string; room: string; drawers: number }[],
+  key: "wing" | "room",
+): Record<string, number> {
   const counts = Object.create(null) as Record<string, number>;
   for (const place of places) counts[place[key]] = (counts[place[key]] ?? 0) + place.drawers;
   return counts;

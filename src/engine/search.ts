@@ -55,17 +55,29 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     lexical.score(query, rows),
     near === undefined ? rows.map(() => Number.NaN) : vectors.similarity(near.vector, rows),
   ]);
-  const candidates = rows.map((row, index) => ({ row, lexical: lexicalScores[index] ?? 0, cosine: cosines[index] ?? Number.NaN }));
+  const candidates = rows.map((row, index) => ({
+    row,
+    lexical: lexicalScores[index] ?? 0,
+    cosine: cosines[index] ?? Number.NaN,
+  }));
   const ranked = fuse(candidates, near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid").filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
-  const drawers = new Map(dependencies.reader.drawersByRow(ranked.slice(0, limit).map((hit) => hit.row)).map((drawer) => [drawer.row, drawer]));
+  const drawers = new Map(
+    dependencies.reader
+      .drawersByRow(ranked.slice(0, limit).map((hit) => hit.row))
+      .map((drawer) => [drawer.row, drawer]),
+  );
   const hits = ranked.slice(0, limit).flatMap((hit) => {
     const drawer = drawers.get(hit.row);
     return drawer === undefined ? [] : [toHit(drawer, hit, near !== undefined)];
   });
   const asked = mode !== "lexical";
-  return { hits, candidates: rows.length, vectorDisabledReason: asked && near === undefined ? dependencies.embedderDetail() : undefined };
+  return {
+    hits,
+    candidates: rows.length,
+    vectorDisabledReason: asked && near === undefined ? dependencies.embedderDetail() : undefined,
+  };
 }
 
 function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {

@@ -36,7 +36,7 @@ export function tail(text: string, count: number): string {
 /** Plain slices of `size` code points, without overlap or trimming. */
 export function slices(text: string, size: number): string[] {
   const parts: string[] = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const end = unitIndex(text, start, size);
     parts.push(text.slice(start, end));
     start = end;

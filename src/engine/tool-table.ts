@@ -10,7 +10,12 @@ export type PropertySchema = {
   maxLength?: number;
 };
 export type ToolInputSchema = { type: "object"; properties: Record<string, PropertySchema>; required?: string[] };
-export type Tool = { name: string; description: string; inputSchema: ToolInputSchema; annotations?: { readOnlyHint: true } };
+export type Tool = {
+  name: string;
+  description: string;
+  inputSchema: ToolInputSchema;
+  annotations?: { readOnlyHint: true };
+};
 
 export const TOOL_PREFIX = "mempalace_";
 
@@ -21,7 +26,13 @@ const WING = text("Wing: a person or project");
 const ROOM = text("Room: a topic inside the wing");
 const READ = { readOnlyHint: true } as const;
 
-function tool(name: string, description: string, properties: Properties, required: string[] = [], readOnly = false): Tool {
+function tool(
+  name: string,
+  description: string,
+  properties: Properties,
+  required: string[] = [],
+  readOnly = false,
+): Tool {
   const inputSchema: ToolInputSchema = { type: "object", properties, ...(required.length > 0 && { required }) };
   return { name: TOOL_PREFIX + name, description, inputSchema, ...(readOnly && { annotations: READ }) };
 }
@@ -40,7 +51,10 @@ export const TOOLS: readonly Tool[] = [
       limit: { type: "integer", minimum: 1, maximum: 100, description: "Most results (default 5)" },
       wing: WING,
       room: ROOM,
-      max_distance: { type: "number", description: "Cosine distance beyond which a result is dropped (default 1.5, 0 = off)" },
+      max_distance: {
+        type: "number",
+        description: "Cosine distance beyond which a result is dropped (default 1.5, 0 = off)",
+      },
       context: text("Background of the question; not searched for"),
     },
     ["query"],
@@ -49,7 +63,10 @@ export const TOOLS: readonly Tool[] = [
   tool(
     "check_duplicate",
     "Is a text like this stored already? Ask before filing.",
-    { content: text("Text to look for"), threshold: { type: "number", description: "Least similarity, 0 to 1 (default 0.9)" } },
+    {
+      content: text("Text to look for"),
+      threshold: { type: "number", description: "Least similarity, 0 to 1 (default 0.9)" },
+    },
     ["content"],
     true,
   ),
@@ -66,7 +83,13 @@ export const TOOLS: readonly Tool[] = [
     ["wing", "room", "content"],
   ),
   tool("delete_drawer", "Delete one drawer for good.", { drawer_id: text("Id of the drawer") }, ["drawer_id"]),
-  tool("get_drawer", "One drawer, whole, with its metadata.", { drawer_id: text("Id of the drawer") }, ["drawer_id"], true),
+  tool(
+    "get_drawer",
+    "One drawer, whole, with its metadata.",
+    { drawer_id: text("Id of the drawer") },
+    ["drawer_id"],
+    true,
+  ),
   tool(
     "list_drawers",
     "Page through drawers, oldest first.",

@@ -17,7 +17,8 @@ const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L
 export function validName(value: unknown, field: string): string {
   const name = typeof value === "string" ? strip(value) : "";
   if (name === "") throw new InvalidValue(`${field} must be a non-empty string`);
-  if (codePointLength(name) > NAME_MAX) throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
+  if (codePointLength(name) > NAME_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
   if (/\.\.|[/\\]/.test(name)) throw new InvalidValue(`${field} contains invalid path characters`);
   if (name.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
   if (!NAME_GRAMMAR.test(name)) throw new InvalidValue(`${field} contains invalid characters`);
@@ -34,7 +35,8 @@ export function validFilter(value: unknown, field: string): string | undefined {
 /** Drawer and diary text; kept verbatim but for lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
-  if (codePointLength(value) > CONTENT_MAX) throw new InvalidValue(`${field} exceeds maximum length of ${CONTENT_MAX} characters`);
+  if (codePointLength(value) > CONTENT_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${CONTENT_MAX} characters`);
   if (value.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
   return wellFormed(value);
 }

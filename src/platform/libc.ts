@@ -12,7 +12,12 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 const isMac = process.platform === "darwin";
 
-function load(): { flock: (fd: number, operation: number) => number; getsockopt?: Function; getpeereid?: Function; koffi: Koffi } {
+function load(): {
+  flock: (fd: number, operation: number) => number;
+  getsockopt?: Function;
+  getpeereid?: Function;
+  koffi: Koffi;
+} {
   const koffi = createRequire(import.meta.url)("koffi") as Koffi;
   const libc = koffi.load(isMac ? "libSystem.dylib" : "libc.so.6");
   const flock = libc.func("int flock(int, int)") as unknown as (fd: number, operation: number) => number;

@@ -34,7 +34,14 @@ export function runShim(config: Config, agent: string): void {
   process.stdin.on("data", (chunk: Buffer) => {
     for (const frame of splitter.push(chunk)) {
       if ("bytes" in frame) forward(link, frame.bytes);
-      else write(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" } }));
+      else
+        write(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id: null,
+            error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" },
+          }),
+        );
     }
   });
   process.stdin.on("end", () => {

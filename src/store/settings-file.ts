@@ -18,11 +18,17 @@ export function createSettingsStore(home: string) {
     hooks,
     /** Errors: SyntaxError for a config.json that is no JSON; it is left as it is. */
     setHooks(change: Partial<Hooks>): void {
-      const config = existsSync(configFile) ? (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, unknown>) : {};
+      const config = existsSync(configFile)
+        ? (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, unknown>)
+        : {};
       mkdirSync(home, { recursive: true, mode: 0o700 });
-      writeFileAtomic(configFile, `${JSON.stringify({ ...config, hooks: { ...readObject(config["hooks"]), ...change } }, null, 2)}\n`);
+      writeFileAtomic(
+        configFile,
+        `${JSON.stringify({ ...config, hooks: { ...readObject(config["hooks"]), ...change } }, null, 2)}\n`,
+      );
     },
-    takeCheckpoint(): { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" } {
+    takeCheckpoint():
+      { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" } {
       let text: string;
       try {
         text = readFileSync(checkpointFile, "utf8");

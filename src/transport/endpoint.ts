@@ -14,7 +14,11 @@ export function parseEndpoint(text: string): Endpoint {
   if (text.startsWith("unix:")) return { kind: "unix", path: text.slice("unix:".length).replace(/^\/\/(?=\/)/, "") };
   const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
   if (match?.[1] !== undefined) return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
-  throw new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_BROKER=${text} is not an endpoint`, "write unix:/path/to.sock or http://host:port");
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_BROKER=${text} is not an endpoint`,
+    "write unix:/path/to.sock or http://host:port",
+  );
 }
 
 export function formatEndpoint(endpoint: Endpoint | Door): string {
@@ -26,10 +30,15 @@ export function formatEndpoint(endpoint: Endpoint | Door): string {
 export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   return new Promise((resolve, reject) => {
-    const socket = endpoint.kind === "unix" ? connect(endpoint.path) : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
+    const socket =
+      endpoint.kind === "unix"
+        ? connect(endpoint.path)
+        : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new PalaceError("TRANSPORT_TIMEOUT", `no answer from ${where} within ${timeoutMs} ms`, "run `palace status`"));
+      reject(
+        new PalaceError("TRANSPORT_TIMEOUT", `no answer from ${where} within ${timeoutMs} ms`, "run `palace status`"),
+      );
     }, timeoutMs);
     socket.once("connect", () => {
       clearTimeout(timer);

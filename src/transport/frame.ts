@@ -22,7 +22,7 @@ export class FrameSplitter {
   /** The lines that `chunk` completes, in order. Blank lines are left out. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
-    for (let start = 0; start < chunk.length; ) {
+    for (let start = 0; start < chunk.length;) {
       const end = chunk.indexOf(LF, start);
       const part = chunk.subarray(start, end === -1 ? chunk.length : end);
       start = end === -1 ? chunk.length : end + 1;
@@ -36,7 +36,8 @@ export class FrameSplitter {
         this.#size += part.length;
       }
       if (end !== -1) {
-        if (!this.#skipping && this.#size > 0) frames.push({ bytes: this.#parts.length === 1 ? part : Buffer.concat(this.#parts) });
+        if (!this.#skipping && this.#size > 0)
+          frames.push({ bytes: this.#parts.length === 1 ? part : Buffer.concat(this.#parts) });
         this.#parts = [];
         this.#size = 0;
         this.#skipping = false;
@@ -59,7 +60,8 @@ export function decodeFrame(bytes: Buffer): Decoded {
     return { ok: false, why: "Parse error: the line is not UTF-8" };
   }
   if (text.trim() === "") return { ok: false, why: "" };
-  if (isDeeper(text, JSON_DEPTH_MAX)) return { ok: false, why: `Parse error: nested deeper than ${JSON_DEPTH_MAX} levels` };
+  if (isDeeper(text, JSON_DEPTH_MAX))
+    return { ok: false, why: `Parse error: nested deeper than ${JSON_DEPTH_MAX} levels` };
   try {
     return { ok: true, message: JSON.parse(text) };
   } catch {

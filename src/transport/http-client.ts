@@ -17,7 +17,11 @@ export async function upgrade(socket: Socket, headers: Record<string, string>): 
   const response = await readHead(socket);
   if (response.status !== 101) {
     socket.destroy();
-    throw new PalaceError("TRANSPORT_REFUSED", `the other side answers ${response.status}: it is no palace broker`, "run `palace doctor`");
+    throw new PalaceError(
+      "TRANSPORT_REFUSED",
+      `the other side answers ${response.status}: it is no palace broker`,
+      "run `palace doctor`",
+    );
   }
   return response;
 }
@@ -29,7 +33,11 @@ export async function get(socket: Socket, path: string): Promise<{ status: numbe
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!Number.isInteger(length) || length > BODY_SIZE_MAX_BYTES) {
     socket.destroy();
-    throw new PalaceError("TRANSPORT_REFUSED", "the other side does not speak as a palace broker does", "run `palace doctor`");
+    throw new PalaceError(
+      "TRANSPORT_REFUSED",
+      "the other side does not speak as a palace broker does",
+      "run `palace doctor`",
+    );
   }
   const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
   socket.destroy();
@@ -37,23 +45,36 @@ export async function get(socket: Socket, path: string): Promise<{ status: numbe
 }
 
 function requestHead(path: string, headers: Record<string, string>): string {
-  const lines = Object.entries({ Host: "localhost", ...headers }).map(([name, value]) => `${name}: ${value.replaceAll(/[^\x20-\x7e]/g, "?")}`);
+  const lines = Object.entries({ Host: "localhost", ...headers }).map(
+    ([name, value]) => `${name}: ${value.replaceAll(/[^\x20-\x7e]/g, "?")}`,
+  );
   return `GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
 async function readHead(socket: Socket): Promise<Response> {
   const { found, rest } = await readUntil(socket, Buffer.alloc(0), (bytes) => {
     const end = bytes.indexOf("\r\n\r\n");
-    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES) throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
+    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES)
+      throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
     return end === -1 ? -1 : end + 4;
   });
   const [first = "", ...lines] = found.toString("latin1").split("\r\n");
-  const headers = new Map(lines.filter(Boolean).map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const));
+  const headers = new Map(
+    lines
+      .filter(Boolean)
+      .map(
+        (line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const,
+      ),
+  );
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1] ?? 0), headers, rest };
 }
 
 /** Reads until `end` gives an index; the socket is paused then, what lies behind the index is `rest`. */
-function readUntil(socket: Socket, begun: Buffer, end: (bytes: Buffer) => number): Promise<{ found: Buffer; rest: Buffer }> {
+function readUntil(
+  socket: Socket,
+  begun: Buffer,
+  end: (bytes: Buffer) => number,
+): Promise<{ found: Buffer; rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let bytes = begun;
     const settle = (action: () => void): void => {
@@ -75,9 +96,14 @@ function readUntil(socket: Socket, begun: Buffer, end: (bytes: Buffer) => number
       bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
       look();
     };
-    const onClose = (): void => settle(() => reject(new PalaceError("TRANSPORT_CLOSED", "the broker closed the connection", "repeat the call")));
+    const onClose = (): void =>
+      settle(() => reject(new PalaceError("TRANSPORT_CLOSED", "the broker closed the connection", "repeat the call")));
     const timer = setTimeout(() => {
-      settle(() => reject(new PalaceError("TRANSPORT_TIMEOUT", "something listens there and does not answer", "run `palace doctor`")));
+      settle(() =>
+        reject(
+          new PalaceError("TRANSPORT_TIMEOUT", "something listens there and does not answer", "run `palace doctor`"),
+        ),
+      );
       socket.destroy();
     }, DIAL_TIMEOUT_MS);
     socket.on("data", onData).on("close", onClose).on("error", onClose);

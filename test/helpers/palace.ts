@@ -31,11 +31,20 @@ export type TestPalace = AsyncDisposable & {
   shim(more?: Env): Promise<StdioMcp>;
   client(): Promise<Client>;
   /** Runs an executable of src/bin to its end. */
-  run(bin: string, args: string[], options?: { env?: Env; input?: string }): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  run(
+    bin: string,
+    args: string[],
+    options?: { env?: Env; input?: string },
+  ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
 };
 
-export type TestPalaceOptions = { env?: Env; home?: string };
+export type TestPalaceOptions = {
+  env?: Env;
+  home?: string;
+  /** True: run what the build made (dist), as users do; else the sources. */
+  built?: boolean;
+};
 
 /** Without a model unless `env` names one; nothing is downloaded. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
@@ -50,9 +59,11 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   };
   const config = loadConfig(env);
   const children: ChildProcess[] = [];
+  const executable = (bin: string): string =>
+    join(ROOT, options.built === true ? `dist/bin/${bin}.js` : `src/bin/${bin}.ts`);
 
   const spawnBin = (bin: string, args: string[], more: Env = {}, stdio: "ignore" | "pipe" = "pipe"): ChildProcess => {
-    const child = spawn(process.execPath, [join(ROOT, "src/bin", `${bin}.ts`), ...args], { env: { ...env, ...more }, stdio });
+    const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio });
     children.push(child);
     return child;
   };
@@ -72,7 +83,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       return child;
     },
-    shim: (more = {}) => openStdioMcp([process.execPath, join(ROOT, "src/bin/mp-shim.ts")], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
+    shim: (more = {}) =>
+      openStdioMcp([process.execPath, executable("mp-shim")], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
     client: () => connectClient({ config, agent: "test", start: "auto" }),
     async run(bin, args, { env: more = {}, input } = {}) {
       const child = spawnBin(bin, args, more);
@@ -100,7 +112,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
         await client?.call("broker.stop", { sticky: false }, { timeoutMs: 5_000 }).catch(() => {});
         client?.close();
         const deadline = Date.now() + 15_000;
-        while ((await findBroker(config).catch(() => undefined)) !== undefined && Date.now() < deadline) await delay(20);
+        while ((await findBroker(config).catch(() => undefined)) !== undefined && Date.now() < deadline)
+          await delay(20);
       }
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) {
@@ -119,7 +132,10 @@ export function processesWith(text: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text) || readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${text}\0`);
+        return (
+          readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text) ||
+          readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${text}\0`)
+        );
       } catch {
         return false;
       }

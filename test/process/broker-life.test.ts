@@ -16,9 +16,13 @@ describe("the broker's life", () => {
   it("starts on demand for the first of many clients and is one process", async () => {
     await using palace = createTestPalace();
     const shims = await Promise.all(Array.from({ length: 8 }, () => palace.shim()));
-    const results = await Promise.all(shims.map((shim, n) => shim.call("mempalace_add_drawer", { ...note, content: `from ${n}` })));
+    const results = await Promise.all(
+      shims.map((shim, n) => shim.call("mempalace_add_drawer", { ...note, content: `from ${n}` })),
+    );
     expect(results.every((result) => result["success"] === true)).toBe(true);
-    const brokers = processesWith(palace.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("mempalace-broker"));
+    const brokers = processesWith(palace.home).filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("mempalace-broker"),
+    );
     expect(brokers).toHaveLength(1);
     for (const shim of shims) expect(await shim.close()).toBe(0);
   });
@@ -37,7 +41,10 @@ describe("the broker's life", () => {
     await using palace = createTestPalace();
     const first = await palace.run("mempalace-broker", ["--ensure"]);
     const again = await palace.run("mempalace-broker", ["--ensure"]);
-    expect(JSON.parse(first.stdout)).toMatchObject({ endpoint: `unix:${palace.config.paths.socketPath}`, started: true });
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      endpoint: `unix:${palace.config.paths.socketPath}`,
+      started: true,
+    });
     expect(JSON.parse(again.stdout)).toMatchObject({ instanceId: JSON.parse(first.stdout).instanceId, started: false });
   });
 
@@ -46,7 +53,10 @@ describe("the broker's life", () => {
     await palace.startBroker();
     expect(await stopBroker(palace.config)).toEqual({ stopped: true });
     expect(await findBroker(palace.config)).toBeUndefined();
-    await expect(ensureBroker(palace.config)).rejects.toMatchObject({ code: "BROKER_STOPPED", hint: "run `palace start`" });
+    await expect(ensureBroker(palace.config)).rejects.toMatchObject({
+      code: "BROKER_STOPPED",
+      hint: "run `palace start`",
+    });
     const ensured = await palace.run("mempalace-broker", ["--ensure"]);
     expect(ensured.code).toBe(0);
     expect(await findBroker(palace.config)).toBeDefined();
@@ -57,7 +67,9 @@ describe("the broker's life", () => {
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
     await shim.call("mempalace_add_drawer", note);
-    const writes = Promise.all(Array.from({ length: 200 }, (_, n) => shim.call("mempalace_add_drawer", { ...note, content: `drained ${n}` })));
+    const writes = Promise.all(
+      Array.from({ length: 200 }, (_, n) => shim.call("mempalace_add_drawer", { ...note, content: `drained ${n}` })),
+    );
     await delay(5);
     broker.kill("SIGTERM");
     const [code] = await once(broker, "exit");
@@ -119,7 +131,9 @@ describe("the broker's life", () => {
     await shim.call("mempalace_add_drawer", note);
     const { home } = palace.config.paths;
     renameSync(home, `${home}.moved`);
-    await expect(shim.call("mempalace_add_drawer", { ...note, content: "into the void" })).rejects.toThrow(/vanished|gone/);
+    await expect(shim.call("mempalace_add_drawer", { ...note, content: "into the void" })).rejects.toThrow(
+      /vanished|gone/,
+    );
     await once(broker, "exit");
     await expect(ensureBroker(palace.config)).rejects.toMatchObject({ code: "PALACE_GONE" });
     expect(existsSync(home)).toBe(false);
@@ -135,7 +149,10 @@ describe("the broker's life", () => {
     broker.kill("SIGTERM");
     await once(broker, "exit");
     rmSync(palace.config.paths.home, { recursive: true });
-    expect(await palace.run("mempalace-broker", ["--ensure"])).toMatchObject({ code: 6, stderr: expect.stringContaining("palace start --new") as string });
+    expect(await palace.run("mempalace-broker", ["--ensure"])).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("palace start --new") as string,
+    });
     expect(existsSync(palace.config.paths.home)).toBe(false);
   });
 

@@ -9,7 +9,9 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 
 type Step = [label: string, tool: string, args: Record<string, unknown>];
 
-const { replies } = JSON.parse(readFileSync(new URL("../fixtures/golden-tools-3.3.6.json", import.meta.url), "utf8")) as {
+const { replies } = JSON.parse(
+  readFileSync(new URL("../fixtures/golden-tools-3.3.6.json", import.meta.url), "utf8"),
+) as {
   replies: Record<string, unknown>;
 };
 
@@ -21,7 +23,11 @@ const STEPS: Step[] = [
   ["search/no palace", "search", { query: "hello" }],
   ["add", "add_drawer", { wing: "proj", room: "notes", content: "hello world" }],
   ["add/again", "add_drawer", { wing: "proj", room: "notes", content: "hello world" }],
-  ["add/long", "add_drawer", { wing: "proj", room: "notes", content: "abc ".repeat(500), source_file: "/x/y/long.md", added_by: "me" }],
+  [
+    "add/long",
+    "add_drawer",
+    { wing: "proj", room: "notes", content: "abc ".repeat(500), source_file: "/x/y/long.md", added_by: "me" },
+  ],
   ["add/bad", "add_drawer", { wing: "../etc", room: "notes", content: "x" }],
   ["status", "status", {}],
   ["list_wings", "list_wings", {}],
@@ -60,20 +66,35 @@ describe("the tools against MemPalace 3.3.6", () => {
     await using palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
     const client = await palace.client();
-    await expect.poll(async () => (await client.call("palace.status", {})).search.modelState, { timeout: 20_000 }).toBe("ready");
+    await expect
+      .poll(async () => (await client.call("palace.status", {})).search.modelState, { timeout: 20_000 })
+      .toBe("ready");
     const ids = new Map<string, string>();
-    const translate = (text: string): string => [...ids].reduce((result, [theirs, mine]) => result.replaceAll(mine, theirs), text);
+    const translate = (text: string): string =>
+      [...ids].reduce((result, [theirs, mine]) => result.replaceAll(mine, theirs), text);
     const raw = await palace.shim();
     for (const [label, tool, args] of STEPS) {
-      const sent = { ...args, ...(typeof args["drawer_id"] === "string" && { drawer_id: ids.get(args["drawer_id"]) ?? args["drawer_id"] }) };
-      const reply: Record<string, unknown> = await raw.call(`mempalace_${tool}`, sent).catch((error: Error) => ({ failed: error.message }));
+      const sent = {
+        ...args,
+        ...(typeof args["drawer_id"] === "string" && { drawer_id: ids.get(args["drawer_id"]) ?? args["drawer_id"] }),
+      };
+      const reply: Record<string, unknown> = await raw
+        .call(`mempalace_${tool}`, sent)
+        .catch((error: Error) => ({ failed: error.message }));
       const theirs = replies[label] as Record<string, unknown>;
-      if (typeof theirs["drawer_id"] === "string" && typeof reply["drawer_id"] === "string" && label.startsWith("add")) {
+      if (
+        typeof theirs["drawer_id"] === "string" &&
+        typeof reply["drawer_id"] === "string" &&
+        label.startsWith("add")
+      ) {
         expect(reply["drawer_id"]).toMatch(/_[0-9a-f]{24}$/);
         ids.set(theirs["drawer_id"], reply["drawer_id"]);
       }
       if ("failed" in reply) expect(reply["failed"], label).toBe(theirs["message"]);
-      else expect(ours(JSON.parse(translate(JSON.stringify(reply))) as Record<string, unknown>), label).toEqual(ours(theirs));
+      else
+        expect(ours(JSON.parse(translate(JSON.stringify(reply))) as Record<string, unknown>), label).toEqual(
+          ours(theirs),
+        );
     }
     await raw.close();
     client.close();

@@ -38,8 +38,16 @@ describe("hostile input on a stream", () => {
     ["a value that is no request", "42\n", -32600],
     ["a batch", "[]\n", -32600],
     ["an unknown method", `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "palace.explode" })}\n`, -32601],
-    ["a tool call without a name", `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} })}\n`, -32602],
-    ["an idempotency key that is no string", `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`, -32000],
+    [
+      "a tool call without a name",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} })}\n`,
+      -32602,
+    ],
+    [
+      "an idempotency key that is no string",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
+      -32000,
+    ],
   ])("answers %s with a typed error and goes on", async (_name, bytes, code) => {
     await using palace = createTestPalace();
     await palace.startBroker();
@@ -96,7 +104,12 @@ describe("hostile input on a stream", () => {
   it("answers an HTTP head that is none, and one that never ends, without falling over", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
-    for (const head of ["\x00\x01\x02\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", `GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nnope!"]) {
+    for (const head of [
+      "\x00\x01\x02\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n",
+      `GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`,
+      "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nnope!",
+    ]) {
       const socket = connect(palace.config.paths.socketPath);
       socket.on("error", () => {});
       socket.write(head);

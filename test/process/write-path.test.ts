@@ -36,14 +36,20 @@ describe("a broker killed at any step", () => {
     const acknowledged = new Set<string>();
     const writing = Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
-        const result = await shim.call("mempalace_add_drawer", { wing: "kill", room: "step", content: `${point} text ${index}` });
+        const result = await shim.call("mempalace_add_drawer", {
+          wing: "kill",
+          room: "step",
+          content: `${point} text ${index}`,
+        });
         acknowledged.add(String(result["drawer_id"]));
       }),
     );
     // Group commit may take all twelve at once: some later writes make sure that the third passing comes.
     const pushing = (async () => {
       for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
-        await shim.call("mempalace_add_drawer", { wing: "kill", room: "step", content: `${point} push ${index}` }).then((result) => acknowledged.add(String(result["drawer_id"])));
+        await shim
+          .call("mempalace_add_drawer", { wing: "kill", room: "step", content: `${point} push ${index}` })
+          .then((result) => acknowledged.add(String(result["drawer_id"])));
         await delay(20);
       }
     })();
@@ -56,60 +62,88 @@ describe("a broker killed at any step", () => {
 });
 
 describe("a broker killed at random moments", () => {
-  it(`keeps every acknowledged write exactly once through ${ROUNDS} kills under ${SHIMS} shims`, { timeout: 900_000 }, async () => {
-    await using palace = createTestPalace();
-    const random = seededRandom(SEED);
-    const env = { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) };
-    let broker: ChildProcess = await palace.startBroker(env);
-    const shims: StdioMcp[] = await Promise.all(Array.from({ length: SHIMS }, () => palace.shim()));
-    const acknowledged = new Set<string>();
-    const deleted = new Set<string>();
-    let stopped = false;
-    const writers = shims.map(async (shim, number) => {
-      for (let index = 0; !stopped; index++) {
-        const { drawer_id: id } = await shim.call("mempalace_add_drawer", { wing: "storm", room: `shim${number}`, content: `shim ${number} write ${index}` });
-        acknowledged.add(String(id));
-        if (index % 7 === 3) {
-          await shim.call("mempalace_delete_drawer", { drawer_id: String(id) });
-          deleted.add(String(id));
+  it(
+    `keeps every acknowledged write exactly once through ${ROUNDS} kills under ${SHIMS} shims`,
+    { timeout: 900_000 },
+    async () => {
+      await using palace = createTestPalace();
+      const random = seededRandom(SEED);
+      const env = { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) };
+      let broker: ChildProcess = await palace.startBroker(env);
+      const shims: StdioMcp[] = await Promise.all(Array.from({ length: SHIMS }, () => palace.shim()));
+      const acknowledged = new Set<string>();
+      const deleted = new Set<string>();
+      let stopped = false;
+      const writers = shims.map(async (shim, number) => {
+        for (let index = 0; !stopped; index++) {
+          const { drawer_id: id } = await shim.call("mempalace_add_drawer", {
+            wing: "storm",
+            room: `shim${number}`,
+            content: `shim ${number} write ${index}`,
+          });
+          acknowledged.add(String(id));
+          if (index % 7 === 3) {
+            await shim.call("mempalace_delete_drawer", { drawer_id: String(id) });
+            deleted.add(String(id));
+          }
+          if (index % 5 === 2)
+            await shim.call("mempalace_update_drawer", { drawer_id: String(id), room: `moved${number}` });
         }
-        if (index % 5 === 2) await shim.call("mempalace_update_drawer", { drawer_id: String(id), room: `moved${number}` });
+      });
+      for (let round = 0; round < ROUNDS; round++) {
+        // Each broker gets to acknowledge a few writes, then dies somewhere in the middle of the next ones.
+        const target = acknowledged.size + 1 + Math.floor(random() * 12);
+        await expect.poll(() => acknowledged.size, { timeout: 60_000, interval: 1 }).toBeGreaterThanOrEqual(target);
+        await delay(random() * 8);
+        const died = once(broker, "exit");
+        broker.kill("SIGKILL");
+        await died;
+        broker = await palace.startBroker(env);
       }
-    });
-    for (let round = 0; round < ROUNDS; round++) {
-      // Each broker gets to acknowledge a few writes, then dies somewhere in the middle of the next ones.
-      const target = acknowledged.size + 1 + Math.floor(random() * 12);
-      await expect.poll(() => acknowledged.size, { timeout: 60_000, interval: 1 }).toBeGreaterThanOrEqual(target);
-      await delay(random() * 8);
-      const died = once(broker, "exit");
-      broker.kill("SIGKILL");
-      await died;
-      broker = await palace.startBroker(env);
-    }
-    stopped = true;
-    await Promise.all(writers);
-    for (const shim of shims) expect(await shim.close()).toBe(0);
-    console.log(`seed ${SEED}: ${acknowledged.size} writes acknowledged, ${deleted.size} of them deleted, ${ROUNDS} kills`);
-    await assertWhole(palace, new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted);
-  });
+      stopped = true;
+      await Promise.all(writers);
+      for (const shim of shims) expect(await shim.close()).toBe(0);
+      console.log(
+        `seed ${SEED}: ${acknowledged.size} writes acknowledged, ${deleted.size} of them deleted, ${ROUNDS} kills`,
+      );
+      await assertWhole(palace, new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted);
+    },
+  );
 });
 
 /** Every acknowledged drawer is there once, no deleted one, and the ledger's tables agree with each other. */
-async function assertWhole(palace: TestPalace, present: ReadonlySet<string>, absent: ReadonlySet<string> = new Set()): Promise<void> {
+async function assertWhole(
+  palace: TestPalace,
+  present: ReadonlySet<string>,
+  absent: ReadonlySet<string> = new Set(),
+): Promise<void> {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   try {
     const ids = database.prepare<[], string>("SELECT id FROM drawer").pluck().all();
     expect(ids.length).toBe(new Set(ids).size);
     const missing = [...present].filter((id) => !ids.includes(id));
     expect(missing, "acknowledged and lost").toEqual([]);
-    expect(ids.filter((id) => absent.has(id)), "deleted and back").toEqual([]);
+    expect(
+      ids.filter((id) => absent.has(id)),
+      "deleted and back",
+    ).toEqual([]);
     const one = (sql: string): unknown => database.prepare(sql).pluck().get();
     expect(one("PRAGMA integrity_check")).toBe("ok");
     expect(one("SELECT count(*) FROM drawer_fts_docsize")).toBe(ids.length);
     expect(one("SELECT coalesce(sum(drawers), 0) FROM place")).toBe(ids.length);
-    expect(one("SELECT count(*) FROM drawer WHERE row NOT IN (SELECT row FROM vector) AND row NOT IN (SELECT row FROM pending_embedding)")).toBe(0);
-    expect(one("SELECT count(*) FROM vector WHERE row NOT IN (SELECT row FROM drawer) OR row NOT IN (SELECT row FROM vector_code)")).toBe(0);
-    expect(one("SELECT count(*) FROM journal WHERE method = 'add_drawer'"), "one journal row a filed drawer").toBe(ids.length + absent.size);
+    expect(
+      one(
+        "SELECT count(*) FROM drawer WHERE row NOT IN (SELECT row FROM vector) AND row NOT IN (SELECT row FROM pending_embedding)",
+      ),
+    ).toBe(0);
+    expect(
+      one(
+        "SELECT count(*) FROM vector WHERE row NOT IN (SELECT row FROM drawer) OR row NOT IN (SELECT row FROM vector_code)",
+      ),
+    ).toBe(0);
+    expect(one("SELECT count(*) FROM journal WHERE method = 'add_drawer'"), "one journal row a filed drawer").toBe(
+      ids.length + absent.size,
+    );
   } finally {
     database.close();
   }

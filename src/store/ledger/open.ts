@@ -41,9 +41,14 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 function prepare(database: LedgerDatabase, file: string): void {
-  const fresh = database.pragma("user_version", { simple: true }) === 0 && database.pragma("page_count", { simple: true }) === 0;
+  const fresh =
+    database.pragma("user_version", { simple: true }) === 0 && database.pragma("page_count", { simple: true }) === 0;
   if (!fresh && database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
-    throw new PalaceError("STORE_CORRUPT", `${file} is not a palace ledger`, "move the file away, or name another palace with --palace DIR");
+    throw new PalaceError(
+      "STORE_CORRUPT",
+      `${file} is not a palace ledger`,
+      "move the file away, or name another palace with --palace DIR",
+    );
   }
   database.pragma("journal_mode = WAL");
   // better-sqlite3 is built so that a reopened WAL file runs with NORMAL: an acknowledgement would then not survive a
@@ -85,26 +90,62 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
   [
     /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
     (_file, cause) =>
-      new PalaceError("STORE_DISK_FULL", "the disk is full; nothing was written", "free some space and repeat the call", { cause }),
+      new PalaceError(
+        "STORE_DISK_FULL",
+        "the disk is full; nothing was written",
+        "free some space and repeat the call",
+        { cause },
+      ),
   ],
   [
     /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/,
     (file, cause) =>
-      new PalaceError("STORE_READ_ONLY", `the ledger ${file} cannot be written; reads go on`, "make its folder writable for this user and run `palace restart`", {
+      new PalaceError(
+        "STORE_READ_ONLY",
+        `the ledger ${file} cannot be written; reads go on`,
+        "make its folder writable for this user and run `palace restart`",
+        {
+          cause,
+        },
+      ),
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED)/,
+    (file, cause) =>
+      new PalaceError("STORE_UNAVAILABLE", `${file} is locked by another process`, "close that process and repeat", {
         cause,
       }),
   ],
-  [/^SQLITE_(BUSY|LOCKED)/, (file, cause) => new PalaceError("STORE_UNAVAILABLE", `${file} is locked by another process`, "close that process and repeat", { cause })],
-  [/^SQLITE_IOERR/, (file, cause) => new PalaceError("STORE_UNAVAILABLE", `reading or writing ${file} failed`, "look at the disk, then run `palace restart`", { cause })],
+  [
+    /^SQLITE_IOERR/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_UNAVAILABLE",
+        `reading or writing ${file} failed`,
+        "look at the disk, then run `palace restart`",
+        { cause },
+      ),
+  ],
 ];
 
 /** SQLite's errors in our words; others as they are. */
 export function translateError(error: unknown, file: string): unknown {
   const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof PalaceError || typeof code !== "string") return error;
-  if (/^E(NOSPC|DQUOT)$/.test(code)) return new PalaceError("STORE_DISK_FULL", "the disk is full; nothing was written", "free some space and repeat the call", { cause: error });
+  if (/^E(NOSPC|DQUOT)$/.test(code))
+    return new PalaceError(
+      "STORE_DISK_FULL",
+      "the disk is full; nothing was written",
+      "free some space and repeat the call",
+      { cause: error },
+    );
   if (/^E(ACCES|PERM|ROFS)$/.test(code))
-    return new PalaceError("STORE_READ_ONLY", `${dirname(file)} cannot be written`, "make the folder writable for this user and run `palace restart`", { cause: error });
+    return new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written`,
+      "make the folder writable for this user and run `palace restart`",
+      { cause: error },
+    );
   return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
 }
 

@@ -68,7 +68,9 @@ export class SqliteLedgerReader implements LedgerReader {
 
   places(): { wing: string; room: string; drawers: number }[] {
     return this.#database
-      .prepare<[], { wing: string; room: string; drawers: number }>("SELECT wing, room, drawers FROM place ORDER BY wing, room")
+      .prepare<[], { wing: string; room: string; drawers: number }>(
+        "SELECT wing, room, drawers FROM place ORDER BY wing, room",
+      )
       .all();
   }
 
@@ -111,7 +113,8 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   embeddingCounts(): { embedded: number; pending: number } {
-    const count = (table: string): number => this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    const count = (table: string): number =>
+      this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     return { embedded: this.drawerCount() - count("pending_embedding"), pending: count("pending_embedding") };
   }
 

@@ -29,7 +29,9 @@ export class SqliteLedgerTx implements LedgerTx {
          text_version = text_version + (text <> ?) WHERE id = ?`,
     );
     this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
-    this.#rowsOfSource = database.prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''").pluck();
+    this.#rowsOfSource = database
+      .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
+      .pluck();
     this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
     this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file = ?");
     this.#putSource = database.prepare(
@@ -46,7 +48,15 @@ export class SqliteLedgerTx implements LedgerTx {
 
   insertDrawer({ id, text, metadata }: NewDrawer): void {
     const { wing, room, sourceFile } = place(metadata);
-    const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, dateWords(metadata), JSON.stringify(metadata));
+    const { lastInsertRowid } = this.#insert.run(
+      id,
+      wing,
+      room,
+      sourceFile,
+      text,
+      dateWords(metadata),
+      JSON.stringify(metadata),
+    );
     this.#current.written.push(Number(lastInsertRowid));
   }
 
@@ -55,7 +65,16 @@ export class SqliteLedgerTx implements LedgerTx {
     invariant(before, `update of an absent drawer ${id}`);
     const { wing, room, sourceFile } = place(change.metadata);
     const text = change.text ?? before.text;
-    this.#update.run(wing, room, sourceFile, text, dateWords(change.metadata), JSON.stringify(change.metadata), text, id);
+    this.#update.run(
+      wing,
+      room,
+      sourceFile,
+      text,
+      dateWords(change.metadata),
+      JSON.stringify(change.metadata),
+      text,
+      id,
+    );
     this.#current.written.push(before.row);
   }
 

@@ -97,7 +97,10 @@ export class LedgerWriter {
     } catch (error) {
       if (this.#database.inTransaction) statements.rollback.run();
       this.#tx.takeChanges();
-      return { outcomes: calls.map(() => failed(translateError(error, this.#file))), changes: { written: [], removed: [] } };
+      return {
+        outcomes: calls.map(() => failed(translateError(error, this.#file))),
+        changes: { written: [], removed: [] },
+      };
     }
   }
 
@@ -107,9 +110,14 @@ export class LedgerWriter {
     const fingerprint = sha256(`${call.method}\n${full}`).slice(0, 32);
     const before = statements.journaled.get(call.key);
     if (before !== undefined) {
-      if (before.fingerprint === fingerprint) return { outcome: { ok: true, value: JSON.parse(before.result) }, replayed: true };
+      if (before.fingerprint === fingerprint)
+        return { outcome: { ok: true, value: JSON.parse(before.result) }, replayed: true };
       return failed(
-        new PalaceError("PROTOCOL_KEY_REUSED", `idempotency key ${call.key} was used for another call`, "make a new key for each call"),
+        new PalaceError(
+          "PROTOCOL_KEY_REUSED",
+          `idempotency key ${call.key} was used for another call`,
+          "make a new key for each call",
+        ),
       );
     }
     statements.savepoint.run();
@@ -121,7 +129,19 @@ export class LedgerWriter {
         const { agent, door, uid, pid } = call.peer;
         const parameters = JSON.stringify(call.params, shorten);
         const result = JSON.stringify(value);
-        statements.journal.run(call.key, fingerprint, call.atMs, call.method, agent, door, uid, pid, call.requestId, parameters, result);
+        statements.journal.run(
+          call.key,
+          fingerprint,
+          call.atMs,
+          call.method,
+          agent,
+          door,
+          uid,
+          pid,
+          call.requestId,
+          parameters,
+          result,
+        );
         faultPoint("commit.after-journal");
       }
       statements.release.run();
@@ -178,7 +198,8 @@ export class LedgerWriter {
    * written anew as a whole: one that grows drawer by drawer would cost the square of its size. True if there is more.
    */
   indexSources(): boolean {
-    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } = this.#statements;
+    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
+      this.#statements;
     const sources = dirtySources.all(SOURCES_PER_PASS);
     if (sources.length === 0) return false;
     this.#group(() => {
@@ -228,17 +249,26 @@ export class LedgerWriter {
 
 function failed(error: unknown): WriteOutcome {
   if (error instanceof PalaceError) {
-    return { outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } }, replayed: false };
+    return {
+      outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },
+      replayed: false,
+    };
   }
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return {
-    outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } } },
+    outcome: {
+      ok: false,
+      error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } },
+    },
     replayed: false,
   };
 }
 
 function isStoreError(error: unknown): boolean {
-  return typeof (error as { code?: unknown }).code === "string" && /^(SQLITE_|E[A-Z]+$)/.test((error as { code: string }).code);
+  return (
+    typeof (error as { code?: unknown }).code === "string" &&
+    /^(SQLITE_|E[A-Z]+$)/.test((error as { code: string }).code)
+  );
 }
 
 function shorten(_key: string, value: unknown): unknown {

@@ -18,10 +18,16 @@ const STEP_4 = parseRules(
   "al- ance- ence- er- ic- able- ible- ant- ement- ment- ent- ou- ism- ate- iti- ous- ive- ize-",
 );
 
-/** `word` is one token, already lower-case and without accents. */
+/** `word` is one token, already folded. */
 export function stem(word: string): string {
-  const size = Buffer.byteLength(word);
-  if (size < SIZE_MIN_BYTES || size > SIZE_MAX_BYTES) return word;
+  const bytes = Buffer.from(word);
+  if (bytes.length < SIZE_MIN_BYTES || bytes.length > SIZE_MAX_BYTES) return word;
+  if (bytes.length === word.length) return stemBytes(word);
+  // FTS5 sees bytes, so a letter beyond ASCII is several consonants to it.
+  return Buffer.from(stemBytes(bytes.toString("latin1")), "latin1").toString();
+}
+
+function stemBytes(word: string): string {
   let result = cutPast(cutPlural(word));
   if (result.endsWith("y") && hasVowel(result.slice(0, -1))) result = `${result.slice(0, -1)}i`;
   result = applyRules(result, STEP_2, 0);
@@ -42,7 +48,7 @@ function cutPast(word: string): string {
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;
   const rest = word.slice(0, word.length - length);
   if (length === 0 || !hasVowel(rest)) return word;
-  if (/.(?:at|bl|iz)$/.test(rest)) return `${rest}e`;
+  if (/.(?:at|bl|iz)$/s.test(rest)) return `${rest}e`;
   if (/([^aeioulsz])\1$/.test(rest)) return rest.slice(0, -1);
   return countMeasure(rest) === 1 && isShort(rest) ? `${rest}e` : rest;
 }
@@ -104,7 +110,7 @@ function isShort(word: string): boolean {
 }
 
 function hasVowel(word: string): boolean {
-  return /[aeiou]|.y/.test(word);
+  return /[aeiou]|.y/s.test(word);
 }
 
 function isVowel(word: string, at: number, afterConsonant: boolean): boolean {

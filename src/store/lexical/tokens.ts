@@ -7,14 +7,17 @@ import { stem } from "./stem.ts";
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
-/** Blocks of letters that carry accents; dashes and quotes lie beyond and need no folding. */
-const ACCENTED = /[\u00c0-\u1fff]/;
+/** Blocks of letters with accents or several forms; dashes and quotes lie beyond and need no folding. */
+const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
+/** The micro sign, the final sigma and the long s fold to the plain letter. */
+const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };
 
 /** Lower case, Latin letters without accents. */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
   if (!ACCENTED.test(lower)) return lower;
   return lower
+    .replace(/[\u00b5ςſ]/g, (letter) => OTHER_FORMS[letter] ?? letter)
     .normalize("NFD")
     .replace(/(\p{Script=Latin})\p{Mn}+/gu, "$1")
     .normalize("NFC");
@@ -32,7 +35,7 @@ export type CountTerms = (text: string) => Counts;
 /** `terms` are stems; `pairs` hold indexes into them. */
 export function termCounter(terms: readonly string[], pairs: readonly (readonly [number, number])[]): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
-  // A stem differs from its words in its last letter at most (cry, cri; hoping, hope), so its start finds them all.
+  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its start finds them all.
   const starts = new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => terms.indexOf(stem(word)));

@@ -17,9 +17,9 @@ export type ScanMethods = {
   refresh(changes: Changes): void;
 };
 
-/** Rows of the first pass for each row wanted: enough that the float order of the best is the true one. */
+/** Rows kept of the first pass, for each row wanted and at least: room for many that are nearly the same. */
 const RERANK_FACTOR = 4;
-const RERANK_MIN = 50;
+const RERANK_MIN = 400;
 /** Codes read in one statement; a buffer for each would cost more than the reading. */
 const LOAD_ROWS = 1024;
 

@@ -1,0 +1,57 @@
+/** An unchanged re-run of mempalace-docs against its first run, on 500 files; it must write nothing. */
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createTestPalace } from "../helpers/palace.ts";
+import { Corpus } from "./corpus.ts";
+import { atMost, ms, type Row } from "./measure.ts";
+
+const FILES = 500;
+
+export async function bench(): Promise<Row[]> {
+  await using palace = createTestPalace({ built: true });
+  await palace.startBroker();
+  const project = join(palace.home, "project");
+  mkdirSync(join(project, "docs"), { recursive: true });
+  const corpus = new Corpus(4);
+  for (let index = 0; index < FILES; index++)
+    writeFileSync(join(project, "docs", `page-${index}.md`), `# Page ${index}\n\n${corpus.text(12_000)}\n`);
+
+  const run = async (): Promise<{ tookMs: number; report: { filed: number; unchanged: number } }> => {
+    const startedAt = performance.now();
+    const { code, stdout, stderr } = await palace.run("mempalace-docs", [project, "--json"]);
+    if (code !== 0) throw new Error(stderr);
+    return {
+      tookMs: performance.now() - startedAt,
+      report: JSON.parse(stdout) as { filed: number; unchanged: number },
+    };
+  };
+  const bare = async (): Promise<number> => {
+    const startedAt = performance.now();
+    await palace.run("mempalace-docs", ["--help"]);
+    return performance.now() - startedAt;
+  };
+  const first = await run();
+  const before = newestChange(palace.home);
+  const again = await run();
+  const wrote = newestChange(palace.home) !== before;
+  const startMs = Math.min(await bare(), await bare(), await bare());
+  if (first.report.filed !== FILES || again.report.unchanged !== FILES)
+    throw new Error(`filed ${first.report.filed}, unchanged ${again.report.unchanged}`);
+  const whole = again.tookMs / first.tookMs;
+  const detail = `${ms(again.tookMs)} / ${ms(first.tookMs)}, of which ${ms(startMs)} is Node's start`;
+  return [
+    atMost("unchanged mempalace-docs / first run, 500 files", whole, 0.02, detail),
+    {
+      name: "unchanged mempalace-docs writes nothing",
+      measured: wrote ? "wrote" : "nothing written",
+      bar: "nothing",
+      ok: !wrote,
+    },
+  ];
+}
+
+/** Newest modification below a folder, logs and the write-ahead log's reader marks apart. */
+function newestChange(folder: string): number {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !/\.log$|-shm$/.test(name));
+  return Math.max(...names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0));
+}

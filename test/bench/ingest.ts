@@ -1,0 +1,115 @@
+/** Bulk ingest: lexical drawers a second, and with the model against the bare embedder on the same batches. */
+import { createHash } from "node:crypto";
+import type { Client } from "../../src/client/client.ts";
+import { openEmbedder } from "../../src/store/embedding/embedder.ts";
+import { findModel } from "../../src/store/embedding/model-files.ts";
+import { createTestPalace, realModelDir } from "../helpers/palace.ts";
+import { Corpus } from "./corpus.ts";
+import { atLeast, type Row } from "./measure.ts";
+
+const SOURCES = 400;
+const CHUNKS_PER_SOURCE = 40;
+const EMBEDDED = 320;
+const BATCH = 64;
+
+/** Sends whole documents, a few under way at a time, as the feeder does; returns the drawers filed. */
+export async function fileDocuments(
+  client: Client,
+  corpus: Corpus,
+  documents: number,
+  chunks: number,
+  wing = "bench",
+): Promise<number> {
+  let next = 0;
+  let drawers = 0;
+  const worker = async (): Promise<void> => {
+    while (next < documents) {
+      const index = next++;
+      const content = corpus.text(chunks * 700);
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      const source = {
+        wing,
+        room: `room${index % 10}`,
+        sourceFile: `/bench/${wing}/${index}.md`,
+        mtime: 1,
+        sha256,
+        content,
+        addedBy: "bench",
+      };
+      drawers += (await client.call("source.replace", source)).drawers;
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, worker));
+  return drawers;
+}
+
+export async function bench(): Promise<Row[]> {
+  return [await lexical(), ...(await withModel())];
+}
+
+async function lexical(): Promise<Row> {
+  await using palace = createTestPalace({ built: true });
+  await palace.startBroker();
+  const client = await palace.client();
+  const corpus = new Corpus(1);
+  const startedAt = performance.now();
+  const drawers = await fileDocuments(client, corpus, SOURCES, CHUNKS_PER_SOURCE);
+  const seconds = (performance.now() - startedAt) / 1000;
+  client.close();
+  return atLeast(
+    "lexical ingest in bulk, drawers/s",
+    drawers / seconds,
+    3000,
+    `${drawers} drawers in ${seconds.toFixed(1)} s`,
+  );
+}
+
+async function withModel(): Promise<Row[]> {
+  if (realModelDir === undefined) {
+    process.stderr.write("left out: ingest with the model (../shared/models is not there)\n");
+    return [];
+  }
+  const corpus = new Corpus(2);
+  const texts = Array.from({ length: EMBEDDED }, () => corpus.text(790));
+
+  const files = await findModel({
+    dir: realModelDir,
+    url: undefined,
+    offline: true,
+    cacheDir: "/nonexistent",
+    userHome: "/nonexistent",
+  });
+  if (files === undefined) throw new Error("the model is not whole");
+  const embedder = await openEmbedder(files, { threads: 2 });
+  await embedder.backlog.embed(texts.slice(0, 8));
+  const rawStartedAt = performance.now();
+  for (let start = 0; start < texts.length; start += BATCH)
+    await embedder.backlog.embed(texts.slice(start, start + BATCH));
+  const raw = texts.length / ((performance.now() - rawStartedAt) / 1000);
+  await embedder.close();
+
+  await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
+  await palace.startBroker();
+  const client = await palace.client();
+  while ((await client.call("palace.status", {})).search.modelState !== "ready")
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  const startedAt = performance.now();
+  await Promise.all(
+    texts.map((content) => client.callTool("mempalace_add_drawer", { wing: "bench", room: "model", content })),
+  );
+  for (;;) {
+    const { search } = await client.call("palace.status", {});
+    if (search.pending === 0 && search.embedded >= texts.length) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const whole = texts.length / ((performance.now() - startedAt) / 1000);
+  client.close();
+  return [
+    atLeast(
+      "ingest with the model / the bare embedder",
+      whole / raw,
+      0.85,
+      `${whole.toFixed(1)} / ${raw.toFixed(1)} drawers/s`,
+    ),
+  ];
+}

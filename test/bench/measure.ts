@@ -1,0 +1,52 @@
+/** Timing helpers of the benchmarks: medians, and one row of the printed table with its bar. */
+export type Row = { name: string; measured: string; bar: string; ok: boolean };
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** Milliseconds of each of `rounds` runs, after some that do not count. */
+export async function time(
+  rounds: number,
+  work: (round: number) => unknown,
+  warmUp = Math.ceil(rounds / 10),
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let round = -warmUp; round < rounds; round++) {
+    const startedAt = performance.now();
+    await work(round);
+    if (round >= 0) times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+/** Both sides alternately in one run, so that a busy machine slows both. */
+export async function timeBoth(
+  rounds: number,
+  one: (round: number) => unknown,
+  other: (round: number) => unknown,
+): Promise<{ one: number; other: number }> {
+  const ones: number[] = [];
+  const others: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    ones.push(...(await time(1, () => one(round), round === 0 ? 1 : 0)));
+    others.push(...(await time(1, () => other(round), round === 0 ? 1 : 0)));
+  }
+  return { one: median(ones), other: median(others) };
+}
+
+export function atMost(name: string, ratio: number, bar: number, detail: string): Row {
+  return { name, measured: `${ratio.toFixed(2)} (${detail})`, bar: `<= ${bar}`, ok: ratio <= bar };
+}
+
+export function atLeast(name: string, value: number, bar: number, detail: string): Row {
+  return {
+    name,
+    measured: `${value >= 100 ? Math.round(value) : value.toFixed(2)} (${detail})`,
+    bar: `>= ${bar}`,
+    ok: value >= bar,
+  };
+}
+
+export const ms = (value: number): string => `${value.toFixed(value < 1 ? 3 : 1)} ms`;

@@ -1,0 +1,40 @@
+/**
+ * `npm run bench [NAME ...]`: every speed promise as a ratio measured in one run, the other side started by the benchmark
+ * itself. Prints a table; the exit code says whether all bars hold. Runs the built package (dist).
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../helpers/palace.ts";
+import type { Row } from "./measure.ts";
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<Row[]> }>>> = {
+  shim: () => import("./shim.ts"),
+  write: () => import("./write.ts"),
+  ingest: () => import("./ingest.ts"),
+  scale: () => import("./scale.ts"),
+  docs: () => import("./docs.ts"),
+  churn: () => import("./churn.ts"),
+};
+
+if (!existsSync(join(ROOT, "dist/bin/mp-shim.js"))) {
+  process.stderr.write("dist is missing: run `npm run build` first\n");
+  process.exit(2);
+}
+const asked = process.argv.slice(2);
+const names = asked.length > 0 ? asked : Object.keys(BENCHMARKS);
+const rows: Row[] = [];
+for (const name of names) {
+  const load = BENCHMARKS[name];
+  if (load === undefined) {
+    process.stderr.write(`no benchmark ${name}; there are ${Object.keys(BENCHMARKS).join(", ")}\n`);
+    process.exit(2);
+  }
+  process.stderr.write(`${name} ...\n`);
+  for (const row of await (await load()).bench()) {
+    rows.push(row);
+    process.stdout.write(`${row.ok ? "ok  " : "MISS"}  ${row.name.padEnd(52)} ${row.bar.padEnd(9)} ${row.measured}\n`);
+  }
+}
+const missed = rows.filter((row) => !row.ok);
+process.stdout.write(`${rows.length - missed.length} of ${rows.length} bars hold\n`);
+process.exit(missed.length === 0 ? 0 : 1);
