@@ -73,7 +73,7 @@ install_locked() {
   stamp=$root/node_modules/.palace-lock
   sum=$(cksum <"$root/package-lock.json")
   if [ "$sum" = "$(cat "$stamp" 2>/dev/null)" ]; then return; fi
-  if [ -e "$stamp" ] || [ -z "$(cd "$root" && find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
+  if [ -z "$(cd "$root" && find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
     say "installing the locked dependencies (half a minute) ..."
     (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error) >&2 ||
       die "npm could not install the dependencies" "check that \`npm ping\` works, then run this again"

@@ -3,6 +3,7 @@
  * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../client/client.ts";
 import { findBroker, readBrokerFile } from "../client/discover.ts";
 import { ensureBroker } from "../client/start.ts";
@@ -20,6 +21,8 @@ export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: strin
 const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */
 const LAG_WARN_MS = 60_000;
+const OPEN_MAX_MS = 30_000;
+const POLL_MS = 50;
 
 /** `mayStart`: a broker is started if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
@@ -56,12 +59,21 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
     if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
     const found = running === undefined ? await ensureBroker(config) : { ...running, started: false };
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
-    const status = await client.call("palace.status", {}).catch(asKnown);
+    const status = await askWhenOpen(client).catch(asKnown);
     return { ...found, health: (await findBroker(config))?.health ?? found.health, status };
   } catch (error) {
     return asKnown(error);
   } finally {
     client?.close();
+  }
+}
+
+/** A broker answers before its palace is open; what it says then is not how it is. */
+async function askWhenOpen(client: Client): Promise<StatusReport> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const status = await client.call("palace.status", {});
+    if (status.state !== "opening" || waitedMs >= OPEN_MAX_MS) return status;
+    await sleep(POLL_MS);
   }
 }
 

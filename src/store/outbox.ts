@@ -1,7 +1,7 @@
 /**
  * The pump from the ledger to the public palace: reads the durable list, sends it through the driver, strikes off what
  * arrived. A kill at any step only means that something is sent again. Runs in the broker beside everything else and is
- * waited for by nobody. Imported by the broker's assemble file.
+ * waited for by nobody. Imported by broker/palace.ts.
  */
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";

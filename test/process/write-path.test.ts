@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import type { StdioMcp } from "../../scripts/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/bin/stdio-mcp.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";

@@ -105,7 +105,7 @@ describe.skipIf(reason)("the compose stack", () => {
     const ids = await Promise.all(
       writers.map(async ({ container, shim }) => {
         await using mcp = await stack.shim(container);
-        return writeDrawers(mcp, `c${container}s${shim}`, DRAWERS_A_SHIM);
+        return await writeDrawers(mcp, `c${container}s${shim}`, DRAWERS_A_SHIM);
       }),
     );
     for (const id of ids.flat()) acknowledged.add(id);
@@ -147,13 +147,11 @@ describe.skipIf(reason)("the compose stack", () => {
   test.each(SERVICES)("no acknowledged drawer is lost when %s is killed in the middle of writing", async (service) => {
     // The shim lives in a devbox that is not the one that dies.
     await using shim = await stack.shim(2);
-    const written = writeDrawers(shim, `killed-${service}`, DRAWERS_A_SHIM, async (count) => {
-      if (count === DRAWERS_A_SHIM / 5) {
-        await stack.kill(service);
-        await up();
-      }
+    const written = await writeDrawers(shim, `killed-${service}`, DRAWERS_A_SHIM, async () => {
+      await stack.kill(service);
+      await up();
     });
-    for (const id of await written) acknowledged.add(id);
+    for (const id of written) acknowledged.add(id);
     await expectEveryDrawer();
   });
 
@@ -200,15 +198,15 @@ console.log(JSON.stringify(ids));
 /** Run in the broker container: kills every process of its user, itself last; init then ends the container. */
 const KILL_EVERYTHING = `process.kill(-1, "SIGKILL")`;
 
-/** Files `count` drawers, some dozens in flight; resolves to their ids. `onProgress` is awaited beside the writing. */
+/** Files `count` drawers, some dozens in flight; resolves to their ids. `halfway` is called once and awaited too. */
 async function writeDrawers(
   mcp: StdioMcp,
   name: string,
   count: number,
-  onProgress: (written: number) => Promise<void> = async () => {},
+  halfway: () => Promise<void> = async () => {},
 ): Promise<string[]> {
   const ids: string[] = [];
-  const beside: Promise<void>[] = [];
+  let beside: Promise<void> | undefined;
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < count) {
@@ -216,11 +214,14 @@ async function writeDrawers(
       const content = `Drawer ${number} of ${name}: one of many that are written at the same time.`;
       const filed = await mcp.call("mempalace_add_drawer", { wing: "load", room: name, content });
       expect(filed).toMatchObject({ success: true });
-      beside.push(onProgress(ids.push(String(filed["drawer_id"]))));
+      ids.push(String(filed["drawer_id"]));
+      if (ids.length >= count / 2) beside ??= halfway();
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
-  await Promise.all(beside);
+  // All of them end before the test does, whatever fails: the next test uses the same stack.
+  const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, worker));
+  await beside;
+  for (const done of workers) if (done.status === "rejected") throw done.reason;
   return ids;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What went wrong at a Chroma, in our words. The npm client throws one class a status; we read its name, because the
- * classes themselves would have to be loaded with the client. Imported by chroma.ts and chroma-collection.ts only.
+ * classes themselves would have to be loaded with the client. Imported by chroma.ts and chroma-place.ts only.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The palace in a Chroma server: a compose service, any remote one, or Chroma Cloud, told apart by the URL. Fed by the
  * outbox; may also answer the vector query. Every request has a time-out, and no more than one write is under way.
- * Imported by the broker's assemble file and tests.
+ * Imported by broker/palace.ts and tests.
  */
 import type { Collection } from "chromadb";
 import type { ChromaConfig } from "../../config/config.ts";

@@ -17,7 +17,6 @@ export type TableSize = { documents: number; averageLength: number };
 
 export class FtsTable {
   readonly #averages;
-  readonly #lengths;
   readonly #term;
   readonly #phrase;
   readonly #kept = new Map<string, { holding: number; documents: number }>();
@@ -25,9 +24,6 @@ export class FtsTable {
   constructor(ledger: Database, name: "drawer_fts" | "source_fts") {
     ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
     this.#averages = ledger.prepare(`SELECT block FROM ${name}_data WHERE id = ${AVERAGES_ID}`).pluck();
-    this.#lengths = ledger
-      .prepare(`SELECT id, sz FROM ${name}_docsize WHERE id IN (SELECT value FROM json_each(?))`)
-      .raw();
     this.#term = ledger.prepare(`SELECT doc FROM temp.${name}_terms WHERE term = ?`).pluck();
     this.#phrase = ledger.prepare(`SELECT count(*) FROM ${name} WHERE ${name} MATCH ?`).pluck();
   }
@@ -35,12 +31,6 @@ export class FtsTable {
   size(): TableSize {
     const [documents = 0, ...columns] = decodeVarints((this.#averages.get() as Buffer | undefined) ?? Buffer.alloc(0));
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
-  }
-
-  /** Tokens of each row, in all columns. Rows that the table does not hold are left out. */
-  lengths(rows: readonly number[]): Map<number, number> {
-    const found = this.#lengths.all(JSON.stringify(rows)) as [number, Buffer][];
-    return new Map(found.map(([row, sizes]) => [row, sum(decodeVarints(sizes))]));
   }
 
   /** `term` is a stem. */
@@ -63,6 +53,11 @@ export class FtsTable {
     this.#kept.set(key, { holding, documents });
     return holding;
   }
+}
+
+/** Tokens of one document in all columns; `sizes` is its row in %_docsize. */
+export function documentLength(sizes: Uint8Array): number {
+  return sum(decodeVarints(sizes));
 }
 
 /** SQLite's variable-length integers, big end first, 7 bits a byte; counts here stay far below the 9-byte form. */

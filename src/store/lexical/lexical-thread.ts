@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import type { PlaceFilter, Scored } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
-import { FtsTable } from "./fts-table.ts";
+import { documentLength, FtsTable } from "./fts-table.ts";
 import { pickWords } from "./pick.ts";
 import { matchAny, matchPhrase, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Counts, termCounter } from "./tokens.ts";
@@ -22,7 +22,7 @@ export type LexicalMethods = {
 const PAIR_WEIGHT = 0.3;
 const SOURCE_WEIGHT = 0.3;
 
-type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null };
+type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
 
 await serveThread<LexicalMethods>(() => {
   const { ledgerFile } = workerData as LexicalThreadData;
@@ -31,8 +31,9 @@ await serveThread<LexicalMethods>(() => {
   const sources = new FtsTable(ledger, "source_fts");
   const rank = prepareRanking(ledger);
   const readTexts = ledger.prepare(
-    `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source
-     FROM drawer LEFT JOIN source ON source.source_file = drawer.source_file
+    `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes
+     FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
+     LEFT JOIN source ON source.source_file = drawer.source_file
      WHERE drawer.row IN (SELECT value FROM json_each(?))`,
   );
   // The + keeps SQLite from asking FTS5 once a row, which would count every word anew each time.
@@ -71,10 +72,10 @@ await serveThread<LexicalMethods>(() => {
 
   function scoreDrawers({ words, terms, pairs }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
     const { documents, averageLength } = drawers.size();
-    const lengths = drawers.lengths(texts.map(({ row }) => row));
     const count = termCounter(terms, pairs);
-    const counted = texts.map(({ row, text, dateWords }) => ({
+    const counted = texts.map(({ row, text, dateWords, sizes }) => ({
       row,
+      length: documentLength(sizes) / averageLength,
       counts: addCounts(count(text), count(dateWords ?? "")),
     }));
 
@@ -86,10 +87,10 @@ await serveThread<LexicalMethods>(() => {
       return PAIR_WEIGHT * inverseFrequency(documents, drawers.phraseFrequency(match, documents));
     });
     return new Map(
-      counted.map(({ row, counts }) => {
-        const length = (lengths.get(row) ?? averageLength) / averageLength;
-        return [row, sumScores(termWeights, counts.terms, length) + sumScores(pairWeights, counts.pairs, length)];
-      }),
+      counted.map(({ row, length, counts }) => [
+        row,
+        sumScores(termWeights, counts.terms, length) + sumScores(pairWeights, counts.pairs, length),
+      ]),
     );
   }
 

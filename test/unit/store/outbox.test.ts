@@ -156,13 +156,12 @@ test("a wake-up shortens the wait after a failure, but never below a second", as
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   const driver = flaky(new MemoryDriver(), () => true);
-  let outbox: Outbox | undefined;
   const sleep = clock.sleep.bind(clock);
   clock.sleep = (ms, signal) => {
-    outbox?.wake();
+    outbox.wake();
     return sleep(ms, signal);
   };
-  outbox = start(source, driver, { clock });
+  const outbox = start(source, driver, { clock });
   await vi.waitFor(() => expect(driver.calls.length).toBeGreaterThan(6));
   await outbox.stop();
   expect(clock.sleeps.length).toBeGreaterThan(5);

@@ -47,14 +47,14 @@ test("a small palace gives exactly FTS5's own first rows for all words", async (
 });
 
 test("the words' part of the score is FTS5's bm25 for words of less than half of the drawers, up to its rarity's form", async () => {
-  const texts = Array.from({ length: 200 }, () => randomText(10 + Math.floor(random() * 40)));
+  const texts = Array.from({ length: 200 }, () => randomText(3 + Math.floor(random() * 12)));
   const rows = insertDrawers(
     ledger,
     texts.map((text) => ({ text, dateWords: "8 May 2023" })),
   );
-  const ours = await index.score("lantern", rows);
+  const ours = await index.score("mast", rows);
   const theirs = new Map(
-    ledger.prepare("SELECT rowid, -bm25(drawer_fts) FROM drawer_fts WHERE drawer_fts MATCH 'lantern'").raw().all() as [
+    ledger.prepare("SELECT rowid, -bm25(drawer_fts) FROM drawer_fts WHERE drawer_fts MATCH 'mast'").raw().all() as [
       number,
       number,
     ][],

@@ -128,11 +128,14 @@ test("what a commit changed is seen after refresh: added, updated, moved, re-wor
   expect(await rowsOf(four)).not.toContain(added);
 
   for (const table of ["vector", "vector_code", "drawer"])
-    ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(first);
-  await refresh({ written: [], removed: [first] });
-  expect((await rowsOf(one)).sort()).toEqual([second, third].sort());
-  // The slot of the first was filled with another's code: that one must still be found by it.
+    ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(second);
+  await refresh({ written: [], removed: [second] });
+  expect((await rowsOf(newer)).sort()).toEqual([first, third]);
+  // The slot of the second was filled with the code of the third, which must be found and replaced there.
   expect(await rowsOf(three, {}, 1)).toEqual([third]);
+  putVector(ledger, third, two);
+  await refresh({ written: [third], removed: [] });
+  expect(await rowsOf(two)).toEqual([third, first]);
 });
 
 test("an empty palace has no neighbours", async () => {

@@ -1,0 +1,86 @@
+/** Imports follow the arrows and never return: the table of layers.ts against what the files really import. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { COMPOSITION_ROOTS, COMPOSITION_ROOTS_MAY_IMPORT, LAYERS, TYPES_FOR_ALL } from "./layers.ts";
+import { type Import, importsOf, resolveImport, ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
+
+const files = sourceFiles("src");
+
+/** What is wrong with one import, or undefined. */
+function objection(file: SourceFile, { specifier, typesOnly }: Import): string | undefined {
+  const [, from = ""] = file.path.split("/");
+  const layer = LAYERS[from];
+  if (layer === undefined) return `src/${from} is not in the table`;
+  const target = resolveImport(file.path, specifier)?.slice("src/".length);
+  if (target === undefined) return layer.closedNode.includes(specifier) ? "this folder may not touch it" : undefined;
+  const to = target.split("/")[0] ?? "";
+  if (to === from || layer.mayImport.includes(to) || layer.mayImportFiles.includes(target)) return undefined;
+  if (to === TYPES_FOR_ALL && typesOnly) return undefined;
+  const isRoot = COMPOSITION_ROOTS.includes(file.path.slice("src/".length));
+  return isRoot && COMPOSITION_ROOTS_MAY_IMPORT.includes(to) ? undefined : `${from} may not import ${to}`;
+}
+
+test("every folder of src is in the table, and the table names no other", () => {
+  const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(LAYERS).sort());
+  expect(COMPOSITION_ROOTS.filter((file) => !existsSync(join(ROOT, "src", file)))).toEqual([]);
+});
+
+test("the imports of all files were really seen", () => {
+  expect(files.length).toBeGreaterThan(60);
+  const seen = files.flatMap(importsOf);
+  expect(seen.length).toBeGreaterThan(200);
+  expect(seen.some(({ dynamic }) => dynamic)).toBe(true);
+  const silent = files.filter((file) => /^import\s/m.test(file.text) && importsOf(file).length === 0);
+  expect(silent.map(({ path }) => path)).toEqual([]);
+  const missing = files.flatMap((file) =>
+    importsOf(file)
+      .map(({ specifier }) => resolveImport(file.path, specifier))
+      .filter((path) => path !== undefined && !existsSync(join(ROOT, path))),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("no file imports what its folder may not see", () => {
+  const wrong = files.flatMap((file) =>
+    importsOf(file).flatMap((one) => {
+      const why = objection(file, one);
+      return why === undefined ? [] : [`${file.path}: "${one.specifier}": ${why}`];
+    }),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("nothing imports an entry point", () => {
+  const wrong = files
+    .filter(({ path }) => !path.startsWith("src/bin/"))
+    .filter((file) => importsOf(file).some(({ specifier }) => /(^|\/)bin\//.test(specifier)));
+  expect(wrong.map(({ path }) => path)).toEqual([]);
+});
+
+test("the shim starts without a single package, since its start is what every agent waits for", () => {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const packages: string[] = [];
+  const visit = (path: string): void => {
+    const file = byPath.get(path);
+    if (file === undefined || reached.has(path)) return;
+    reached.add(path);
+    for (const { specifier, typesOnly, dynamic } of importsOf(file)) {
+      if (typesOnly || dynamic) continue;
+      const target = resolveImport(path, specifier);
+      if (target !== undefined) visit(target);
+      else if (!specifier.startsWith("node:")) packages.push(`${path}: ${specifier}`);
+    }
+  };
+  visit("src/bin/mp-shim.ts");
+  expect(reached.size).toBeGreaterThan(5);
+  expect(packages).toEqual([]);
+  expect([...reached].filter((path) => /^src\/(broker|engine|store|feeder)\//.test(path))).toEqual([]);
+});
+
+test("no folder has a file that only passes on what others export", () => {
+  const barrels = files.filter(({ text }) => /^export \* from/m.test(text));
+  expect(barrels.map(({ path }) => path)).toEqual([]);
+});

@@ -1,0 +1,46 @@
+/** Nothing half-done is in the tree: no notes to oneself, no focused or silently skipped tests, no traces of one machine. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
+
+const SELF = "test/house/no-leftovers.test.ts";
+const code = ["src", "scripts", "test"].flatMap((folder) => sourceFiles(folder)).filter(({ path }) => path !== SELF);
+const pages = ["src", "docs"].flatMap((folder) => sourceFiles(folder, ".md"));
+const root = ["docker-compose.yml", "Dockerfile.base", "package.json", "eslint.config.js", "vitest.config.ts"].map(
+  (path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }),
+);
+
+/** `file:line` of every line that matches. */
+function findings(files: readonly SourceFile[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}: ${line.trim()}`] : [])),
+  );
+}
+
+test("no note to oneself is left", () => {
+  expect(code.length).toBeGreaterThan(100);
+  expect(findings([...code, ...pages, ...root], /\b(TODO|FIXME|XXX|HACK)\b/)).toEqual([]);
+});
+
+test("no test is focused", () => {
+  expect(findings(code, /\b(test|it|describe|suite)(\.\w+)*\.only\b/)).toEqual([]);
+});
+
+test("a test is left out only for a reason that it names", () => {
+  expect(findings(code, /\b(test|it|describe|suite)(\.\w+)*\.(skip|todo|fails)\b/)).toEqual([]);
+  expect(findings(code, /\.skipIf\(\s*(true|1)\s*\)|\.runIf\(\s*(false|0)\s*\)/)).toEqual([]);
+});
+
+test("no debugger and no sleeping of a thread is left in src", () => {
+  expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
+});
+
+test("no file names a folder of the machine it was written on, or a package registry", () => {
+  // Images and compose files have paths of their own; /home/developer is in the image.
+  const machine = /[\s"'`(=:]\/(work|root|home\/(?!developer\b)\w+|tmp\/\w+)\//;
+  const registry = /registry\.(npmjs|yarnpkg)\.(org|com)/;
+  const ours = [...sourceFiles("src"), ...sourceFiles("scripts"), ...pages];
+  expect(findings(ours, machine)).toEqual([]);
+  expect(findings([...code, ...pages, ...root], registry)).toEqual([]);
+});

@@ -1,0 +1,40 @@
+/** No file has grown past what one reads in one go, and each says at its top what it is. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT, sourceFiles } from "./source-files.ts";
+
+const LINES_MAX = 400;
+const files = ["src", "scripts", "test"].flatMap((folder) => sourceFiles(folder));
+
+test("no file has more than 400 lines: past that there are two in it", () => {
+  expect(files.length).toBeGreaterThan(100);
+  const long = files.filter(({ text }) => text.split("\n").length - 1 > LINES_MAX);
+  expect(long.map(({ path }) => path)).toEqual([]);
+});
+
+test("every file in src and scripts begins with what it is", () => {
+  const silent = files
+    .filter(({ path }) => !path.startsWith("test/"))
+    .filter(({ text }) => !text.replace(/^#!.*\n/, "").startsWith("/**"));
+  expect(silent.map(({ path }) => path)).toEqual([]);
+});
+
+test("every folder of src has a README of at most a page", () => {
+  const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const pages = folders.map(({ name }) => join("src", name, "README.md"));
+  expect(pages.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const long = pages.filter((path) => readFileSync(join(ROOT, path), "utf8").split("\n").length > 70);
+  expect(long).toEqual([]);
+});
+
+test("every file that a README of src names exists", () => {
+  const missing = sourceFiles("src", "README.md").flatMap(({ path, text }) => {
+    const folder = path.slice(0, -"README.md".length);
+    const named = [...text.matchAll(/`((?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts)`/g)].map(([, name = ""]) => name);
+    return named
+      .filter((name) => ![folder, "src", "."].some((base) => existsSync(join(ROOT, base, name))))
+      .map((name) => `${path}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,41 @@
+/** The files of the tree, for tests about the tree itself. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "../..");
+
+export type SourceFile = { path: string; text: string };
+
+/** Every file below a folder of the repository whose name ends so; paths are relative to the root. */
+export function sourceFiles(folder: string, ending = ".ts"): SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+}
+
+export type Import = { specifier: string; typesOnly: boolean; dynamic: boolean };
+
+const STATIC = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gms;
+const DYNAMIC = /\bimport\(\s*"([^"]+)"/g;
+
+/** What a file imports, read from its text. `import { type A }` counts as an import of values, as it leaves one behind. */
+export function importsOf({ text }: SourceFile): Import[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+  const statics = [...code.matchAll(STATIC)].map(([, type, specifier = ""]) => ({
+    specifier,
+    typesOnly: type !== undefined,
+    dynamic: false,
+  }));
+  const types = new Set([...code.matchAll(/typeof import\(\s*"([^"]+)"/g)].map(([, specifier]) => specifier));
+  const dynamics = [...code.matchAll(DYNAMIC)]
+    .map(([, specifier = ""]) => specifier)
+    .map((specifier) => ({ specifier, typesOnly: types.has(specifier), dynamic: true }));
+  return [...statics, ...dynamics];
+}
+
+/** The file a relative import names, from the root; undefined for packages and Node's own modules. */
+export function resolveImport(from: string, specifier: string): string | undefined {
+  return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
+}

@@ -1,0 +1,70 @@
+/** Error codes and exit codes: what clients switch on and scripts test for. What a red pin means: README.md. */
+import { expect, test } from "vitest";
+import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/protocol/errors.ts";
+import { RPC } from "../../src/protocol/spec.ts";
+
+test("the error codes are these", () => {
+  expect(Object.keys(ERROR_CODES)).toEqual([
+    "CONFIG_BAD_VALUE",
+    "CONFIG_PATH_TOO_LONG",
+    "CONFIG_USAGE",
+    "TRANSPORT_REFUSED",
+    "TRANSPORT_CLOSED",
+    "TRANSPORT_TIMEOUT",
+    "TRANSPORT_FRAME_TOO_LARGE",
+    "PROTOCOL_BAD_FRAME",
+    "PROTOCOL_BAD_PARAMS",
+    "PROTOCOL_UNKNOWN_METHOD",
+    "PROTOCOL_VERSION_MISMATCH",
+    "PROTOCOL_KEY_REUSED",
+    "BROKER_BUSY",
+    "BROKER_SHUTTING_DOWN",
+    "BROKER_STOPPED",
+    "BROKER_START_FAILED",
+    "BROKER_DENIED",
+    "PALACE_NOT_FOUND",
+    "PALACE_GONE",
+    "PALACE_LOCKED",
+    "STORE_UNAVAILABLE",
+    "STORE_CORRUPT",
+    "STORE_DISK_FULL",
+    "STORE_READ_ONLY",
+    "STORE_MODEL_MISMATCH",
+    "FEEDER_SOURCE_UNREADABLE",
+    "FEEDER_PARTIAL",
+  ]);
+});
+
+test("the exit codes of the families are these", () => {
+  const families = { CONFIG: 2, TRANSPORT: 3, PROTOCOL: 4, BROKER: 5, PALACE: 6, STORE: 7, FEEDER: 8 };
+  expect(EXIT_CODES).toEqual(families);
+  expect(new PalaceError("STORE_CORRUPT", "", "").exitCode).toBe(7);
+});
+
+test("the codes that are worth a retry are these", () => {
+  const retryable = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => new PalaceError(code, "", "").retryable);
+  expect(retryable).toEqual([
+    "TRANSPORT_REFUSED",
+    "TRANSPORT_CLOSED",
+    "TRANSPORT_TIMEOUT",
+    "BROKER_BUSY",
+    "BROKER_SHUTTING_DOWN",
+    "STORE_UNAVAILABLE",
+    "FEEDER_PARTIAL",
+  ]);
+});
+
+test("an error crosses the wire as code, hint and whether to retry, without its cause", () => {
+  const error = new PalaceError("BROKER_BUSY", "full", "wait", { retryAfterMs: 5, op: "admit", cause: new Error("x") });
+  expect(error.toWire()).toEqual({ code: "BROKER_BUSY", hint: "wait", retryable: true, retryAfterMs: 5 });
+});
+
+test("the JSON-RPC numbers are these", () => {
+  expect(RPC).toEqual({
+    PARSE_ERROR: -32700,
+    INVALID_REQUEST: -32600,
+    METHOD_NOT_FOUND: -32601,
+    INVALID_PARAMS: -32602,
+    SERVER_ERROR: -32000,
+  });
+});

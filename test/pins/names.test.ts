@@ -1,0 +1,56 @@
+/** Names that users and agents type: environment variables, executables, entry points of the package. See README.md. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { VARIABLES } from "../../src/config/env.ts";
+
+const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  name: string;
+  bin: Record<string, string>;
+  exports: Record<string, string>;
+  engines: Record<string, string>;
+};
+
+test("the environment variables are these", () => {
+  expect(Object.keys(VARIABLES)).toEqual([
+    "MEMPALACE_PATH",
+    "MEMPALACE_PALACE_PATH",
+    "MEMPAL_PALACE_PATH",
+    "MEMPALACE_CONFIG_DIR",
+    "MEMPALACE_BROKER",
+    "MEMPALACE_AGENT_NAME",
+    "MEMPALACE_IDLE_EXIT_MINUTES",
+    "MEMPALACE_TOPOLOGY",
+    "MEMPALACE_DRIVER",
+    "MEMPALACE_CHROMA_URL",
+    "MEMPALACE_CHROMA_TOKEN",
+    "MEMPALACE_CHROMA_TENANT",
+    "MEMPALACE_CHROMA_DATABASE",
+    "MEMPALACE_VECTORS",
+    "MEMPALACE_MODEL_DIR",
+    "MEMPALACE_MODEL_URL",
+    "MEMPALACE_OFFLINE",
+    "MEMPALACE_LOG_LEVEL",
+    "MEMPALACE_FAULT",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "HOME",
+  ]);
+});
+
+test("the executables are these, and both names of the shim are one file", () => {
+  const { bin } = manifest;
+  expect(Object.keys(bin).sort()).toEqual(["mempalace-broker", "mempalace-docs", "mempalace-mcp", "mp-shim", "palace"]);
+  expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
+});
+
+test("the package shows its client and its protocol, and nothing behind the socket", () => {
+  expect(manifest.name).toBe("palace-devbox");
+  expect(manifest.engines["node"]).toBe(">=24");
+  expect(manifest.exports).toEqual({
+    ".": "./dist/client/client.js",
+    "./protocol": "./dist/protocol/spec.js",
+    "./package.json": "./package.json",
+  });
+});

@@ -1,0 +1,99 @@
+/** What peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { TOOLS } from "../../src/engine/tool-table.ts";
+import {
+  AGENT_HEADER,
+  type BrokerFile,
+  type Health,
+  IDEMPOTENCY_HEADER,
+  IDEMPOTENCY_META,
+  type MethodName,
+  REPLAYED_META,
+} from "../../src/protocol/spec.ts";
+import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
+
+const spec = readFileSync(new URL("../../src/protocol/spec.ts", import.meta.url), "utf8");
+
+/** The keys of an object type as spec.ts spells them: types are gone at run time. */
+function keysOf(type: string): string[] {
+  const [, body = ""] = new RegExp(`export type ${type} = \\{\\n([\\s\\S]*?)\\n\\};`).exec(spec) ?? [];
+  return [...body.matchAll(/^ {2}"?([\w.]+)"?\??:/gm)].map(([, key = ""]) => key);
+}
+
+test("broker.json has these keys", () => {
+  // Checked twice: against the type by the compiler, against its text here.
+  const keys = {
+    schema: true,
+    instanceId: true,
+    version: true,
+    protocol: true,
+    pid: true,
+    bootId: true,
+    startedAtMs: true,
+    doors: true,
+  } satisfies Record<keyof BrokerFile, true>;
+  expect(keysOf("BrokerFile")).toEqual(Object.keys(keys));
+});
+
+test("/health has these keys", () => {
+  const keys = {
+    status: true,
+    instanceId: true,
+    version: true,
+    protocol: true,
+    topology: true,
+    door: true,
+    startedAtMs: true,
+    error: true,
+  } satisfies Record<keyof Health, true>;
+  expect(keysOf("Health")).toEqual(Object.keys(keys));
+});
+
+test("our own methods are these", () => {
+  const methods = {
+    "palace.status": true,
+    "source.list": true,
+    "source.replace": true,
+    "source.remove": true,
+    "drawer.search": true,
+    "broker.stop": true,
+  } satisfies Record<MethodName, true>;
+  expect(keysOf("Methods")).toEqual(Object.keys(methods));
+});
+
+test("the tools, their parameters and which of those are required (*) are these", () => {
+  const tools = TOOLS.map(({ name, inputSchema: { properties, required = [] } }) => [
+    name,
+    Object.keys(properties)
+      .map((key) => (required.includes(key) ? `${key}*` : key))
+      .join(", "),
+  ]);
+  expect(Object.fromEntries(tools)).toEqual({
+    mempalace_status: "",
+    mempalace_list_wings: "",
+    mempalace_list_rooms: "wing",
+    mempalace_get_taxonomy: "",
+    mempalace_get_aaak_spec: "",
+    mempalace_search: "query*, limit, wing, room, max_distance, context",
+    mempalace_check_duplicate: "content*, threshold",
+    mempalace_add_drawer: "wing*, room*, content*, source_file, added_by",
+    mempalace_delete_drawer: "drawer_id*",
+    mempalace_get_drawer: "drawer_id*",
+    mempalace_list_drawers: "wing, room, limit, offset",
+    mempalace_update_drawer: "drawer_id*, content, wing, room",
+    mempalace_diary_write: "agent_name*, entry*, topic, wing",
+    mempalace_diary_read: "agent_name*, last_n, wing",
+    mempalace_hook_settings: "silent_save, desktop_toast",
+    mempalace_memories_filed_away: "",
+    mempalace_reconnect: "",
+  });
+});
+
+test("headers, meta keys, the server's name and the versions spoken are these", () => {
+  expect([IDEMPOTENCY_META, REPLAYED_META]).toEqual(["palace/idempotencyKey", "palace/replayed"]);
+  expect([IDEMPOTENCY_HEADER, AGENT_HEADER]).toEqual(["idempotency-key", "palace-agent"]);
+  expect(SERVER_NAME).toBe("mempalace");
+  expect(PROTOCOL).toEqual({ min: 1, max: 1 });
+  expect(MCP_VERSIONS).toEqual(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);
+});
