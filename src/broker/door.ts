@@ -35,6 +35,8 @@ export type OpenDoor = {
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than clients keep an idle connection, so that they close it and never write into one that we just closed. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** Only call while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
@@ -43,7 +45,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const peers = new WeakMap<Socket, Peer>();
   let lastPeer = 0;
 
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: 16 * 1024 });
+  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: 16 * 1024 });
   server.maxConnections = PEERS_MAX;
   server.on("connection", (socket: Socket) => {
     const { uid, pid } = options.credentials(socket) ?? { uid: -1, pid: 0 };

@@ -1,6 +1,15 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -40,8 +49,16 @@ beforeEach(async () => {
     const bytes = readFileSync(join(source, path)).subarray(from);
     response.writeHead(from > 0 ? 206 : 200, { "content-length": bytes.length });
     if (cutAfter === undefined || bytes.length <= cutAfter) return void response.end(bytes);
-    response.write(bytes.subarray(0, cutAfter), () => response.destroy());
+    const cutAt = cutAfter;
     cutAfter = undefined;
+    response.write(bytes.subarray(0, cutAt));
+    // Cut when the other side has it on disk: what a network had swallowed by then would differ from run to run.
+    const part = `${target(path)}.part`;
+    const timer = setInterval(() => {
+      if (!existsSync(part) || statSync(part).size < cutAt) return;
+      clearInterval(timer);
+      response.destroy();
+    }, 5);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/models/tiny/`;
@@ -86,7 +103,7 @@ test("a broken download goes on where it stopped", async () => {
   const [again] = requests;
   expect(requests.length).toBe(1);
   expect(again?.path).toBe("onnx/model.onnx");
-  expect(again?.range).toMatch(/^bytes=[1-9]\d*-$/);
+  expect(again?.range).toBe("bytes=100000-");
   expect(readFileSync(target("onnx/model.onnx")).equals(readFileSync(join(source, "onnx/model.onnx")))).toBe(true);
 });
 

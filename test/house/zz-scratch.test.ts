@@ -1,4 +1,0 @@
-import { test } from "vitest";
-// TODO remove
-test.only("x", () => {});
-test.skip("y", () => {});
