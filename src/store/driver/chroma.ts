@@ -134,7 +134,7 @@ class ChromaDriver implements PalaceDriver {
   close(): Promise<void> {
     this.#closed = true;
     this.#collectionId = undefined;
-    for (const request of this.#inFlight) request.abort();
+    
     return Promise.resolve();
   }
 
@@ -177,7 +177,7 @@ class ChromaDriver implements PalaceDriver {
       try {
         return await request(await collectionOf(this.#place, id, this.#server, signal));
       } catch (error) {
-        
+        if (error instanceof Error && error.name === "ChromaNotFoundError") this.#collectionId = undefined;
         throw error;
       }
     });

@@ -1,0 +1,79 @@
+/**
+ * A disk that fills up under a running broker, and a palace that cannot be written: typed errors, nothing half written, reads
+ * go on, and writes work again when there is space. Needs root, for a small tmpfs of its own.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+
+const why =
+  process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a small disk needs root on Linux";
+if (why !== undefined) console.log(`left out: full disk (${why})`);
+
+/** Mounts `size` of tmpfs as the palace's home. */
+function smallDisk(palace: TestPalace, size: string): Disposable {
+  const { home } = palace.config.paths;
+  mkdirSync(home, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", home]);
+  return { [Symbol.dispose]: () => void execFileSync("umount", ["-l", home]) };
+}
+
+describe.skipIf(why !== undefined)("a full disk", () => {
+  it("is a typed error that writes nothing; reads go on; space makes writes work again", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "3m");
+    const broker = await palace.startBroker();
+    const client = await palace.client();
+    const acknowledged: string[] = [];
+    let failure: unknown;
+    // The ballast is what somebody else filled the disk with.
+    const ballast = join(palace.config.paths.home, "ballast");
+    writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+    for (let index = 0; index < 2000 && failure === undefined; index++) {
+      const content = `${index} ${"text that takes room on the disk ".repeat(20)}`;
+      await client.callTool("mempalace_add_drawer", { wing: "full", room: "disk", content }).then(
+        (result) => acknowledged.push((result as { drawer_id: string }).drawer_id),
+        (error: unknown) => (failure = error),
+      );
+    }
+    expect(failure).toMatchObject({ code: "STORE_DISK_FULL" });
+    expect(acknowledged.length).toBeGreaterThan(10);
+    expect(broker.exitCode).toBeNull();
+    expect(await client.callTool("mempalace_list_drawers", { wing: "full" })).toMatchObject({
+      total: acknowledged.length,
+    });
+    expect(await client.callTool("mempalace_search", { query: "text that takes room" })).toHaveProperty("results");
+    rmSync(ballast);
+    expect(
+      await client.callTool("mempalace_add_drawer", { wing: "full", room: "disk", content: "room again" }),
+    ).toMatchObject({ success: true });
+    for (const id of acknowledged)
+      expect(await client.callTool("mempalace_get_drawer", { drawer_id: id })).toHaveProperty("content");
+    client.close();
+    broker.kill("SIGTERM");
+    await new Promise((resolve) => broker.once("exit", resolve));
+  });
+
+  it("that is read-only is named with the next step, and the palace is as it was when it can be written again", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "8m");
+    const { home } = palace.config.paths;
+    const broker = await palace.startBroker();
+    const client = await palace.client();
+    await client.callTool("mempalace_add_drawer", { wing: "ro", room: "r", content: "before" });
+    client.close();
+    broker.kill("SIGTERM");
+    await new Promise((resolve) => broker.once("exit", resolve));
+    execFileSync("mount", ["-o", "remount,ro", home]);
+    const started = await palace.run("mempalace-broker", ["--ensure"]);
+    expect(started.code).toBe(7);
+    expect(started.stderr).toMatch(/cannot be written/);
+    expect(started.stderr).toMatch(/writable|--palace/);
+    execFileSync("mount", ["-o", "remount,rw", home]);
+    chmodSync(home, 0o700);
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
+  });
+});
