@@ -45,7 +45,11 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const peers = new WeakMap<Socket, Peer>();
   let lastPeer = 0;
 
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: 16 * 1024 });
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: 16 * 1024,
+  });
   server.maxConnections = PEERS_MAX;
   server.on("connection", (socket: Socket) => {
     const { uid, pid } = options.credentials(socket) ?? { uid: -1, pid: 0 };

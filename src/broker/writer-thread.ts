@@ -1,6 +1,6 @@
 /**
- * Entry of the writer thread, a composition root: the engine's writes meet the ledger here. Started by assemble.ts; nothing
- * imports it.
+ * Entry of the writer thread, a composition root: the engine's writes meet the ledger here. Started by palace.ts; nothing
+ * imports it but for its types.
  */
 import { workerData } from "node:worker_threads";
 import { applyWrite } from "../engine/apply.ts";

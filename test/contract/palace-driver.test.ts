@@ -2,7 +2,7 @@
  * The contract of PalaceDriver (src/store/port.ts), held by every implementation. The Chroma half talks to a real server;
  * where none can be started it is left out with its reason, and fails under CI.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/platform/log.ts";
 import { createChromaDriver } from "../../src/store/driver/chroma.ts";
 import type { ChromaTimeouts } from "../../src/store/driver/limits.ts";
@@ -336,8 +336,10 @@ describe.skipIf(missing)("chroma", () => {
   test("a frozen server is unavailable within the time-out, and the write that was cut off never wins later", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
-    await driver.open();
-    await driver.upsert([record("a", 0, { wing: "w" }, "first")]);
+    // A busy machine may take longer than that.
+    const patiently = (act: () => Promise<void>): Promise<void> => vi.waitFor(act, { timeout: 60_000 });
+    await patiently(() => driver.open());
+    await patiently(() => driver.upsert([record("a", 0, { wing: "w" }, "first")]));
     await server.pause();
     try {
       const cutOff = driver.upsert([record("a", 0, { wing: "w" }, "cut off")]);
@@ -347,8 +349,8 @@ describe.skipIf(missing)("chroma", () => {
     } finally {
       await server.resume();
     }
-    await driver.open();
-    await driver.upsert([record("a", 0, { wing: "w" }, "newest")]);
+    await patiently(() => driver.open());
+    await patiently(() => driver.upsert([record("a", 0, { wing: "w" }, "newest")]));
     expect((await readRow(database, "a"))?.text).toBe("newest");
   });
 });

@@ -199,14 +199,12 @@ test("a run that is killed half way goes on where it stopped, and nothing is dou
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
   expect(lines).toBeLessThan(MANY.length);
-  const rest = await feed(palace, [root]);
-  expect(rest.filed + rest.unchanged).toBe(MANY.length);
-  expect(rest.unchanged).toBeGreaterThanOrEqual(lines);
-  await using agent = await palace.shim();
-  expect((await agent.call("mempalace_list_wings", {}))["wings"]).toEqual({ killed: MANY.length });
-
+  // Filed by the killed run and gone since: the next run must know that it was ours.
   rmSync(join(root, "docs/part-0.md"));
-  expect(await feed(palace, [root])).toMatchObject({ removed: 1, filed: 0 });
+  const rest = await feed(palace, [root]);
+  expect([rest.removed, rest.filed + rest.unchanged]).toEqual([1, MANY.length - 1]);
+  expect(rest.unchanged).toBeGreaterThanOrEqual(lines - 1);
+  expect((await drawersOf(palace, "killed")).size).toBe(MANY.length - 1);
 });
 
 test("Ctrl-C finishes what is in flight, says how far it came, and the next run does the rest", async () => {

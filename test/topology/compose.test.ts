@@ -61,9 +61,11 @@ describe.skipIf(reason)("the compose stack", () => {
         1,
         "sh",
         "-c",
-        "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
+        "id -u; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status",
       );
-      expect(stdout.split(/\s+/), service).toEqual(["1000", "CapEff:", "0000000000000000", "NoNewPrivs:", "1"]);
+      expect(stdout.replaceAll(/\s+/g, " "), service).toBe(
+        "1000 CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1",
+      );
     }
   });
 

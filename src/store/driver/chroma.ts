@@ -45,10 +45,8 @@ class ChromaDriver implements PalaceDriver {
   readonly #timeouts: ChromaTimeouts;
   readonly #inFlight = new Set<AbortController>();
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
-  /** Undefined until `open`, and again once the server no longer knows it. */
+  /** Undefined until `open`. */
   #collectionId: string | undefined;
-  /** What `target` last named; kept while the collection is lost. */
-  #lastId = "";
   /** A write was cut off, so that the server may still be at it. */
   #unsettled = false;
   #closed = false;
@@ -61,7 +59,7 @@ class ChromaDriver implements PalaceDriver {
 
   /** Names the collection, too: one that was made anew, after its volume was lost, is another target and is filled again. */
   get target(): string {
-    return `${placeName(this.#place)}#${this.#lastId}`;
+    return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
 
   get recordsMax(): number {
@@ -72,8 +70,7 @@ class ChromaDriver implements PalaceDriver {
     await this.#bounded("open", this.#timeouts.readMs, async (signal) => {
       const id = await openCollection(this.#place, signal);
       this.#server = await readServerLimits(this.#place, signal);
-      if (id !== this.#lastId) this.#log.info("chroma.opened", { place: placeName(this.#place), collection: id });
-      this.#lastId = id;
+      if (id !== this.#collectionId) this.#log.info("chroma.opened", { place: placeName(this.#place), collection: id });
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
@@ -133,8 +130,7 @@ class ChromaDriver implements PalaceDriver {
 
   close(): Promise<void> {
     this.#closed = true;
-    this.#collectionId = undefined;
-    
+    for (const request of this.#inFlight) request.abort();
     return Promise.resolve();
   }
 
@@ -174,12 +170,7 @@ class ChromaDriver implements PalaceDriver {
       const id = this.#collectionId;
       if (id === undefined)
         throw new PalaceError("STORE_UNAVAILABLE", `the palace at ${placeName(this.#place)} is not open`, "");
-      try {
-        return await request(await collectionOf(this.#place, id, this.#server, signal));
-      } catch (error) {
-        if (error instanceof Error && error.name === "ChromaNotFoundError") this.#collectionId = undefined;
-        throw error;
-      }
+      return await request(await collectionOf(this.#place, id, this.#server, signal));
     });
   }
 

@@ -80,6 +80,8 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
     ON CONFLICT (wing, room) DO UPDATE SET drawers = drawers + 1;
   INSERT INTO pending_embedding VALUES (new.row);
+  -- A removal still waiting is overtaken: the id is back, and its vector will list it again.
+  DELETE FROM outbox WHERE id = new.id;
   INSERT OR IGNORE INTO source_dirty SELECT new.source_file WHERE new.source_file <> '';
 END;
 

@@ -60,12 +60,12 @@ test("a write that was cut off lands before the next one is sent", async () => {
     if (request.url?.endsWith("/upsert") === true) {
       const first = landed.length === 0;
       landed.push(first ? "on its way" : "newest");
-      if (first) setTimeout(() => landed.push("cut off"), 300);
+      if (first) setTimeout(() => landed.push("cut off"), 1_200);
       else answer(true);
     } else if (request.url?.endsWith("/get") === true) answer({ ids: [], metadatas: [], include: [] });
     else answer({ id: "00000000-0000-4000-8000-000000000000", max_batch_size: 100 });
   });
-  const driver = chromaDriver(slow.url, { writeMs: 100, settleMs: 600 });
+  const driver = chromaDriver(slow.url, { writeMs: 1_000, settleMs: 1_500 });
   await driver.open();
   await expect(driver.upsert([record("a")])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   await driver.open();

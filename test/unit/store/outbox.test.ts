@@ -300,7 +300,7 @@ test("stopping finishes the batch under way and starts no other", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 1 });
   for (const id of ["a", "b", "c"]) source.write(record(id));
-  const stopped = Promise.withResolvers<Promise<void>>();
+  const stopped = Promise.withResolvers<void>();
   const driver = flaky(inner, ({ ids }) => {
     if (ids[0] === "b") stopped.resolve(outbox.stop(60_000));
     return false;
@@ -308,7 +308,7 @@ test("stopping finishes the batch under way and starts no other", async () => {
   const wall = new QuickClock();
   wall.sleep = (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
   const outbox = start(source, driver, { clock: wall });
-  await await stopped.promise;
+  await stopped.promise;
   expect(source.peek(9).map(({ id }) => id)).toEqual(["c"]);
   await outbox.stop();
 });

@@ -47,11 +47,18 @@ test.each([
 });
 
 test("the folder's name becomes a wing that the broker takes", () => {
-  const wings = ["/x/My-Project 2", "/x/_private_", "/x/a+b@c", "/x/..", "/x/+++", `/x/${"ü".repeat(200)}`].map(
-    wingOfFolder,
-  );
+  const wings = [
+    "/x/My-Project 2",
+    "/x/_private_",
+    "/x/a+b@c",
+    "/x/..",
+    "/x/+++",
+    "/x/a..b",
+    `/x/${"ü".repeat(200)}`,
+  ].map(wingOfFolder);
   expect(wings.slice(0, 3)).toEqual(["my_project_2", "private", "a_b_c"]);
   expect(wings.slice(3, 5)).toEqual(["project", "project"]);
-  expect(wings[5]).toBe("ü".repeat(128));
+  expect(wings[5]).toBe("a.b");
+  expect(wings[6]).toBe("ü".repeat(128));
   expect(wingOfFolder(root)).toBe(basename(root).toLowerCase().replaceAll("-", "_"));
 });

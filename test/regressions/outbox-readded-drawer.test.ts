@@ -1,0 +1,50 @@
+/**
+ * A drawer that was deleted and added again before the outbox drained was listed with its text and without a vector, which
+ * stopped the pump for good where no model was there to give it one.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import type { WriteCall } from "../../src/store/port.ts";
+import { quantize } from "../../src/store/vectors/quantize.ts";
+
+it("a drawer deleted and added again is listed for the palace only with its vector", () => {
+  const folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  const file = join(folder, "ledger.sqlite3");
+  const writer = new LedgerWriter(file, applyWrite);
+  const reader = new SqliteLedgerReader(file);
+  let count = 0;
+  const write = (method: string, params: Record<string, unknown>): { drawer_id: string } => {
+    const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+    const call: WriteCall = { key: `k${++count}`, method, params, peer, requestId: "r", atMs: Date.now() };
+    const outcome = writer.commit([call]).outcomes[0]?.outcome;
+    if (outcome?.ok !== true) throw new Error("refused");
+    return outcome.value as { drawer_id: string };
+  };
+  const embed = (): void => {
+    const texts = reader.pendingTexts(0, 10);
+    writer.storeVectors(
+      texts.map(({ row, textVersion }) => ({ row, textVersion, vector: new Float32Array(384).fill(0.05) })),
+      "m",
+      quantize,
+    );
+  };
+  try {
+    const note = { wing: "w", room: "r", content: "there and back" };
+    const { drawer_id: id } = write("add_drawer", note);
+    embed();
+    write("delete_drawer", { drawer_id: id });
+    write("add_drawer", note);
+    expect(reader.outboxEntries(10)).toEqual([]);
+    embed();
+    expect(reader.outboxEntries(10)).toMatchObject([{ id, record: { id, text: "there and back" } }]);
+  } finally {
+    reader.close();
+    writer.close();
+    rmSync(folder, { recursive: true });
+  }
+});
