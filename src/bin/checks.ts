@@ -99,6 +99,7 @@ function checkHome({ paths, endpoint }: Config): Check {
   if (endpoint !== undefined)
     return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
   if (canWrite) return ok("home", `${paths.home}, writable`);
+  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 

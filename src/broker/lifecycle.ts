@@ -189,7 +189,10 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   await within(opened, DRAIN_MAX_MS);
   await within((palace as Palace | undefined)?.queue.drain(), DRAIN_MAX_MS);
   await within(door.close(), DRAIN_MAX_MS);
-  if (!failed) await within((palace as Palace | undefined)?.close(), DRAIN_MAX_MS);
+  await within(
+    failed ? (palace as Palace | undefined)?.abandon() : (palace as Palace | undefined)?.close(),
+    DRAIN_MAX_MS,
+  );
   unpublish(config, instanceId);
   log.info("ended", { why });
   return failed ? (failure?.exitCode ?? 70) : 0;

@@ -28,6 +28,8 @@ export type Palace = {
   queue: WriteQueue;
   status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
   close(): Promise<void>;
+  /** Ends without touching the palace's files: they are gone, or another's by now. */
+  abandon(): Promise<void>;
 };
 
 export type PalaceOptions = {
@@ -152,10 +154,11 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
     }),
+    abandon: () => model.close(),
     async close() {
       await queue.drain();
       sourceIndexer.stop();
-      await Promise.all([outbox?.stop(), model.close().then(() => backlog?.stop())]);
+      await Promise.all([outbox?.stop(), backlog?.stop(), model.close()]);
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
       await writer.call("close");

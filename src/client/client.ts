@@ -2,8 +2,8 @@
  * The typed client: what feeders, the command line and other programs use. Every call that may change something carries an
  * idempotency key, so a repeated one is done once.
  */
-import { randomUUID } from "node:crypto";
 import type { Config } from "../config/config.ts";
+import { newKey } from "../platform/ids.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
 import {
@@ -81,7 +81,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     }
   };
   const keyed = (options: CallOptions): { _meta: JsonObject } => ({
-    _meta: { [IDEMPOTENCY_META]: options.key ?? randomUUID() },
+    _meta: { [IDEMPOTENCY_META]: options.key ?? newKey() },
   });
 
   return {

@@ -3,6 +3,7 @@
  * would start twenty processes, nineteen of which leave again at the broker's own lock); it proves nothing.
  */
 import { spawn } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -54,6 +55,14 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     }
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+    const canStart = mayStart(config);
+    if (Date.now() > deadline && !canStart) {
+      throw new PalaceError(
+        "STORE_READ_ONLY",
+        `${config.paths.home} cannot be written here, and no broker of elsewhere answers`,
+        "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
+      );
+    }
     if (Date.now() > deadline) {
       throw new PalaceError(
         "BROKER_START_FAILED",
@@ -66,7 +75,7 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     const failed = started ? readFailed(config.paths) : undefined;
     if (failed !== undefined) throw failed;
     // Once more after half the time: the process that held the start lock may have died with it.
-    if (lastStart === undefined || Date.now() - lastStart > START_TIMEOUT_MS / 2) {
+    if (canStart && (lastStart === undefined || Date.now() - lastStart > START_TIMEOUT_MS / 2)) {
       if (takeStarting(config.paths, START_TIMEOUT_MS / 2)) {
         spawnBroker(config);
         started = true;
@@ -74,6 +83,19 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
       lastStart = Date.now();
     }
     await sleep(POLL_MS);
+  }
+}
+
+/**
+ * False where the palace can only be read, as in the devbox: its broker runs elsewhere and is waited for. A process of ours
+ * could not open the palace anyway; the kernel sees to that.
+ */
+function mayStart({ paths }: Config): boolean {
+  try {
+    if (existsSync(paths.home)) accessSync(paths.home, constants.W_OK);
+    return true;
+  } catch {
+    return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
   }
 }
 

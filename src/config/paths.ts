@@ -1,7 +1,6 @@
 /**
  * Where everything lives, from the environment alone (interface.md 4). Pure but for looking whether upstream's home exists.
  */
-import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -43,16 +42,25 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   const named = palace ?? readVariable(env, "MEMPALACE_PALACE_PATH") ?? readVariable(env, "MEMPAL_PALACE_PATH");
   const settingsDir = settingsHome(env, user);
   const home = real(named === undefined ? settingsDir : resolve(expand(named, user)));
-  const tag = createHash("sha256").update(home).digest("hex").slice(0, 8);
+  // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs none of what is named by it.
+  let known: string | undefined;
+  const tag = (): string =>
+    (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
   return Object.freeze({
     home,
     palaceDir: named === undefined ? join(home, "palace") : home,
     ledgerFile: join(home, "ledger.sqlite3"),
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),
-    tag,
-    socketPath: socketPath(env, cacheDir, tag),
-    logFile: join(stateDir, `broker-${tag}.log`),
+    get tag() {
+      return tag();
+    },
+    get socketPath() {
+      return socketPath(env, cacheDir, tag());
+    },
+    get logFile() {
+      return join(stateDir, `broker-${tag()}.log`);
+    },
     stateDir,
     cacheDir,
     settingsDir,

@@ -3,9 +3,9 @@
  * and otherwise passes lines through. Holds no state worth saving; stdout carries protocol and nothing else.
  * Start time is its whole job, so it imports the client's few files and Node's net and fs.
  */
-import { randomUUID } from "node:crypto";
 import { Link } from "../client/link.ts";
 import type { Config } from "../config/config.ts";
+import { newKey } from "../platform/ids.ts";
 import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 
@@ -71,7 +71,7 @@ function forward(link: Link, bytes: Buffer): void {
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
     const meta = message.params["_meta"];
-    message.params["_meta"] = { [IDEMPOTENCY_META]: randomUUID(), ...(typeof meta === "object" ? meta : undefined) };
+    message.params["_meta"] = { [IDEMPOTENCY_META]: newKey(), ...(typeof meta === "object" ? meta : undefined) };
     link.send(isRequest ? id : undefined, JSON.stringify(message));
     return;
   }

@@ -51,7 +51,7 @@ export async function openStack(workspace: string): Promise<DockerStack> {
   const env = {
     COMPOSE_PROJECT_NAME: project,
     DEVBOX_WORKSPACE: workspace,
-    MEMPALACE_MODEL_DIR: await modelFolder(folder),
+    MEMPALACE_MODEL_DIR: modelFolder(folder),
     MEMPALACE_OFFLINE: "1",
   };
   const base = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
@@ -94,10 +94,10 @@ export async function openStack(workspace: string): Promise<DockerStack> {
 }
 
 /** The real model where the shared folder lies beside the clone, else a tiny one that takes the same path. */
-async function modelFolder(folder: string): Promise<string> {
+function modelFolder(folder: string): string {
   const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
   if (existsSync(join(real, "tokenizer.json"))) return real;
   const tiny = join(folder, "model");
-  await writeTinyModel(tiny);
+  writeTinyModel(tiny);
   return tiny;
 }

@@ -60,7 +60,10 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const config = loadConfig(env);
   const children: ChildProcess[] = [];
   const executable = (bin: string): string =>
-    join(ROOT, (options.built ?? process.env["PALACE_TEST_BUILT"] === "1") ? `dist/bin/${bin}.js` : `src/bin/${bin}.ts`);
+    join(
+      ROOT,
+      (options.built ?? process.env["PALACE_TEST_BUILT"] === "1") ? `dist/bin/${bin}.js` : `src/bin/${bin}.ts`,
+    );
 
   const spawnBin = (bin: string, args: string[], more: Env = {}, stdio: "ignore" | "pipe" = "pipe"): ChildProcess => {
     const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio });

@@ -11,7 +11,11 @@ import { poolVectors } from "./pool.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 export type EmbedThreadData = { folder: string; modelFile: string; threads: number; dimensions: number };
-export type EmbedMethods = { embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]> };
+export type EmbedMethods = {
+  embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
+  /** Lets the batch under way end, fails what waits, frees the model. A thread ended in mid-run takes the process along. */
+  close(): Promise<void>;
+};
 
 type Running = Job<number[]> & { vectors: Float32Array[]; left: number; done: PromiseWithResolvers<Float32Array[]> };
 
@@ -23,7 +27,8 @@ await serveThread<EmbedMethods>(async () => {
   const tokenize = openTokenizer(folder);
   const session = await runtime.InferenceSession.create(modelFile, { intraOpNumThreads: threads });
   const lanes = new Lanes<number[]>((ids) => ids.length);
-  let working = false;
+  let working: Promise<void> | undefined;
+  let closing = false;
 
   async function run(batch: number[][]): Promise<Float32Array[]> {
     const lengths = batch.map((ids) => ids.length);
@@ -34,10 +39,12 @@ await serveThread<EmbedMethods>(async () => {
 
   // One batch at a time: between two of them a query that came in meanwhile gets its turn.
   async function work(): Promise<void> {
-    if (working) return;
-    working = true;
     for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
       const job = batch.job as Running;
+      if (closing) {
+        job.done.reject(new PalaceError("STORE_UNAVAILABLE", "the embedder is closing", "repeat the call"));
+        continue;
+      }
       try {
         const vectors = await run(batch.indexes.map((index) => job.items[index] as number[]));
         batch.indexes.forEach((index, at) => (job.vectors[index] = vectors[at] as Float32Array));
@@ -47,7 +54,7 @@ await serveThread<EmbedMethods>(async () => {
         job.done.reject(error);
       }
     }
-    working = false;
+    working = undefined;
   }
 
   return {
@@ -56,8 +63,13 @@ await serveThread<EmbedMethods>(async () => {
       const done = Promise.withResolvers<Float32Array[]>();
       const job: Running = { items: texts.map(tokenize), lane, vectors: [], left: texts.length, done };
       lanes.add(job);
-      void work();
+      working ??= work();
       return done.promise;
+    },
+    async close() {
+      closing = true;
+      await working;
+      await session.release();
     },
   };
 });

@@ -17,6 +17,9 @@ const WAITING_MAX = 4096;
 /** The embedder itself serves searches; `backlog` is the same model for texts that nobody waits for. */
 export type LocalEmbedder = Embedder & { readonly backlog: Embedder };
 
+/** A batch of long texts on a slow machine takes about a second. */
+const CLOSE_MAX_MS = 5_000;
+
 export type EmbedderOptions = { threads: number };
 
 /** Errors: STORE_UNAVAILABLE when the runtime or the model does not load. */
@@ -43,7 +46,13 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
         waiting -= texts.length;
       }
     },
-    close: () => thread.close(),
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const timeout = new Promise((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
+      await Promise.race([thread.call("close").catch(() => {}), timeout]);
+      clearTimeout(timer);
+      await thread.close();
+    },
   };
 }
 

@@ -223,8 +223,9 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.forgetKeys.run(beforeMs));
   }
 
+  /** Closing removes the write-ahead log by its path: never where another ledger stands at that path by now. */
   close(): void {
-    this.#database.close();
+    if (this.#isPresent()) this.#database.close();
   }
 
   #group(work: () => void): void {
@@ -236,9 +237,13 @@ export class LedgerWriter {
     }
   }
 
+  #isPresent(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+  }
+
   /** A ledger that was deleted or replaced would take writes that nobody finds again. */
   #assertPresent(): void {
-    if (statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    if (this.#isPresent()) return;
     throw new PalaceError(
       "PALACE_GONE",
       `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
