@@ -13,8 +13,14 @@ import type { RunOptions } from "./main.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
-/** An agent waits for the shim, a user for the feeder's "nothing to do": as one file each they start twice as quickly. */
-const BUNDLED = ["mp-shim", "mempalace-docs"];
+/**
+ * An agent waits for the shim, a user for the feeder's "nothing to do": as one file each they start twice as quickly. The
+ * shim is CommonJS besides: an ES import of node:fs alone evaluates all its getters and costs a tenth of the start.
+ */
+const BUNDLED = [
+  { name: "mp-shim", format: "cjs", extension: "cjs" },
+  { name: "mempalace-docs", format: "esm", extension: "js" },
+] as const;
 
 /** Shape: 0, or the compiler's exit code after its messages were logged. dist/ is replaced only by a build that passed. */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
@@ -30,7 +36,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       log(`${built.stdout}${built.stderr}`.trim());
       return built.status ?? 1;
     }
-    for (const name of BUNDLED) await bundle(join(fresh, "bin"), name);
+    for (const target of BUNDLED) await bundle(join(fresh, "bin"), target);
     makeExecutable(fresh);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
@@ -42,13 +48,13 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
 }
 
 /** What is imported on demand stays apart; everything lands in bin/, from where paths to other files are the same. */
-async function bundle(folder: string, name: string): Promise<void> {
+async function bundle(folder: string, { name, format, extension }: (typeof BUNDLED)[number]): Promise<void> {
   const bundled = await rolldown({ input: join(folder, `${name}.js`), platform: "node", logLevel: "warn" });
   await bundled.write({
     dir: folder,
-    format: "esm",
-    entryFileNames: "[name].js",
-    chunkFileNames: `${name}-[name].js`,
+    format,
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `${name}-[name].${extension}`,
     sourcemap: true,
   });
   await bundled.close();

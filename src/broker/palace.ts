@@ -39,8 +39,9 @@ export type PalaceOptions = {
   onFatal: (error: PalaceError) => void;
 };
 
-/** How long sources rest before their whole text is indexed again: a feeder sends them one after the other. */
-const SOURCE_INDEX_DELAY_MS = 500;
+/** Maintenance waits for so long a pause between writes, but not for ever. */
+const QUIET_MS = 500;
+const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace({ config, log, onFatal }: PalaceOptions): Promise<Palace> {
@@ -89,7 +90,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
           },
         });
 
-  const sourceIndexer = repeatUntilDone(SOURCE_INDEX_DELAY_MS, () => writer.call("indexSources"), log);
+  const maintenance = whenQuiet(() => writer.call("maintain"), log);
   const queue = new WriteQueue({
     commit: async (calls) => {
       try {
@@ -120,10 +121,10 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
       backlog?.wake();
       outbox?.wake();
-      sourceIndexer.wake();
+      maintenance.wake();
     },
   });
-  sourceIndexer.wake();
+  maintenance.wake();
   void writer.call("forgetKeys", Date.now() - IDEMPOTENCY_KEPT_MS).catch(() => {});
 
   const reads: ReadContext = {
@@ -157,7 +158,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
     abandon: () => model.close(),
     async close() {
       await queue.drain();
-      sourceIndexer.stop();
+      maintenance.stop();
       await Promise.all([outbox?.stop(), backlog?.stop(), model.close()]);
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
@@ -167,26 +168,30 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
   };
 }
 
-/** Runs `step` a while after `wake`, again while it says there is more. */
-function repeatUntilDone(delayMs: number, step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
+/** Runs `step` in pauses of the writing, again while it says there is more. */
+function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
+  let wokenAtMs: number | undefined;
   let stopped = false;
   const run = async (): Promise<void> => {
+    wokenAtMs = undefined;
     let more = false;
     try {
       more = await step();
     } catch (error) {
-      log.error("background step failed", { why: String(error) });
+      log.error("maintenance failed", { why: String(error) });
     }
-    timer = undefined;
-    if (more) schedule(0);
+    if (more && wokenAtMs === undefined) schedule(0);
   };
   const schedule = (afterMs: number): void => {
-    if (stopped) return;
-    timer ??= setTimeout(() => void run(), afterMs).unref();
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(() => void run(), afterMs).unref();
   };
   return {
-    wake: () => schedule(delayMs),
+    wake: () => {
+      wokenAtMs ??= Date.now();
+      schedule(Date.now() - wokenAtMs > QUIET_WAIT_MAX_MS ? 0 : QUIET_MS);
+    },
     stop: () => {
       stopped = true;
       clearTimeout(timer);

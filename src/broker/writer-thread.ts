@@ -17,8 +17,8 @@ export type WriterMethods = {
   storeVectors: (vectors: NewVector[], model: string) => Changes;
   outboxDone: (entries: { id: string; seq: number }[]) => void;
   retarget: (target: string) => void;
-  /** True if more sources wait. */
-  indexSources: () => boolean;
+  /** One step of what can wait; true if there is more. */
+  maintain: () => boolean;
   forgetKeys: (beforeMs: number) => void;
   close: () => void;
 };
@@ -33,7 +33,7 @@ await serveThread<WriterMethods>(() => {
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
     outboxDone: (entries) => writer.outboxDone(entries),
     retarget: (target) => writer.retarget(target),
-    indexSources: () => writer.indexSources(),
+    maintain: () => writer.maintain(),
     forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),
     close: () => writer.close(),
   };

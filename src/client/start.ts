@@ -4,7 +4,6 @@
  */
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
-import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
@@ -129,7 +128,9 @@ export async function endBroker(config: Config): Promise<boolean> {
 }
 
 function spawnBroker(config: Config): void {
-  const file = fileURLToPath(new URL(`../bin/mempalace-broker${extname(import.meta.filename)}`, import.meta.url));
+  const file = fileURLToPath(
+    new URL(`../bin/mempalace-broker${import.meta.filename.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
+  );
   // The palace is passed on where it was named by an argument; the environment names it otherwise.
   const palace = config.paths.palaceDir === config.paths.home ? ["--palace", config.paths.home] : [];
   const child = spawn(process.execPath, [file, "--on-demand", ...palace], {

@@ -40,8 +40,9 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
     const parts = slices(content, CHUNK_SIZE);
     const ids = drawerIds(wing, room, content);
     for (const id of ids) {
-      const last = parts.length > 1 ? sliceId(id, parts.length - 1) : id;
-      if (tx.findDrawer(id) ?? tx.findDrawer(last)) return { success: true, reason: "already_exists", drawer_id: id };
+      const isThere =
+        tx.findDrawer(id) ?? (parts.length > 1 ? tx.findDrawer(sliceId(id, parts.length - 1)) : undefined);
+      if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
     }
     const [id] = ids;
     const filedAt = localTimestamp(call.atMs * 1000);

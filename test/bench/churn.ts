@@ -15,7 +15,7 @@ export async function bench(): Promise<Row[]> {
   await using palace = createTestPalace({ built: true });
   const broker = await palace.startBroker();
   const cycle = async (): Promise<void> => {
-    const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.js")], {
+    const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {
       env: palace.env,
       stdio: ["pipe", "pipe", "ignore"],
     });

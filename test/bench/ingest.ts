@@ -36,7 +36,8 @@ export async function fileDocuments(
         content,
         addedBy: "bench",
       };
-      drawers += (await client.call("source.replace", source)).drawers;
+      const filed = await client.call("source.replace", source);
+      drawers += filed.drawers;
     }
   };
   await Promise.all(Array.from({ length: 4 }, worker));

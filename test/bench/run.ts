@@ -16,7 +16,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   churn: () => import("./churn.ts"),
 };
 
-if (!existsSync(join(ROOT, "dist/bin/mp-shim.js"))) {
+if (!existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) {
   process.stderr.write("dist is missing: run `npm run build` first\n");
   process.exit(2);
 }

@@ -30,7 +30,7 @@ export async function bench(): Promise<Row[]> {
   await client.callTool("mempalace_add_drawer", { wing: "bench", room: "shim", content: "one drawer" });
 
   const start = async (): Promise<void> => {
-    const child = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.js")], {
+    const child = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {
       env: palace.env,
       stdio: ["pipe", "pipe", "ignore"],
     });
@@ -44,7 +44,7 @@ export async function bench(): Promise<Row[]> {
   };
   const { one, other } = await timeBoth(41, start, bare);
 
-  const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.js")], {
+  const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {
     env: palace.env,
     stdio: ["pipe", "pipe", "ignore"],
   });

@@ -52,6 +52,9 @@ CREATE VIRTUAL TABLE drawer_fts USING fts5(
   text, date_words, content='drawer', content_rowid='row', tokenize='porter unicode61'
 );
 
+-- Merging segments is put off to quiet moments (LedgerWriter.maintain): done with the writes it halves their rate.
+INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('automerge', 16);
+
 CREATE TABLE place (wing TEXT NOT NULL, room TEXT NOT NULL, drawers INTEGER NOT NULL, PRIMARY KEY (wing, room))
   WITHOUT ROWID, STRICT;
 

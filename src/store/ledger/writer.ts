@@ -24,6 +24,8 @@ export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: numbe
 const JOURNAL_TEXT_MAX = 256;
 
 const SOURCES_PER_PASS = 16;
+/** Pages of full-text segments merged in one step: some milliseconds. */
+const MERGE_PAGES = 64;
 
 export class LedgerWriter {
   readonly #file: string;
@@ -78,6 +80,8 @@ export class LedgerWriter {
         .prepare<[string], string>("SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? ORDER BY row")
         .pluck(),
       dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
+      totalChanges: this.#database.prepare<[], number>("SELECT total_changes()").pluck(),
+      mergeSegments: prepare(`INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('merge', ${MERGE_PAGES})`),
       putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
     };
   }
@@ -194,10 +198,15 @@ export class LedgerWriter {
   }
 
   /**
-   * Refreshes the whole-source full text of some sources that changed. Apart from the write path, because a source is
-   * written anew as a whole: one that grows drawer by drawer would cost the square of its size. True if there is more.
+   * One bounded step of what can wait for a quiet moment: the whole-source full text of sources that changed, then the merging
+   * of full-text segments. True if there is more. Apart from the write path because a source is written anew as a whole: one
+   * that grows drawer by drawer would cost the square of its size.
    */
-  indexSources(): boolean {
+  maintain(): boolean {
+    return this.#indexSources() || this.#mergeSegments();
+  }
+
+  #indexSources(): boolean {
     const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
       this.#statements;
     const sources = dirtySources.all(SOURCES_PER_PASS);
@@ -215,7 +224,15 @@ export class LedgerWriter {
         cleanSource.run(source);
       }
     });
-    return sources.length === SOURCES_PER_PASS;
+    return true;
+  }
+
+  /** FTS5 says by the number of changes whether it found anything to merge. */
+  #mergeSegments(): boolean {
+    const { totalChanges, mergeSegments } = this.#statements;
+    const before = totalChanges.get() ?? 0;
+    this.#group(() => void mergeSegments.run());
+    return (totalChanges.get() ?? 0) - before >= 2;
   }
 
   /** Forgets journal rows older than the moment; their keys may then be used again. */
