@@ -54,7 +54,7 @@ async function main(): Promise<number> {
   if (values.foreground) clearStop(config);
   armFault(config.fault);
   // The embedding runtime would send usage reports home; said here because its own threads read the real environment.
-  process.env["ORT_DISABLE_TELEMETRY"] = "1";
+  Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const write = values["on-demand"] ? logFile(config) : (line: string) => void process.stderr.write(line);
   const log = createLog(write, config.logLevel);
   try {
