@@ -7,6 +7,7 @@ import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
 import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -186,7 +187,9 @@ async function submit(
     requestId,
     atMs: Date.now(),
   };
+  faultPoint("admit.before-queue");
   const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes);
+  faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
 }

@@ -1,0 +1,103 @@
+/**
+ * The storm of the kill tests: shims that write, move and delete while brokers die under them, and the check that what was
+ * acknowledged is there once and nothing else is half there.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { expect } from "vitest";
+import { readBrokerFile } from "../../src/client/discover.ts";
+import type { Env } from "../../src/config/env.ts";
+import type { TestPalace } from "./palace.ts";
+
+export type StormOptions = {
+  /** Of the shims, and so of the brokers that they start. */
+  env: Env;
+  shims: number;
+  rounds: number;
+  random: () => number;
+  /** What else happens in a round, before its kill. */
+  onRound?: (round: number) => Promise<void>;
+};
+
+export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string> };
+
+/** Nobody but the shims starts brokers: each kill is followed by a start on demand, as it is for users. */
+export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
+  const { env, rounds, random, onRound } = options;
+  const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));
+  const acknowledged = new Set<string>();
+  const deleted = new Set<string>();
+  let stopped = false;
+  const writers = shims.map(async (shim, number) => {
+    for (let index = 0; !stopped; index++) {
+      const note = { wing: "storm", room: `shim${number}`, content: `shim ${number} write ${index}` };
+      const id = String((await shim.call("mempalace_add_drawer", note))["drawer_id"]);
+      acknowledged.add(id);
+      if (index % 7 === 3) {
+        await shim.call("mempalace_delete_drawer", { drawer_id: id });
+        deleted.add(id);
+      }
+      if (index % 5 === 2) await shim.call("mempalace_update_drawer", { drawer_id: id, room: `moved${number}` });
+    }
+  });
+  for (let round = 0; round < rounds; round++) {
+    // Each broker gets to acknowledge a few writes, then dies somewhere in the middle of the next ones.
+    const target = acknowledged.size + 1 + Math.floor(random() * 12);
+    await expect.poll(() => acknowledged.size, { timeout: 120_000, interval: 1 }).toBeGreaterThanOrEqual(target);
+    await onRound?.(round);
+    await delay(random() * 8);
+    const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid;
+    if (pid !== undefined) killHard(pid);
+  }
+  stopped = true;
+  await Promise.all(writers);
+  for (const shim of shims) expect(await shim.close()).toBe(0);
+  return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted };
+}
+
+/** SIGKILL; a broker that has ended by itself meanwhile is no failure. */
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    expect((error as NodeJS.ErrnoException).code).toBe("ESRCH");
+  }
+}
+
+/** Every acknowledged drawer is there once, no deleted one, and the ledger's tables agree with each other. */
+export async function assertWhole(
+  palace: TestPalace,
+  present: ReadonlySet<string>,
+  absent: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  try {
+    const ids = database.prepare<[], string>("SELECT id FROM drawer").pluck().all();
+    const filed = new Set(ids);
+    const one = (sql: string): unknown => database.prepare(sql).pluck().get();
+    expect(ids.length).toBe(filed.size);
+    expect(
+      [...present].filter((id) => !filed.has(id)),
+      "acknowledged and lost",
+    ).toEqual([]);
+    expect(
+      [...absent].filter((id) => filed.has(id)),
+      "deleted and back",
+    ).toEqual([]);
+    expect(one("PRAGMA integrity_check")).toBe("ok");
+    expect(one("SELECT count(*) FROM drawer_fts_docsize")).toBe(ids.length);
+    expect(one("SELECT coalesce(sum(drawers), 0) FROM place")).toBe(ids.length);
+    expect(
+      one(`SELECT count(*) FROM drawer WHERE row NOT IN (SELECT row FROM vector)
+      AND row NOT IN (SELECT row FROM pending_embedding)`),
+    ).toBe(0);
+    expect(
+      one(`SELECT count(*) FROM vector WHERE row NOT IN (SELECT row FROM drawer)
+      OR row NOT IN (SELECT row FROM vector_code)`),
+    ).toBe(0);
+    const journaled = one("SELECT count(*) FROM journal WHERE method = 'add_drawer'");
+    expect(journaled, "one journal row a filed drawer").toBe(ids.length + absent.size);
+  } finally {
+    database.close();
+  }
+}
