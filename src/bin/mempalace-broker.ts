@@ -75,10 +75,20 @@ async function main(): Promise<number> {
     }
   } catch (error) {
     log.error("the broker did not start", { why: String(error), cause: String((error as Error).cause ?? "") });
-    if (values["on-demand"] && error instanceof PalaceError) setFailed(config.paths, error);
-    dropStarting(config.paths);
+    if (values["on-demand"]) setFailed(config.paths, asPalaceError(error));
     throw error;
+  } finally {
+    dropStarting(config.paths);
   }
+}
+
+function asPalaceError(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  return new PalaceError(
+    "BROKER_START_FAILED",
+    `the broker did not start: ${(error as Error).message}`,
+    "run `palace logs`",
+  );
 }
 
 /** Appends to the log; one older file is kept. A log that cannot be written must not stop the broker. */

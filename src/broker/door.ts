@@ -44,6 +44,8 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const streams = new Map<number, Stream>();
   const peers = new WeakMap<Socket, Peer>();
   let lastPeer = 0;
+  let requests = 0;
+  let quiet: PromiseWithResolvers<void> | undefined;
 
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -66,6 +68,8 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     void answer(request, response);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // Node takes its own listener away with the upgrade; a peer that is gone already must not end us.
+    socket.on("error", () => {});
     const peer = peers.get(socket);
     if (peer === undefined || request.headers.upgrade !== "mcp" || path(request) !== "/mcp") {
       socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -85,26 +89,33 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     });
   });
 
+  const open = (): number => streams.size + requests;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    requests += 1;
     const peer = peers.get(request.socket);
     const route = options.routes.get(path(request));
     try {
       if (peer === undefined) return void request.socket.destroy();
       if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+      if (path(request) === "/mcp") options.onPeers(open());
       await route(request, response, { ...peer, agent: agentName(request.headers[AGENT_HEADER] ?? "http") });
     } catch (error) {
       log.error("route failed", { path: path(request), why: String(error) });
       if (!response.headersSent) response.writeHead(500);
       response.end();
+    } finally {
+      requests -= 1;
+      if (requests === 0) quiet?.resolve();
     }
   };
 
   await listen(server, socketPath);
   return {
-    peers: () => streams.size,
+    peers: open,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       await Promise.all([...streams.values()].map((stream) => stream.end()));
+      if (requests > 0) await (quiet = Promise.withResolvers()).promise;
       server.closeAllConnections();
       await closed;
     },

@@ -73,7 +73,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     (open) => {
       palace = open;
       if (state === "opening") state = "ready";
-      log.info("palace open", { tookMs: Date.now() - startedAtMs, drawers: open.status().drawers });
+      log.info("palace open", { tookMs: Date.now() - startedAtMs });
     },
     (error: unknown) => {
       failure =
@@ -176,6 +176,13 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
 
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.once(signal, () => ending.resolve({ why: signal, failed: false }));
+  // Our own bugs end the broker in order: what is acknowledged is committed, the next one starts from there.
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error: unknown) => {
+      log.error("broken invariant", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      ending.resolve({ why: event, failed: true });
+    });
+  }
   const watch = setInterval(() => {
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     const isIdle = door?.peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;

@@ -37,7 +37,14 @@ export function takeLock(file: string): LifetimeLock | { heldBy: string } {
   ftruncateSync(fd, 0);
   writeSync(fd, `broker ${process.pid}\n`);
   return {
-    isHeld: () => statSync(file, { throwIfNoEntry: false })?.ino === inode,
+    isHeld: () => {
+      try {
+        return statSync(file, { throwIfNoEntry: false })?.ino === inode;
+      } catch {
+        // A mount that hiccups is not a lock that is lost: the kernel still holds it.
+        return true;
+      }
+    },
     release: () => closeSync(fd),
   };
 }

@@ -74,7 +74,8 @@ const MCP: Readonly<Record<string, Handler>> = {
 
 const OURS: Readonly<Record<MethodName, Handler>> = {
   "palace.status": ({ status }) => status(),
-  "source.list": async ({ ready }, { params }) => {
+  "source.list": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
     const { reads } = await ready();
     const sources = reads.reader.sources(String(params["wing"]));
     return {
@@ -83,8 +84,10 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
-  "drawer.search": async ({ ready }, { params }) =>
-    searchTool((await ready()).reads, params, searchMode(params["mode"])),
+  "drawer.search": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return searchTool((await ready()).reads, params, searchMode(params["mode"]));
+  },
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };
@@ -116,12 +119,9 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     };
     const startedAt = performance.now();
     try {
+      const isWriting = isWriteCall(method, params);
       const answering = Promise.resolve(handler(dependencies, call));
-      if (isWriteCall(method, params))
-        writes.set(
-          peer,
-          answering.catch(() => {}),
-        );
+      if (isWriting) writes.set(peer, Promise.allSettled([call.earlierWrites, answering]));
       const result = await answering;
       report(dependencies, call, method, startedAt, undefined);
       return { jsonrpc: "2.0", id, result };
@@ -133,8 +133,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
 }
 
 function isWriteCall(method: string, params: Record<string, unknown>): boolean {
-  const name = method === "tools/call" ? String(params["name"]).slice(TOOL_PREFIX.length) : method;
-  return isWrite(name);
+  if (method !== "tools/call") return isWrite(method);
+  return typeof params["name"] === "string" && isWrite(params["name"].slice(TOOL_PREFIX.length));
 }
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
@@ -181,6 +181,7 @@ async function submit(
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
     key: given ?? randomUUID(),
+    isRepeatable: given !== undefined,
     method,
     params,
     peer: { agent, door, uid, pid },

@@ -101,11 +101,12 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         if (gone !== undefined) onFatal(goneError(ledgerFile));
         return result;
       } catch (error) {
-        // Only a dead thread throws here; nothing of the group is known to be written, keys make a repetition safe.
-        const known =
-          error instanceof PalaceError
-            ? error
-            : new PalaceError("STORE_UNAVAILABLE", "the ledger's writer ended", "repeat the call", { cause: error });
+        // Only a dead thread throws here, and whether it had committed is not known: clients put the calls again, with the
+        // same keys, to the next broker.
+        const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
+          cause: error,
+        });
+        log.error("the ledger's writer ended", { why: String(error) });
         onFatal(known);
         const failed = {
           outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } },

@@ -7,6 +7,7 @@ import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import {
   FRAME_SIZE_MAX_BYTES,
+  PEER_IN_FLIGHT_MAX_BYTES,
   PEER_IN_FLIGHT_MAX,
   PEER_STALL_MAX_MS,
   PEER_UNREAD_MAX_BYTES,
@@ -28,7 +29,9 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
   const waiting: Frame[] = [];
   let inFlight = 0;
   let stall: NodeJS.Timeout | undefined;
-  const idle = Promise.withResolvers<void>();
+  let inFlightBytes = 0;
+  /** Somebody waits for the last answer. */
+  let quiet: PromiseWithResolvers<void> | undefined;
 
   const send = (response: RpcResponse): void => {
     if (!socket.writable) return;
@@ -40,7 +43,8 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     }, PEER_STALL_MAX_MS);
   };
 
-  const isFull = (): boolean => inFlight >= PEER_IN_FLIGHT_MAX || stall !== undefined;
+  const isFull = (): boolean =>
+    inFlight >= PEER_IN_FLIGHT_MAX || inFlightBytes > PEER_IN_FLIGHT_MAX_BYTES || stall !== undefined;
 
   const answer = async (frame: Frame): Promise<void> => {
     if ("oversize" in frame) {
@@ -76,10 +80,13 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     while (waiting.length > 0 && !isFull()) {
       const frame = waiting.shift();
       if (frame === undefined) break;
+      const sizeBytes = "bytes" in frame ? frame.bytes.length : 0;
       inFlight += 1;
+      inFlightBytes += sizeBytes;
       void answer(frame).finally(() => {
         inFlight -= 1;
-        if (inFlight === 0 && waiting.length === 0) idle.resolve();
+        inFlightBytes -= sizeBytes;
+        if (inFlight === 0) quiet?.resolve();
         pump();
       });
     }
@@ -98,18 +105,18 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     pump();
   });
   socket.on("error", () => {});
-  socket.on("end", () => socket.end());
+  // A client that has said all it wants to say still gets its answers.
+  socket.on("end", () => void end());
   socket.on("close", () => {
     clearTimeout(stall);
     waiting.length = 0;
-    idle.resolve();
+    quiet?.resolve();
   });
+  const end = async (): Promise<void> => {
+    if (inFlight > 0) await (quiet = Promise.withResolvers()).promise;
+    socket.end();
+  };
   if (head.length > 0) onData(head);
 
-  return {
-    async end() {
-      if (inFlight > 0) await idle.promise;
-      socket.end();
-    },
-  };
+  return { end };
 }

@@ -116,6 +116,8 @@ export class Link {
     const response = JSON.parse(bytes.toString("utf8")) as RpcResponse;
     const id = response.id ?? undefined;
     const pending = id === undefined ? undefined : this.#pending.get(id);
+    // An answer that came already, of a request that was put twice.
+    if (id !== undefined && pending === undefined) return;
     if (id !== undefined && pending !== undefined) {
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       // Neither was the call taken: it is put again, to this broker or to the next.

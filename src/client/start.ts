@@ -9,8 +9,10 @@ import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
 import {
   clearStopped,
+  dropStarting,
   isStopped as hasStopMark,
   readFailed,
+  setFailed,
   setStopped,
   takeStarting,
   vanishedPalace,
@@ -71,7 +73,7 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     }
     const gone = vanishedPalace(config.paths);
     if (gone !== undefined) throw gone;
-    const failed = started ? readFailed(config.paths) : undefined;
+    const failed = lastStart === undefined ? undefined : readFailed(config.paths);
     if (failed !== undefined) throw failed;
     // Once more after half the time: the process that held the start lock may have died with it.
     if (canStart && (lastStart === undefined || Date.now() - lastStart > START_TIMEOUT_MS / 2)) {
@@ -137,6 +139,15 @@ function spawnBroker(config: Config): void {
     detached: true,
     stdio: "ignore",
     cwd: "/",
+  });
+  child.on("error", (cause) => {
+    setFailed(
+      config.paths,
+      new PalaceError("BROKER_START_FAILED", `${process.execPath} cannot be started`, "install Node 24 again", {
+        cause,
+      }),
+    );
+    dropStarting(config.paths);
   });
   child.unref();
 }

@@ -45,6 +45,8 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
       if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
     }
     const [id] = ids;
+    // Slices of a drawer that was deleted in part would be in the way.
+    if (parts.length > 1) parts.forEach((_, index) => tx.deleteDrawer(sliceId(id, index)));
     const filedAt = localTimestamp(call.atMs * 1000);
     const metadata: Metadata = {
       wing,

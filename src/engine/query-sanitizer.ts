@@ -44,15 +44,18 @@ function sentences(text: string): string[] {
 }
 
 function shorten(text: string): string {
-  let short = text;
-  for (;;) {
-    const first = short[0] ?? "";
-    const inner = short.slice(1, -1);
-    if (short.length < 2 || !QUOTES.includes(first) || !QUOTES.includes(short.at(-1) ?? " ")) break;
-    short = strip(inner);
-  }
-  if (QUOTES.includes(short[0] ?? " ")) short = strip(short.slice(1));
-  if (QUOTES.includes(short.at(-1) ?? " ")) short = strip(short.slice(0, -1));
+  const isQuote = (index: number): boolean => QUOTES.includes(text.charAt(index));
+  const isSpace = (index: number): boolean => strip(text.charAt(index)) === "";
+  let start = 0;
+  let end = text.length;
+  const trim = (): void => {
+    while (start < end && isSpace(start)) start++;
+    while (end > start && isSpace(end - 1)) end--;
+  };
+  while (end - start >= 2 && isQuote(start) && isQuote(end - 1)) (start++, end--, trim());
+  if (end > start && isQuote(start)) (start++, trim());
+  if (end > start && isQuote(end - 1)) (end--, trim());
+  const short = text.slice(start, end);
   if (codePointLength(short) <= QUERY_MAX) return short;
   const piece = sentences(short).findLast(
     (sentence) => codePointLength(sentence) >= QUERY_MIN && codePointLength(sentence) <= QUERY_MAX,

@@ -61,7 +61,9 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   }),
   mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
   mempalace_search: founded((context, values) => searchTool(context, values, "auto")),
-  mempalace_check_duplicate: founded(checkDuplicate),
+  mempalace_check_duplicate: founded((context, values) =>
+    checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
+  ),
   mempalace_get_drawer: founded(({ reader }, values) => {
     const id = String(values["drawer_id"]);
     const drawer = reader.findDrawer(id);

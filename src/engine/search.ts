@@ -33,6 +33,8 @@ export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
 /** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
 const CANDIDATES = 100;
+/** Long enough for a busy machine; a search by words takes milliseconds. */
+const VECTOR_DEADLINE_MS = 2_000;
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   const { lexical, vectors } = dependencies;
@@ -45,15 +47,21 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     if (vector === undefined) return undefined;
     return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
   };
-  const [lexicalHits, near] = await Promise.all([
-    mode === "vector" && embedder !== undefined ? [] : lexical.candidates(query, filter, retrieved),
-    nearest(),
-  ]);
+  // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
+  let failure: string | undefined;
+  const nearestOrNothing = (): ReturnType<typeof nearest> =>
+    within(nearest(), VECTOR_DEADLINE_MS).catch((error: unknown) => {
+      failure = error instanceof Error ? error.message : String(error);
+      return undefined;
+    });
+  const [lexicalHits, near] = await Promise.all([lexical.candidates(query, filter, retrieved), nearestOrNothing()]);
 
   const rows = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
   const [lexicalScores, cosines] = await Promise.all([
     lexical.score(query, rows),
-    near === undefined ? rows.map(() => Number.NaN) : vectors.similarity(near.vector, rows),
+    near === undefined
+      ? rows.map(() => Number.NaN)
+      : vectors.similarity(near.vector, rows).catch(() => rows.map(() => Number.NaN)),
   ]);
   const candidates = rows.map((row, index) => ({
     row,
@@ -76,8 +84,16 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   return {
     hits,
     candidates: rows.length,
-    vectorDisabledReason: asked && near === undefined ? dependencies.embedderDetail() : undefined,
+    vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
   };
+}
+
+async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("the vector search did not answer in time")), timeoutMs);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {

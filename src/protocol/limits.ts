@@ -20,6 +20,8 @@ export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 export const COMMIT_BATCH_MAX = 256;
 /** Requests of one stream that are being answered; the stream is not read further until one ends. */
 export const PEER_IN_FLIGHT_MAX = 512;
+/** Bytes of those requests. */
+export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 /** Reply bytes a peer may leave unread before we stop reading from it. */
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
 /** How long a peer may leave its replies unread before it is disconnected. */

@@ -49,6 +49,8 @@ export interface LedgerReader {
 export type WriteCall = {
   /** Idempotency key; always there, the broker makes one where the client sent none. */
   key: string;
+  /** The client made the key, and may send the call again with it. */
+  isRepeatable: boolean;
   /** Tool or method name without prefix: `add_drawer`, `source.replace`. */
   method: string;
   params: Record<string, unknown>;

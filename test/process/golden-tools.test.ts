@@ -90,7 +90,10 @@ describe("the tools against MemPalace 3.3.6", () => {
         expect(reply["drawer_id"]).toMatch(/_[0-9a-f]{24}$/);
         ids.set(theirs["drawer_id"], reply["drawer_id"]);
       }
-      if ("failed" in reply) expect(reply["failed"], label).toBe(theirs["message"]);
+      if ("failed" in reply)
+        expect(reply["failed"], label).toBe(
+          (theirs["data"] as { message?: string } | undefined)?.message ?? theirs["message"],
+        );
       else
         expect(ours(JSON.parse(translate(JSON.stringify(reply))) as Record<string, unknown>), label).toEqual(
           ours(theirs),

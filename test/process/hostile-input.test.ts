@@ -44,6 +44,11 @@ describe("hostile input on a stream", () => {
       -32602,
     ],
     [
+      "a tool name that is an object without a text form",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: { toString: 1 } } })}\n`,
+      -32602,
+    ],
+    [
       "an idempotency key that is no string",
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
       -32000,
@@ -99,6 +104,22 @@ describe("hostile input on a stream", () => {
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
     deaf.destroy();
+  });
+
+  it("outlives upgrades to something else by clients that leave at once", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    for (let round = 0; round < 50; round++) {
+      const socket = connect(palace.config.paths.socketPath);
+      socket.on("error", () => {});
+      socket.write("GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", () =>
+        socket.destroy(),
+      );
+      await new Promise((resolve) => socket.once("close", resolve));
+    }
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
+    expect(broker.exitCode).toBeNull();
   });
 
   it("answers an HTTP head that is none, and one that never ends, without falling over", async () => {

@@ -20,7 +20,15 @@ it("a drawer deleted and added again is listed for the palace only with its vect
   let count = 0;
   const write = (method: string, params: Record<string, unknown>): { drawer_id: string } => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
-    const call: WriteCall = { key: `k${++count}`, method, params, peer, requestId: "r", atMs: Date.now() };
+    const call: WriteCall = {
+      key: `k${++count}`,
+      isRepeatable: true,
+      method,
+      params,
+      peer,
+      requestId: "r",
+      atMs: Date.now(),
+    };
     const outcome = writer.commit([call]).outcomes[0]?.outcome;
     if (outcome?.ok !== true) throw new Error("refused");
     return outcome.value as { drawer_id: string };

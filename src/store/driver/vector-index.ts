@@ -17,10 +17,14 @@ export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions):
   return {
     async nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<Scored[]> {
       const hits = await driver.query(vector, filter, limit);
-      // The palace may be a little behind the ledger: a drawer that is gone here is left out.
+      // The palace may be a little behind the ledger: a drawer that is gone here, or has moved, is left out.
       return hits.flatMap(({ id, cosine }) => {
         const drawer = reader.findDrawer(id);
-        return drawer === undefined ? [] : [{ row: drawer.row, score: cosine }];
+        const fits =
+          drawer !== undefined &&
+          (filter.wing === undefined || drawer.wing === filter.wing) &&
+          (filter.room === undefined || drawer.room === filter.room);
+        return !fits ? [] : [{ row: drawer.row, score: cosine }];
       });
     },
     async similarity(vector, rows) {

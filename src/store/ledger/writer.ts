@@ -128,8 +128,8 @@ export class LedgerWriter {
     try {
       const value = this.#apply(this.#tx, call);
       faultPoint("commit.after-apply");
-      const changed = this.#tx.changeCount() > 0;
-      if (changed) {
+      // Also what changed nothing: "not found", repeated after somebody else filed it, must not delete it then.
+      if (call.isRepeatable || this.#tx.changeCount() > 0) {
         const { agent, door, uid, pid } = call.peer;
         const parameters = JSON.stringify(call.params, shorten);
         const result = JSON.stringify(value);
@@ -287,9 +287,12 @@ function failed(error: unknown): WriteOutcome {
 }
 
 function isStoreError(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  // A constraint or a value that does not fit concerns the one write that brought it.
   return (
-    typeof (error as { code?: unknown }).code === "string" &&
-    /^(SQLITE_|E[A-Z]+$)/.test((error as { code: string }).code)
+    typeof code === "string" &&
+    /^(SQLITE_|E[A-Z]+$)/.test(code) &&
+    !/^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code)
   );
 }
 

@@ -1,0 +1,29 @@
+/** Trimming looked at every run of spaces inside a text, in quadratic time: one legal drawer stopped all writes for a minute. */
+import { expect, it } from "vitest";
+import { sanitizeQuery } from "../../src/engine/query-sanitizer.ts";
+import { strip } from "../../src/engine/text.ts";
+
+const took = (work: () => unknown): number => {
+  const startedAt = performance.now();
+  work();
+  return performance.now() - startedAt;
+};
+
+it.each([
+  ["white space inside a text", (n: number) => strip(`x${" ".repeat(n)}x`)],
+  ["quotes around a query", (n: number) => sanitizeQuery('"'.repeat(n))],
+])("%s is trimmed in linear time", (_name, work) => {
+  took(() => work(1000));
+  // Ten times the text: ten times the work, not a hundred times. The allowance is for a busy machine.
+  const small = Math.max(
+    took(() => work(20_000)),
+    0.5,
+  );
+  expect(took(() => work(200_000)) / small).toBeLessThan(50);
+});
+
+it("strips what Python strips, at both ends only", () => {
+  expect(strip("\u001c\u0085 a  b\u00a0\n")).toBe("a  b");
+  expect(strip("\ufeffa")).toBe("\ufeffa");
+  expect(strip(" \t ")).toBe("");
+});
