@@ -54,7 +54,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     HOME: home,
     LANG: "C.UTF-8",
     MEMPALACE_OFFLINE: "1",
-    MEMPALACE_IDLE_EXIT_MINUTES: "0.2",
+    MEMPALACE_IDLE_EXIT_MINUTES: "2",
     ...options.env,
   };
   const config = loadConfig(env);

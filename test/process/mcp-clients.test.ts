@@ -151,7 +151,7 @@ describe("the inspector's command line", () => {
     const { command, args, env } = shimCommand(palace);
     const inspect = async (target: string[], more: string[]): Promise<string> =>
       (
-        await run(process.execPath, [inspector, "--cli", ...target, ...more], {
+        await run(process.execPath, [inspector, "--cli", ...target, "--connect-timeout", "60000", ...more], {
           env: { ...env, HOME: palace.home },
           timeout: 60_000,
         })
