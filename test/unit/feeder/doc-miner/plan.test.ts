@@ -90,8 +90,8 @@ test("a document filed under another home is the same document", () => {
 test("where two homes filed the same path, our own wins", () => {
   const own = "/home/me/.cache/mempalace-docs/w/a.md";
   for (const order of [
-    [own, "/root/.cache/mempalace-docs/w/a.md"],
-    ["/root/.cache/mempalace-docs/w/a.md", own],
+    [own, "/home/other/.cache/mempalace-docs/w/a.md"],
+    ["/home/other/.cache/mempalace-docs/w/a.md", own],
   ])
     expect(marksByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
 });
