@@ -39,6 +39,9 @@ export type PalaceOptions = {
   onFatal: (error: PalaceError) => void;
 };
 
+/** Of a group that failed as a whole. */
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [] };
+
 /** Maintenance waits for so long a pause between writes, but not for ever. */
 const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
@@ -112,14 +115,16 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
           outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } },
           replayed: false,
         };
-        return { outcomes: calls.map(() => failed), changes: { written: [], removed: [] } };
+        return { outcomes: calls.map(() => failed), changes: NO_CHANGES };
       }
     },
     onCommit: (changes) => {
-      if (changes.written.length + changes.removed.length === 0) return;
-      void vectors
-        .refresh(changes)
-        .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
+      const isIndexed = changes.written.length + changes.removed.length > 0;
+      if (changes.added === 0 && !isIndexed) return;
+      if (isIndexed)
+        void vectors
+          .refresh(changes)
+          .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
       backlog?.wake();
       outbox?.wake();
       maintenance.wake();

@@ -73,14 +73,16 @@ export function insertSlices(
 ): string[] | undefined {
   const [only, ...more] = parts;
   if (only !== undefined && more.length === 0) {
-    tx.insertDrawer({ id, text: only, metadata });
+    tx.insertDrawers([{ id, text: only, metadata }]);
     return undefined;
   }
-  return parts.map((text, index) => {
-    const part = sliceId(id, index);
-    tx.insertDrawer({ id: part, text, metadata: { ...metadata, chunk_index: index, [parentKey]: id } });
-    return part;
-  });
+  const drawers = parts.map((text, index) => ({
+    id: sliceId(id, index),
+    text,
+    metadata: { ...metadata, chunk_index: index, [parentKey]: id },
+  }));
+  tx.insertDrawers(drawers);
+  return drawers.map((drawer) => drawer.id);
 }
 
 export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {

@@ -1,4 +1,5 @@
 /** Hall of a drawer: the content category whose keywords it holds most of (palace.md 3.3, 5.2). Pure. */
+import { KeywordScanner } from "./keywords.ts";
 import { head } from "./text.ts";
 
 /** In upstream's order: the first of equals wins. */
@@ -12,15 +13,20 @@ const HALLS: readonly (readonly [hall: string, keywords: readonly string[]])[] =
   ["creative", ["game", "gameplay", "player", "app", "design", "art", "music", "story"]],
 ];
 
+/** Owner of a keyword = index of its hall. */
+const KEYWORDS = new KeywordScanner(
+  HALLS.flatMap(([, keywords], owner) => keywords.map((keyword) => ({ keyword, owner }))),
+);
+
 const WINDOW = 3000;
 
 export function hallOf(text: string): string {
-  const window = head(text, WINDOW).toLowerCase();
+  const found = KEYWORDS.foundIn(head(text, WINDOW).toLowerCase());
   let best = "general";
   let most = 0;
-  for (const [hall, keywords] of HALLS) {
-    const found = keywords.filter((keyword) => window.includes(keyword)).length;
-    if (found > most) [best, most] = [hall, found];
-  }
+  HALLS.forEach(([hall], index) => {
+    const count = found.filter((owner) => owner === index).length;
+    if (count > most) [best, most] = [hall, count];
+  });
   return best;
 }

@@ -25,7 +25,7 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
-  for (const chunk of chunks) {
+  const drawers = chunks.map((chunk) => {
     const metadata: Metadata = {
       wing,
       room,
@@ -44,8 +44,9 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       ...(typeof params["contentDate"] === "string" && { content_date: params["contentDate"] }),
     };
     const id = `drawer_${wing}_${room}_${hash24(lengthJoined(sourceFile, String(chunk.index)))}`;
-    tx.insertDrawer({ id, text: chunk.text, metadata });
-  }
+    return { id, text: chunk.text, metadata };
+  });
+  tx.insertDrawers(drawers);
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
 }

@@ -2,7 +2,7 @@
  * Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the
  * engine's files.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
@@ -67,7 +67,7 @@ export function wellFormed(text: string): string {
 }
 
 export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text);
 }
 
 /** `YYYY-MM-DDTHH:MM:SS.ffffff` in local time; no fraction at all when the microseconds are 0. */

@@ -22,8 +22,8 @@ export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha25
  */
 export interface LedgerTx {
   findDrawer(id: string): Drawer | undefined;
-  /** Adds a drawer; an id that exists is a broken invariant, look first. */
-  insertDrawer(drawer: NewDrawer): void;
+  /** Adds drawers, best all of a call at once; an id that exists is a broken invariant, look first. */
+  insertDrawers(drawers: readonly NewDrawer[]): void;
   /** Replaces text and/or metadata under the same id and row. */
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
   /** True if there was one. */
@@ -61,7 +61,13 @@ export type WriteCall = {
 };
 
 /** Rows a commit touched, for the indexes outside the ledger. */
-export type Changes = { written: number[]; removed: number[] };
+export type Changes = {
+  /** Drawers that are new: no index outside the ledger knows them before they have a vector. */
+  added: number;
+  /** Rows whose text, place or vector is another now. */
+  written: number[];
+  removed: number[];
+};
 
 /** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
 export type WriteOutcome = {
@@ -93,7 +99,7 @@ export interface VectorIndex {
   /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
   /** Takes over what a commit changed; searches asked afterwards see it. */
-  refresh(changes: Changes): Promise<void>;
+  refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;
 }
 
 export type ModelIdentity = { id: string; dimensions: number };

@@ -1,8 +1,8 @@
 /**
- * A small ledger file with the tables that the search threads read, for their tests. The real one is made by
- * src/store/ledger; this one has no journal and no queue.
+ * A small ledger file for the tests of the search threads: the real tables, rows put in without writer and queue.
  */
 import Database from "better-sqlite3";
+import { SCHEMA } from "../../src/store/ledger/schema.ts";
 import { quantize } from "../../src/store/vectors/quantize.ts";
 
 export type FixtureDrawer = {
@@ -14,29 +14,9 @@ export type FixtureDrawer = {
   vector?: Float32Array;
 };
 
-const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  CREATE TABLE drawer(row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, wing TEXT, room TEXT, source_file TEXT,
-    text TEXT, date_words TEXT, metadata TEXT, text_version INTEGER);
-  CREATE INDEX drawer_place ON drawer(wing, room, row);
-  CREATE INDEX drawer_source ON drawer(source_file);
-  CREATE VIRTUAL TABLE drawer_fts USING fts5(text, date_words, content='drawer', content_rowid='row',
-    tokenize='porter unicode61');
-  CREATE TRIGGER drawer_added AFTER INSERT ON drawer BEGIN
-    INSERT INTO drawer_fts(rowid, text, date_words) VALUES (new.row, new.text, new.date_words);
-  END;
-  CREATE TRIGGER drawer_gone AFTER DELETE ON drawer BEGIN
-    INSERT INTO drawer_fts(drawer_fts, rowid, text, date_words) VALUES ('delete', old.row, old.text, old.date_words);
-  END;
-  CREATE TABLE vector(row INTEGER PRIMARY KEY, vector BLOB);
-  CREATE TABLE vector_code(row INTEGER PRIMARY KEY, code BLOB, scale REAL);
-  CREATE TABLE source(row INTEGER PRIMARY KEY, source_file TEXT UNIQUE, wing TEXT, mtime REAL, sha256 TEXT,
-    drawers INTEGER);
-  CREATE VIRTUAL TABLE source_fts USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61');
-`;
-
 export function createLedger(file: string): Database.Database {
   const ledger = new Database(file);
+  ledger.pragma("journal_mode = WAL");
   ledger.exec(SCHEMA);
   return ledger;
 }
@@ -44,8 +24,9 @@ export function createLedger(file: string): Database.Database {
 /** Returns the rows given. Also files each source as one document, as the real writer does in the background. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
-    "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata, text_version) VALUES (?,?,?,?,?,?,'{}',1)",
+    "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, '{}')",
   );
+  const insertWords = ledger.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
   const rows: number[] = [];
   ledger.transaction(() => {
     const start = lastRow(ledger);
@@ -53,6 +34,7 @@ export function insertDrawers(ledger: Database.Database, drawers: readonly Fixtu
       const { wing = "wing", room = "room", sourceFile = "", text, dateWords = "" } = drawer;
       const id = `drawer_${start + at}`;
       const row = Number(insert.run(id, wing, room, sourceFile, text, dateWords).lastInsertRowid);
+      insertWords.run(row, text, dateWords);
       if (drawer.vector !== undefined) putVector(ledger, row, drawer.vector);
       rows.push(row);
     });
@@ -71,7 +53,7 @@ export function putVector(ledger: Database.Database, row: number, vector: Float3
 function fileSource(ledger: Database.Database, sourceFile: string): void {
   const texts = ledger.prepare("SELECT text FROM drawer WHERE source_file = ? ORDER BY row").pluck().all(sourceFile);
   const { row } = ledger
-    .prepare("INSERT INTO source(source_file, wing, drawers) VALUES (?, '', ?) RETURNING row")
+    .prepare("INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, '', 0, '', ?) RETURNING row")
     .get(sourceFile, texts.length) as { row: number };
   ledger.prepare("INSERT INTO source_fts(rowid, text) VALUES (?, ?)").run(row, texts.join("\n"));
 }

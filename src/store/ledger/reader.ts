@@ -13,6 +13,9 @@ const DIARY_ROWS_MAX = 10_000;
 /** SQLite takes 32,766 bound values; we stay far below. */
 const ROWS_PER_QUERY = 500;
 
+/** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
+const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
+
 type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string | null; vector: Buffer | null };
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -78,10 +81,10 @@ export class SqliteLedgerReader implements LedgerReader {
     // Rows of 3.3.4 and older keep the agent's case: found all the same (palace.md 8.1 marks it a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
-        `SELECT * FROM drawer WHERE room = 'diary' AND lower(json_extract(metadata, '$.agent')) = ?
+        `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
            ${wing === undefined ? "" : "AND wing = ?"} ORDER BY row DESC LIMIT ?`,
       )
-      .all(agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX);
+      .all("diary", agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX);
     return records.map(toDrawer);
   }
 
@@ -158,8 +161,9 @@ export class SqliteLedgerReader implements LedgerReader {
 function placeCondition(filter: PlaceFilter): { where: string; values: string[] } {
   const parts: string[] = [];
   const values: string[] = [];
-  if (filter.wing !== undefined) (parts.push("wing = ?"), values.push(filter.wing));
-  if (filter.room !== undefined) (parts.push("room = ?"), values.push(filter.room));
+  const { wing, room } = filter;
+  if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
+  if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 

@@ -9,6 +9,7 @@ import { dateWords, type DrawerRecord, toDrawer } from "./record.ts";
 export class SqliteLedgerTx implements LedgerTx {
   readonly #find;
   readonly #insert;
+  readonly #insertWords;
   readonly #update;
   readonly #delete;
   readonly #rowsOfSource;
@@ -16,14 +17,16 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #deleteSourceMark;
   readonly #putSource;
   /** Of the writes of this group that were kept, and of the one being applied. */
-  #kept: Changes = { written: [], removed: [] };
-  #current: Changes = { written: [], removed: [] };
+  #kept = noChanges();
+  #current = noChanges();
+  #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
+    this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
     this.#update = database.prepare(
       `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
          text_version = text_version + (text <> ?) WHERE id = ?`,
@@ -46,23 +49,23 @@ export class SqliteLedgerTx implements LedgerTx {
     return record === undefined ? undefined : toDrawer(record);
   }
 
-  insertDrawer({ id, text, metadata }: NewDrawer): void {
-    const { wing, room, sourceFile } = place(metadata);
-    const { lastInsertRowid } = this.#insert.run(
-      id,
-      wing,
-      room,
-      sourceFile,
-      text,
-      dateWords(metadata),
-      JSON.stringify(metadata),
-    );
-    this.#current.written.push(Number(lastInsertRowid));
+  insertDrawers(drawers: readonly NewDrawer[]): void {
+    this.#isHalfDone = true;
+    const inserted = drawers.map(({ id, text, metadata }) => {
+      const { wing, room, sourceFile } = place(metadata);
+      const words = dateWords(metadata);
+      const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      return { row: lastInsertRowid, text, words };
+    });
+    // After all of them: see schema.ts.
+    for (const { row, text, words } of inserted) this.#insertWords.run(row, text, words);
+    this.#current.added += inserted.length;
   }
 
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void {
     const before = this.findDrawer(id);
     invariant(before, `update of an absent drawer ${id}`);
+    this.#isHalfDone = true;
     const { wing, room, sourceFile } = place(change.metadata);
     const text = change.text ?? before.text;
     this.#update.run(
@@ -81,12 +84,14 @@ export class SqliteLedgerTx implements LedgerTx {
   deleteDrawer(id: string): boolean {
     const before = this.#find.get(id);
     if (before === undefined) return false;
+    this.#isHalfDone = true;
     this.#delete.run(id);
     this.#current.removed.push(before.row);
     return true;
   }
 
   deleteSource(sourceFile: string): number {
+    this.#isHalfDone = true;
     const rows = this.#rowsOfSource.all(sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteSourceMark.run(sourceFile);
@@ -95,31 +100,44 @@ export class SqliteLedgerTx implements LedgerTx {
   }
 
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
+    this.#isHalfDone = true;
     this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
   }
 
   /** Rows changed by the write being applied. */
   changeCount(): number {
-    return this.#current.written.length + this.#current.removed.length;
+    const { added, written, removed } = this.#current;
+    return added + written.length + removed.length;
+  }
+
+  /** A write that did not come to its end has touched the ledger: only a rollback of the group takes that back. */
+  get isHalfDone(): boolean {
+    return this.#isHalfDone;
   }
 
   keepChanges(): void {
+    this.#kept.added += this.#current.added;
     this.#kept.written.push(...this.#current.written);
     this.#kept.removed.push(...this.#current.removed);
-    this.dropChanges();
-  }
-
-  dropChanges(): void {
-    this.#current = { written: [], removed: [] };
+    this.#forgetCurrent();
   }
 
   /** What the group has changed; the next group begins with nothing. */
   takeChanges(): Changes {
     const changes = this.#kept;
-    this.#kept = { written: [], removed: [] };
-    this.dropChanges();
+    this.#kept = noChanges();
+    this.#forgetCurrent();
     return changes;
   }
+
+  #forgetCurrent(): void {
+    this.#current = noChanges();
+    this.#isHalfDone = false;
+  }
+}
+
+export function noChanges(): Changes {
+  return { added: 0, written: [], removed: [] };
 }
 
 function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {

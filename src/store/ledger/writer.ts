@@ -6,14 +6,14 @@
  *   begin → for each write { look up its key → apply → journal } → commit (fsync) → answer
  * A kill before the commit leaves nothing of the group, after it all of it; a write is acknowledged only after it.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { RPC } from "../../protocol/spec.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../port.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
-import { SqliteLedgerTx } from "./transaction.ts";
+import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
 /** What the engine makes of a write: the value to answer, and whether anything was changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
@@ -47,9 +47,6 @@ export class LedgerWriter {
       begin: prepare("BEGIN IMMEDIATE"),
       commit: prepare("COMMIT"),
       rollback: prepare("ROLLBACK"),
-      savepoint: prepare("SAVEPOINT one_write"),
-      release: prepare("RELEASE one_write"),
-      rollbackTo: prepare("ROLLBACK TO one_write"),
       journaled: this.#database.prepare<[string], { fingerprint: string; result: string }>(
         "SELECT fingerprint, result FROM journal WHERE key = ?",
       ),
@@ -57,7 +54,11 @@ export class LedgerWriter {
         `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
-      forgetKeys: prepare("DELETE FROM journal WHERE at_ms < ?"),
+      // By seq, which rises with the time: an index of the times would cost every write a page.
+      forgetKeys: prepare(
+        `DELETE FROM journal WHERE seq <
+           coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
+      ),
       textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
       putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
       putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
@@ -89,23 +90,49 @@ export class LedgerWriter {
   /** Commits the calls as one group. Never throws: each call gets its outcome. */
   commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
     const statements = this.#statements;
+    /** Writes that failed when they had changed something already: the group was done again without them. */
+    const refused = new Map<WriteCall, WriteOutcome>();
     try {
       this.#assertPresent();
-      faultPoint("commit.before-begin");
-      statements.begin.run();
-      const outcomes = calls.map((call) => this.#applyOne(call));
-      faultPoint("commit.before-commit");
-      statements.commit.run();
-      faultPoint("commit.after-commit");
-      return { outcomes, changes: this.#tx.takeChanges() };
+      for (;;) {
+        faultPoint("commit.before-begin");
+        statements.begin.run();
+        const outcomes = this.#applyAll(calls, refused);
+        if (outcomes === undefined) {
+          statements.rollback.run();
+          this.#tx.takeChanges();
+          continue;
+        }
+        faultPoint("commit.before-commit");
+        statements.commit.run();
+        faultPoint("commit.after-commit");
+        return { outcomes, changes: this.#tx.takeChanges() };
+      }
     } catch (error) {
       if (this.#database.inTransaction) statements.rollback.run();
       this.#tx.takeChanges();
       return {
         outcomes: calls.map(() => failed(translateError(error, this.#file))),
-        changes: { written: [], removed: [] },
+        changes: noChanges(),
       };
     }
+  }
+
+  /**
+   * Undefined: a write failed half-way, is in `refused` now, and everything has to be done again. A savepoint for each write
+   * would do as well, but at each one FTS5 writes its collected words out, and failing half-way is rare.
+   */
+  #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
+    const outcomes: WriteOutcome[] = [];
+    for (const call of calls) {
+      const outcome = refused.get(call) ?? this.#applyOne(call);
+      if (this.#tx.isHalfDone) {
+        refused.set(call, outcome);
+        return undefined;
+      }
+      outcomes.push(outcome);
+    }
+    return outcomes;
   }
 
   #applyOne(call: WriteCall): WriteOutcome {
@@ -124,7 +151,6 @@ export class LedgerWriter {
         ),
       );
     }
-    statements.savepoint.run();
     try {
       const value = this.#apply(this.#tx, call);
       faultPoint("commit.after-apply");
@@ -148,16 +174,11 @@ export class LedgerWriter {
         );
         faultPoint("commit.after-journal");
       }
-      statements.release.run();
       this.#tx.keepChanges();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
       // SQLite itself may have ended the transaction (disk full): then the whole group fails, and says so.
-      if (!this.#database.inTransaction) throw error;
-      statements.rollbackTo.run();
-      statements.release.run();
-      this.#tx.dropChanges();
-      if (isStoreError(error)) throw error;
+      if (!this.#database.inTransaction || isStoreError(error)) throw error;
       return failed(error);
     }
   }
@@ -178,7 +199,7 @@ export class LedgerWriter {
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
-    return { written, removed: [] };
+    return { added: 0, written, removed: [] };
   }
 
   outboxDone(entries: readonly { id: string; seq: number }[]): void {
@@ -302,5 +323,5 @@ function shorten(_key: string, value: unknown): unknown {
 }
 
 function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text);
 }

@@ -119,7 +119,7 @@ function prepareRanking(ledger: Database.Database): (words: string[], filter: Pl
   const inPlace = (condition: string) => prepare(`AND +rowid IN (SELECT row FROM drawer WHERE ${condition})`);
   const anywhere = prepare("");
   const inWing = inPlace("wing = ?");
-  const inRoom = inPlace("room = ?");
+  const inRoom = inPlace("(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)");
   const inBoth = inPlace("wing = ? AND room = ?");
   return (words, { wing, room }, limit) => {
     const match = matchAny(words);

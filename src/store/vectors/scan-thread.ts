@@ -14,7 +14,7 @@ export type ScanThreadData = { ledgerFile: string };
 export type ScanMethods = {
   nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Scored[];
   similarity(vector: Float32Array, rows: readonly number[]): number[];
-  refresh(changes: Changes): void;
+  refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
 /** Rows kept of the first pass, for each row wanted and at least: room for many that are nearly the same. */
