@@ -4,7 +4,6 @@
  * Concurrency: one owner; `send` may be called at any time.
  */
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
@@ -71,7 +70,7 @@ export class Link {
       for (let wait = RETRY_MS; this.#socket === undefined && !this.#closed; wait = Math.min(wait * 2, RETRY_MAX_MS)) {
         const stream = await this.#dial();
         if (stream !== undefined) this.#adopt(stream);
-        else await sleep(wait);
+        else await new Promise((resolve) => setTimeout(resolve, wait));
         this.#expire();
       }
     } catch (error) {

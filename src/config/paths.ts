@@ -2,7 +2,6 @@
  * Where everything lives, from the environment alone (interface.md 4). Pure but for looking whether upstream's home exists.
  */
 import { existsSync, realpathSync } from "node:fs";
-import { homedir, tmpdir, userInfo } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
 import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
@@ -29,7 +28,7 @@ export type Paths = Readonly<{
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string): Paths {
-  const user = readVariable(env, "HOME") ?? homedir();
+  const user = readVariable(env, "HOME") ?? os().homedir();
   const folder = (name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string => {
     const value = readVariable(env, name) ?? join(user, fallback);
     if (!isAbsolute(value))
@@ -67,6 +66,9 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   });
 }
 
+/** Loaded where it is needed: with HOME set a shim needs none of it. */
+const os = (): typeof import("node:os") => process.getBuiltinModule("node:os");
+
 function settingsHome(env: Env, user: string): string {
   const own = readVariable(env, "MEMPALACE_PATH") ?? readVariable(env, "MEMPALACE_CONFIG_DIR");
   if (own !== undefined) return resolve(expand(own, user));
@@ -85,7 +87,7 @@ function socketPath(env: Env, cacheDir: string, tag: string): string {
   const wanted = runtime !== undefined && existsSync(runtime) ? join(runtime, "palace") : join(cacheDir, "run");
   const path = join(wanted, `${tag}.sock`);
   if (Buffer.byteLength(path) <= SOCKET_PATH_MAX_BYTES) return path;
-  return join(tmpdir(), `palace-${userInfo().uid}`, `${tag}.sock`);
+  return join(os().tmpdir(), `palace-${os().userInfo().uid}`, `${tag}.sock`);
 }
 
 function expand(path: string, user: string): string {
@@ -94,7 +96,7 @@ function expand(path: string, user: string): string {
 
 /** Two spellings of one folder must meet in one broker; what does not exist yet keeps its name under its real parent. */
 function real(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
+  if (existsSync(path)) return realpathSync.native(path);
   const parent = dirname(path);
   return parent === path ? path : join(real(parent), basename(path));
 }

@@ -30,34 +30,37 @@ export function runShim(config: Config, agent: string): void {
   };
   const link = new Link({ config, agent, start: "auto", onLine: write });
 
-  const splitter = new FrameSplitter();
-  process.stdin.on("data", (chunk: Buffer) => {
-    for (const frame of splitter.push(chunk)) {
-      if ("bytes" in frame) forward(link, frame.bytes);
-      else
-        write(
-          JSON.stringify({
-            jsonrpc: "2.0",
-            id: null,
-            error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" },
-          }),
-        );
-    }
-  });
-  process.stdin.on("end", () => {
-    ending = true;
-    if (link.pendingCount === 0) end();
-    setTimeout(end, FINISH_MAX_MS);
-  });
-  process.stdin.on("error", end);
-  process.stdout.on("error", end);
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-  // An agent that was killed while a child of its keeps our stdin open: we must not outlive it.
-  setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   void link.connect().catch(() => {});
+  const listen = (): void => {
+    const splitter = new FrameSplitter();
+    process.stdin.on("data", (chunk: Buffer) => {
+      for (const frame of splitter.push(chunk)) {
+        if ("bytes" in frame) forward(link, frame.bytes);
+        else write(TOO_LARGE);
+      }
+    });
+    process.stdin.on("end", () => {
+      ending = true;
+      if (link.pendingCount === 0) end();
+      setTimeout(end, FINISH_MAX_MS);
+    });
+    process.stdin.on("error", end);
+    process.stdout.on("error", end);
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+    // An agent that was killed while a child of its keeps our stdin open: we must not outlive it.
+    setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
+  };
+  // One turn later, when the handshake is on its way: opening stdin takes as long as the broker's answer.
+  setImmediate(listen);
 }
 
 const LF = Buffer.from("\n");
+
+const TOO_LARGE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: null,
+  error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" },
+});
 
 function forward(link: Link, bytes: Buffer): void {
   const decoded = decodeFrame(bytes);

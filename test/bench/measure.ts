@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Milliseconds of each of `rounds` runs, after some that do not count. */
+/** Milliseconds of each of `rounds` runs, after some that do not count; a function that `work` returns runs untimed. */
 export async function time(
   rounds: number,
   work: (round: number) => unknown,
@@ -15,8 +15,9 @@ export async function time(
   const times: number[] = [];
   for (let round = -warmUp; round < rounds; round++) {
     const startedAt = performance.now();
-    await work(round);
+    const tidyUp = await work(round);
     if (round >= 0) times.push(performance.now() - startedAt);
+    if (typeof tidyUp === "function") await tidyUp();
   }
   return times;
 }

@@ -29,15 +29,17 @@ export async function bench(): Promise<Row[]> {
   const client = await palace.client();
   await client.callTool("mempalace_add_drawer", { wing: "bench", room: "shim", content: "one drawer" });
 
-  const start = async (): Promise<void> => {
+  const start = async (): Promise<() => Promise<unknown>> => {
     const child = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {
       env: palace.env,
       stdio: ["pipe", "pipe", "ignore"],
     });
     child.stdin.write(initialize);
     await once(child.stdout, "data");
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    return () => {
+      child.kill("SIGKILL");
+      return once(child, "exit");
+    };
   };
   const bare = async (): Promise<void> => {
     await once(spawn(process.execPath, ["-e", "0"], { env: palace.env, stdio: ["pipe", "pipe", "ignore"] }), "exit");
