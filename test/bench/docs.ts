@@ -1,20 +1,31 @@
-/** An unchanged re-run of mempalace-docs against its first run, on 500 files; it must write nothing. */
+/**
+ * An unchanged re-run of mempalace-docs against the first run of 500 files, which ends when every drawer is filed and has its
+ * vector; it must write nothing. The feeder's own part of the first run, without the vectors, is reported beside it.
+ */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTestPalace } from "../helpers/palace.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
 import { atMost, ms, type Row } from "./measure.ts";
 
 const FILES = 500;
 
 export async function bench(): Promise<Row[]> {
-  await using palace = createTestPalace({ built: true });
+  if (realModelDir === undefined) {
+    process.stderr.write("left out: docs (../shared/models is not there)\n");
+    return [];
+  }
+  await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
   await palace.startBroker();
+  const client = await palace.client();
+  const search = async () => (await client.call("palace.status", {})).search;
+  while ((await search()).modelState !== "ready") await delay(20);
   const project = join(palace.home, "project");
   mkdirSync(join(project, "docs"), { recursive: true });
   const corpus = new Corpus(4);
   for (let index = 0; index < FILES; index++)
-    writeFileSync(join(project, "docs", `page-${index}.md`), `# Page ${index}\n\n${corpus.text(12_000)}\n`);
+    writeFileSync(join(project, "docs", `page-${index}.md`), `# Page ${index}\n\n${corpus.text(600)}\n`);
 
   const run = async (): Promise<{ tookMs: number; report: { filed: number; unchanged: number } }> => {
     const startedAt = performance.now();
@@ -30,17 +41,20 @@ export async function bench(): Promise<Row[]> {
     await palace.run("mempalace-docs", ["--help"]);
     return performance.now() - startedAt;
   };
+  const startedAt = performance.now();
   const first = await run();
+  while ((await search()).pending > 0) await delay(20);
+  const firstMs = performance.now() - startedAt;
+  client.close();
   const before = newestChange(palace.home);
   const again = await run();
   const wrote = newestChange(palace.home) !== before;
   const startMs = Math.min(await bare(), await bare(), await bare());
   if (first.report.filed !== FILES || again.report.unchanged !== FILES)
     throw new Error(`filed ${first.report.filed}, unchanged ${again.report.unchanged}`);
-  const whole = again.tookMs / first.tookMs;
-  const detail = `${ms(again.tookMs)} / ${ms(first.tookMs)}, of which ${ms(startMs)} is Node's start`;
+  const detail = `${ms(again.tookMs)}, of which ${ms(startMs)} is the start of Node and the feeder / ${ms(firstMs)}, of which ${ms(first.tookMs)} is the feeder's`;
   return [
-    atMost("unchanged mempalace-docs / first run, 500 files", whole, 0.02, detail),
+    atMost("unchanged mempalace-docs / first run, 500 files", again.tookMs / firstMs, 0.02, detail),
     {
       name: "unchanged mempalace-docs writes nothing",
       measured: wrote ? "wrote" : "nothing written",
