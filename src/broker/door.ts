@@ -1,16 +1,16 @@
 /**
- * The UNIX door: HTTP/1.1 on a socket in a 0700 folder. Establishes who connects, upgrades to streams, routes the few
- * paths there are. Knows nothing of the palace.
+ * A door: HTTP/1.1 on a UNIX socket or a TCP port. Establishes who connects, upgrades to streams, routes the few paths there
+ * are. Knows nothing of the palace. On the UNIX socket the kernel says who it is, over TCP a token does (guard.ts).
  */
-import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { dirname } from "node:path";
-import type { Log } from "../platform/log.ts";
 import type { PeerCredentials } from "../platform/libc.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import type { Log } from "../platform/log.ts";
 import { PEERS_MAX } from "../protocol/limits.ts";
+import { AUTH_PATH, CHALLENGE_HEADER } from "../protocol/proof.ts";
 import { AGENT_HEADER } from "../protocol/spec.ts";
+import type { Guard } from "./guard.ts";
+import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import type { Dispatch } from "./methods.ts";
 import { agentName, type Peer } from "./peer.ts";
 import { serveStream, type Stream } from "./stream.ts";
@@ -18,13 +18,15 @@ import { serveStream, type Stream } from "./stream.ts";
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
 
 export type DoorOptions = {
-  socketPath: string;
+  at:
+    | { kind: "unix"; path: string; credentials: (socket: Socket) => PeerCredentials | undefined }
+    | ({ kind: "tcp"; guard: Guard } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
   /** Path → answer. */
   routes: ReadonlyMap<string, Route>;
-  credentials: (socket: Socket) => PeerCredentials | undefined;
-  onPeers: (open: number) => void;
+  /** A peer came, asked or went. */
+  onPeers: () => void;
   log: Log;
 };
 
@@ -37,13 +39,22 @@ export type OpenDoor = {
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than clients keep an idle connection, so that they close it and never write into one that we just closed. */
 const KEEP_ALIVE_MS = 75_000;
+/** How soon a revoked token's streams are cut. */
+const REVOKED_CHECK_MS = 500;
 
-/** Only call while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
+type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
+type Refused = { status: number; why: string; headers: Record<string, string> };
+
+let lastPeer = 0;
+
+/**
+ * The UNIX door only while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE.
+ */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
-  const { socketPath, log } = options;
-  const streams = new Map<number, Stream>();
-  const peers = new WeakMap<Socket, Peer>();
-  let lastPeer = 0;
+  const { at, log } = options;
+  const streams = new Map<number, { stream: Stream; socket: Socket; tokenId: string | undefined }>();
+  const unixPeers = new WeakMap<Socket, PeerCredentials>();
+  const peerIds = new WeakMap<Socket, number>();
   let requests = 0;
   let quiet: PromiseWithResolvers<void> | undefined;
 
@@ -53,54 +64,91 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     maxHeaderSize: 16 * 1024,
   });
   server.maxConnections = PEERS_MAX;
-  server.on("connection", (socket: Socket) => {
-    const { uid, pid } = options.credentials(socket) ?? { uid: -1, pid: 0 };
-    const own = process.getuid?.() ?? -1;
-    // Root may come in anyway: it could read the files themselves.
-    if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
-      log.warn("foreign user refused", { uid, pid });
-      socket.destroy();
-      return;
+  if (at.kind === "unix")
+    server.on("connection", (socket: Socket) => {
+      const { uid, pid } = at.credentials(socket) ?? { uid: -1, pid: 0 };
+      const own = process.getuid?.() ?? -1;
+      // Root may come in anyway: it could read the files themselves.
+      if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
+        log.warn("foreign user refused", { uid, pid });
+        socket.destroy();
+        return;
+      }
+      unixPeers.set(socket, { uid, pid });
+    });
+
+  /** Undefined: the connection was refused and is gone already. */
+  const admit = (request: IncomingMessage, fallback: string): Admitted | Refused | undefined => {
+    const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
+    const peerId = peerIds.get(request.socket) ?? ++lastPeer;
+    peerIds.set(request.socket, peerId);
+    if (at.kind === "unix") {
+      const credentials = unixPeers.get(request.socket);
+      if (credentials === undefined) return undefined;
+      const peer: Peer = { id: peerId, agent: claimed, door: "unix", role: "admin", ...credentials };
+      return { peer, headers: {}, tokenId: undefined };
     }
-    peers.set(socket, { id: ++lastPeer, agent: "http", door: "unix", uid, pid });
-  });
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    void answer(request, response);
-  });
+    const admission = at.guard.admit(request, pathOf(request));
+    if (!admission.ok) {
+      const { status, why } = admission;
+      // Who floods us with failures floods no log with it.
+      if (status !== 429)
+        log.warn("refused", {
+          door: "tcp",
+          status,
+          why,
+          address: request.socket.remoteAddress ?? "",
+          path: pathOf(request),
+        });
+      return admission;
+    }
+    const { id, name, role } = admission.token;
+    const peer: Peer = { id: peerId, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0 };
+    return { peer, headers: admission.headers, tokenId: id };
+  };
+
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // Node takes its own listener away with the upgrade; a peer that is gone already must not end us.
     socket.on("error", () => {});
-    const peer = peers.get(socket);
-    if (peer === undefined || request.headers.upgrade !== "mcp" || path(request) !== "/mcp") {
-      socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-      return;
-    }
-    peer.agent = agentName(request.headers[AGENT_HEADER]);
+    const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
+    const admitted = isStream ? admit(request, "unknown") : BAD_UPGRADE;
+    if (admitted === undefined) return void socket.destroy();
+    if (!("peer" in admitted)) return void socket.end(refusalHead(admitted));
+    const { peer, headers, tokenId } = admitted;
     socket.setTimeout(0);
-    const [name, value] = options.instanceHeader;
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${name}: ${value}\r\n\r\n`,
-    );
-    streams.set(peer.id, serveStream({ socket, head, peer, dispatch: options.dispatch, log }));
-    options.onPeers(streams.size);
+    const lines = [options.instanceHeader, ...Object.entries(headers)].map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${lines.join("")}\r\n`);
+    const stream = serveStream({ socket, head, peer, dispatch: options.dispatch, log });
+    streams.set(peer.id, { stream, socket, tokenId });
+    options.onPeers();
     socket.on("close", () => {
       streams.delete(peer.id);
-      options.onPeers(streams.size);
+      options.onPeers();
     });
   });
 
-  const open = (): number => streams.size + requests;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     requests += 1;
-    const peer = peers.get(request.socket);
-    const route = options.routes.get(path(request));
+    const path = pathOf(request);
     try {
-      if (peer === undefined) return void request.socket.destroy();
+      if (at.kind === "tcp" && path === AUTH_PATH) {
+        return void response
+          .writeHead(401, { [CHALLENGE_HEADER]: at.guard.challenge(request), "content-length": 0 })
+          .end();
+      }
+      const admitted = admit(request, "http");
+      if (admitted === undefined) return void request.socket.destroy();
+      if (!("peer" in admitted)) {
+        const { status, why, headers } = admitted;
+        return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end(`${why}\n`);
+      }
+      for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
+      const route = options.routes.get(path);
       if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
-      if (path(request) === "/mcp") options.onPeers(open());
-      await route(request, response, { ...peer, agent: agentName(request.headers[AGENT_HEADER] ?? "http") });
+      if (path === "/mcp") options.onPeers();
+      await route(request, response, admitted.peer);
     } catch (error) {
-      log.error("route failed", { path: path(request), why: String(error) });
+      log.error("route failed", { path, why: String(error) });
       if (!response.headersSent) response.writeHead(500);
       response.end();
     } finally {
@@ -108,13 +156,20 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
       if (requests === 0) quiet?.resolve();
     }
   };
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => void answer(request, response));
 
-  await listen(server, socketPath);
+  await listen(server, at);
+  const revoked = setInterval(() => {
+    if (at.kind === "unix") return;
+    for (const { socket, tokenId } of streams.values())
+      if (tokenId !== undefined && !at.guard.isValid(tokenId)) socket.destroy();
+  }, REVOKED_CHECK_MS).unref();
   return {
-    peers: open,
+    peers: () => streams.size + requests,
     async close() {
+      clearInterval(revoked);
       const closed = new Promise((resolve) => server.close(resolve));
-      await Promise.all([...streams.values()].map((stream) => stream.end()));
+      await Promise.all([...streams.values()].map(({ stream }) => stream.end()));
       if (requests > 0) await (quiet = Promise.withResolvers()).promise;
       server.closeAllConnections();
       await closed;
@@ -122,36 +177,17 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   };
 }
 
-function path(request: IncomingMessage): string {
+const BAD_UPGRADE: Refused = { status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
+
+function listen(server: Server, at: DoorOptions["at"]): Promise<void> {
+  return at.kind === "unix" ? listenUnix(server, at.path) : listenTcp(server, at);
+}
+
+function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";
 }
 
-async function listen(server: Server, socketPath: string): Promise<void> {
-  const folder = dirname(socketPath);
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chmodSync(folder, 0o700);
-    const leftover = lstatSync(socketPath, { throwIfNoEntry: false });
-    if (leftover !== undefined && !leftover.isSocket()) {
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
-        `${socketPath} is in the way and is no socket`,
-        `look at it, then: rm ${socketPath}`,
-      );
-    }
-    rmSync(socketPath, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(socketPath, () => resolve());
-    });
-    chmodSync(socketPath, 0o600);
-  } catch (error) {
-    if (error instanceof PalaceError) throw error;
-    throw new PalaceError(
-      "STORE_READ_ONLY",
-      `no socket can be made in ${folder}`,
-      "set XDG_RUNTIME_DIR to a folder of yours on a local disk",
-      { cause: error },
-    );
-  }
+function refusalHead({ status, why, headers }: Refused): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nConnection: close\r\n${lines.join("")}Content-Length: ${why.length + 1}\r\n\r\n${why}\n`;
 }

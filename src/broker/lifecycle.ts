@@ -12,13 +12,16 @@ import type { Log } from "../platform/log.ts";
 import { vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import type { BrokerFile, Health, StatusReport } from "../protocol/spec.ts";
+import type { BrokerFile, Door, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
-import { type OpenDoor, openDoor, type Route } from "./door.ts";
+import { type DoorOptions, type OpenDoor, openDoor, type Route } from "./door.ts";
+import { Guard } from "./guard.ts";
+import { isLoopback, resolveListenHost } from "./listen.ts";
 import { takeLock } from "./lock.ts";
 import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
 import { openPalace, type Palace } from "./palace.ts";
+import { TokenBook } from "./tokens.ts";
 
 export type LifecycleOptions = {
   config: Config;
@@ -53,10 +56,14 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const startedAtMs = Date.now();
   const ending = Promise.withResolvers<Ending>();
   const metrics = new Metrics();
+  const doors: Door[] = [{ kind: "unix", path: paths.socketPath }];
+  if (config.listen !== undefined)
+    doors.push({ kind: "tcp", host: resolveListenHost(config.listen.host), port: config.listen.port });
   let state: Health["status"] = "opening";
   let palace: Palace | undefined;
   let failure: PalaceError | undefined;
-  let door: OpenDoor | undefined;
+  const open: OpenDoor[] = [];
+  const peers = (): number => open.reduce((total, door) => total + door.peers(), 0);
   let idleSinceMs = Date.now();
 
   const opening = openPalace({
@@ -106,20 +113,20 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     pid: process.pid,
     startedAtMs,
     topology: config.topology,
-    doors: [{ kind: "unix", path: paths.socketPath }],
+    doors,
     home: paths.home,
     state,
     ...broken(),
-    peers: door?.peers() ?? 0,
+    peers: peers(),
     ...(palace?.status() ?? NOT_OPEN),
   });
-  const health = (): Health => ({
+  const health = (door: Door["kind"]): Health => ({
     status: state,
     instanceId,
     version: VERSION,
     protocol: PROTOCOL,
     topology: config.topology,
-    door: "unix",
+    door,
     startedAtMs,
     ...broken(),
   });
@@ -133,7 +140,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   });
   let mcpHttp: Promise<Route> | undefined;
   const routes = new Map<string, Route>([
-    ["/health", (_request, response) => sendJson(response, 200, health())],
+    ["/health", (_request, response, peer) => sendJson(response, 200, health(peer.door))],
     [
       "/ready",
       (_request, response) =>
@@ -155,20 +162,23 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     ],
   ]);
   try {
-    door = await openDoor({
-      socketPath: paths.socketPath,
-      instanceHeader: [INSTANCE_HEADER, instanceId],
-      dispatch,
-      routes,
-      credentials: peerCredentials,
-      onPeers: () => (idleSinceMs = Date.now()),
-      log,
-    });
-    publish(config, { instanceId, startedAtMs });
+    for (const at of placesOf(config, doors, log)) {
+      open.push(
+        await openDoor({
+          at,
+          instanceHeader: [INSTANCE_HEADER, instanceId],
+          dispatch,
+          routes,
+          onPeers: () => (idleSinceMs = Date.now()),
+          log,
+        }),
+      );
+    }
+    publish(config, { instanceId, startedAtMs, doors });
   } catch (error) {
     await opened;
     await (palace as Palace | undefined)?.close();
-    await door?.close();
+    await Promise.all(open.map((door) => door.close()));
     throw error;
   }
   onListening();
@@ -185,7 +195,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   }
   const watch = setInterval(() => {
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
-    const isIdle = door?.peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
+    const isIdle = peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
     if (isIdle) ending.resolve({ why: "idle", failed: false });
   }, WATCH_MS);
 
@@ -195,7 +205,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   state = "draining";
   await within(opened, DRAIN_MAX_MS);
   await within((palace as Palace | undefined)?.queue.drain(), DRAIN_MAX_MS);
-  await within(door.close(), DRAIN_MAX_MS);
+  await within(Promise.all(open.map((door) => door.close())), DRAIN_MAX_MS);
   await within(
     failed ? (palace as Palace | undefined)?.abandon() : (palace as Palace | undefined)?.close(),
     DRAIN_MAX_MS,
@@ -222,7 +232,25 @@ const NOT_OPEN: ReturnType<Palace["status"]> = {
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
 };
 
-function publish({ paths }: Config, { instanceId, startedAtMs }: { instanceId: string; startedAtMs: number }): void {
+/** Errors: CONFIG_BAD_VALUE for a door that others can reach while there is no token. */
+function placesOf({ paths, allowedHosts }: Config, doors: readonly Door[], log: Log): DoorOptions["at"][] {
+  return doors.map((door) => {
+    if (door.kind === "unix") return { ...door, credentials: peerCredentials };
+    const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
+    if (!isLoopback(door.host) && tokens.size === 0)
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `${door.host}:${door.port} can be reached from elsewhere and there is no token yet`,
+        "palace token add NAME --role agent",
+      );
+    return { ...door, guard: new Guard(tokens, allowedHosts) };
+  });
+}
+
+function publish(
+  { paths }: Config,
+  { instanceId, startedAtMs, doors }: { instanceId: string; startedAtMs: number; doors: Door[] },
+): void {
   const file: BrokerFile = {
     schema: 1,
     instanceId,
@@ -231,7 +259,7 @@ function publish({ paths }: Config, { instanceId, startedAtMs }: { instanceId: s
     pid: process.pid,
     bootId: bootId(),
     startedAtMs,
-    doors: [{ kind: "unix", path: paths.socketPath }],
+    doors,
   };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   writeFileAtomic(paths.brokerFile, `${JSON.stringify(file)}\n`);

@@ -120,6 +120,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const startedAt = performance.now();
     try {
       const isWriting = isWriteCall(method, params);
+      assertAllowed(peer, method, isWriting);
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting) writes.set(peer, Promise.allSettled([call.earlierWrites, answering]));
       const result = await answering;
@@ -130,6 +131,17 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return failure(id, toRpcError(error));
     }
   };
+}
+
+/** Errors: BROKER_DENIED. */
+function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
+  const isAdministration = method === "broker.stop";
+  if (role === "admin" || (role === "agent" && !isAdministration) || (!isWriting && !isAdministration)) return;
+  throw new PalaceError(
+    "BROKER_DENIED",
+    `the token of ${agent} has the role ${role}, which may not do that`,
+    `on the broker's machine: palace token add NAME --role ${isAdministration ? "admin" : "agent"}`,
+  );
 }
 
 function isWriteCall(method: string, params: Record<string, unknown>): boolean {

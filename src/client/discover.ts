@@ -9,6 +9,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { AGENT_HEADER, type BrokerFile, type Health } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
+import { authorize } from "./authorize.ts";
 import { get, upgrade } from "../transport/http-client.ts";
 
 /** Response header of the upgrade that carries the broker's instance id. */
@@ -39,7 +40,9 @@ function candidates(config: Config): Candidate[] {
 export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
   return firstLive(config, async ({ endpoint, instanceId }) => {
     const socket = await dial(endpoint);
-    const { headers, rest } = await upgrade(socket, { [AGENT_HEADER]: agent });
+    const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
+    const { headers, rest } = await upgrade(socket, { ...more, [AGENT_HEADER]: agent });
+    verify(headers);
     if (instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId) {
       socket.destroy();
       return undefined;
@@ -51,7 +54,10 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
 /** The live broker's health, or undefined where none answers. Never starts one. */
 export async function findBroker(config: Config): Promise<{ health: Health; endpoint: string } | undefined> {
   return firstLive(config, async ({ endpoint, instanceId }) => {
-    const { body } = await get(await dial(endpoint), "/health");
+    const socket = await dial(endpoint);
+    const { headers: more, verify } = await authorize(socket, endpoint, "/health", config.token);
+    const { body, headers } = await get(socket, "/health", more);
+    verify(headers);
     const health = JSON.parse(body) as Health;
     if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;
     assertProtocol(health);

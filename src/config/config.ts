@@ -2,6 +2,7 @@
  * Environment and arguments become one frozen object, once, in an entry point. Everything else takes it, or parts of it,
  * as a value. Called by bin, scripts and tests only.
  */
+import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
@@ -25,6 +26,11 @@ export type Config = Readonly<{
   /** Endpoint used verbatim, or undefined: discover. */
   endpoint: string | undefined;
   agentName: string | undefined;
+  /** TCP door to open besides the socket; `docker` as host stands for the address containers are led to. */
+  listen: Readonly<{ host: string; port: number }> | undefined;
+  allowedHosts: readonly string[];
+  /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
+  token: () => string | undefined;
   idleExitMs: number;
   topology: string;
   driver: "none" | "chroma";
@@ -45,6 +51,12 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     paths,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
+    listen: listenAddress(env),
+    allowedHosts: (readVariable(env, "MEMPALACE_ALLOWED_HOSTS") ?? "")
+      .split(",")
+      .map((host) => host.trim())
+      .filter(Boolean),
+    token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? "native-only",
     driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
@@ -65,6 +77,32 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
   });
+}
+
+function listenAddress(env: Env): Config["listen"] {
+  const value = readVariable(env, "MEMPALACE_LISTEN");
+  if (value === undefined) return undefined;
+  const match = /^tcp:\/\/(?:\[([0-9a-fA-F:]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(value);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host !== undefined && port <= 65_535) return { host, port };
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_LISTEN=${value} is no address to listen at`,
+    "export MEMPALACE_LISTEN=tcp://127.0.0.1:7780",
+  );
+}
+
+function tokenFromFile(env: Env): string | undefined {
+  const file = readVariable(env, "MEMPALACE_TOKEN_FILE");
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_TOKEN_FILE=${file} cannot be read`, `ls -l ${file}`, {
+      cause,
+    });
+  }
 }
 
 function choice<const T extends string>(env: Env, name: VariableName, allowed: readonly T[], fallback: T): T {

@@ -26,6 +26,18 @@ export const VARIABLES = {
     default: "",
     meaning: "endpoint used verbatim, nothing is started: unix:/path or http://host:port",
   },
+  MEMPALACE_LISTEN: {
+    group: "broker",
+    default: "",
+    meaning: "TCP door besides the socket, tcp://HOST:PORT; HOST `docker` = where containers find host.docker.internal",
+  },
+  MEMPALACE_ALLOWED_HOSTS: {
+    group: "broker",
+    default: "",
+    meaning: "more host names, with commas, under which clients may call the TCP door",
+  },
+  MEMPALACE_TOKEN: { group: "client", default: "", meaning: "token for a broker behind a TCP door" },
+  MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "file that holds that token" },
   MEMPALACE_AGENT_NAME: {
     group: "client",
     default: "the executable's name",

@@ -15,6 +15,8 @@ export type Paths = Readonly<{
   ledgerFile: string;
   lockFile: string;
   brokerFile: string;
+  /** Tokens of the TCP door. */
+  tokensFile: string;
   /** First 8 hex digits of SHA-256 of `home`: names this palace in runtime and state folders. */
   tag: string;
   socketPath: string;
@@ -51,6 +53,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     ledgerFile: join(home, "ledger.sqlite3"),
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),
+    tokensFile: join(home, "tokens.json"),
     get tag() {
       return tag();
     },

@@ -31,6 +31,10 @@ export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
 
+/** What a peer may do: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
+export const ROLES = ["agent", "reader", "admin"] as const;
+export type Role = (typeof ROLES)[number];
+
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
 /** `broker.json`: a hint where the broker is. Only `/health` with the same instanceId proves it. */

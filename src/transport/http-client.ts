@@ -15,6 +15,7 @@ type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 export async function upgrade(socket: Socket, headers: Record<string, string>): Promise<Response> {
   socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
   const response = await readHead(socket);
+  assertAdmitted(socket, response.status);
   if (response.status !== 101) {
     socket.destroy();
     throw new PalaceError(
@@ -27,9 +28,14 @@ export async function upgrade(socket: Socket, headers: Record<string, string>): 
 }
 
 /** GET with `Connection: close`; the body as text. */
-export async function get(socket: Socket, path: string): Promise<{ status: number; body: string }> {
-  socket.write(requestHead(path, { Connection: "close" }));
+export async function get(
+  socket: Socket,
+  path: string,
+  more: Record<string, string> = {},
+): Promise<{ status: number; headers: Map<string, string>; body: string }> {
+  socket.write(requestHead(path, { Connection: "close", ...more }));
   const { status, headers, rest } = await readHead(socket);
+  assertAdmitted(socket, status);
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!Number.isInteger(length) || length > BODY_SIZE_MAX_BYTES) {
     socket.destroy();
@@ -41,7 +47,42 @@ export async function get(socket: Socket, path: string): Promise<{ status: numbe
   }
   const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
   socket.destroy();
-  return { status, body: body.found.toString("utf8") };
+  return { status, headers, body: body.found.toString("utf8") };
+}
+
+/** A header of the answer to a request without a body; the connection stays open for the next. */
+export async function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
+  socket.write(requestHead(path, more));
+  const { headers } = await readHead(socket);
+  const value = headers.get(header);
+  if (value !== undefined) return value;
+  socket.destroy();
+  throw new PalaceError(
+    "TRANSPORT_REFUSED",
+    "the other side does not speak as a palace broker does",
+    "run `palace doctor`",
+  );
+}
+
+/** Errors: BROKER_DENIED, TRANSPORT_REFUSED. */
+function assertAdmitted(socket: Socket, status: number): void {
+  if (![401, 403, 421, 429].includes(status)) return;
+  socket.destroy();
+  if (status === 429)
+    throw new PalaceError("BROKER_BUSY", "the broker refused this token too often", "wait a minute, then repeat", {
+      retryAfterMs: 60_000,
+    });
+  if (status === 401)
+    throw new PalaceError(
+      "BROKER_DENIED",
+      "the broker does not take this token: wrong, revoked or expired",
+      "on the broker's machine: palace token add NAME; here: export MEMPALACE_TOKEN=…",
+    );
+  throw new PalaceError(
+    "BROKER_DENIED",
+    `the broker refuses this address (${status})`,
+    "on the broker's machine: export MEMPALACE_ALLOWED_HOSTS=this-name and palace restart",
+  );
 }
 
 function requestHead(path: string, headers: Record<string, string>): string {
