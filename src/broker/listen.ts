@@ -1,7 +1,6 @@
 /** Making a server listen: a socket file in a folder of ours, or a TCP port. Used by door.ts. */
-import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
-import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
 
@@ -59,8 +58,33 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
  */
 export function resolveListenHost(host: string): string {
   if (host !== DOCKER) return host;
-  const bridge = networkInterfaces()[DOCKER_BRIDGE]?.find(({ family }) => family === "IPv4");
-  return bridge?.address ?? "127.0.0.1";
+  try {
+    return (
+      bridgeAddress(readFileSync("/proc/net/route", "utf8"), readFileSync("/proc/net/fib_trie", "utf8")) ?? "127.0.0.1"
+    );
+  } catch {
+    return "127.0.0.1";
+  }
+}
+
+/**
+ * The bridge's own address from the kernel's tables: os.networkInterfaces() leaves out a bridge that no container is attached
+ * to at the moment. Source: proc(5); /proc/net/route has addresses and masks as little-endian hex.
+ */
+export function bridgeAddress(routes: string, trie: string): string | undefined {
+  const route = routes
+    .split("\n")
+    .map((line) => line.split("\t"))
+    .find(([name]) => name === DOCKER_BRIDGE);
+  if (route === undefined) return undefined;
+  const [network, mask] = [route[1], route[7]].map((hex) => Buffer.from(hex ?? "", "hex").reverse()) as [
+    Buffer,
+    Buffer,
+  ];
+  const locals = Array.from(trie.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g), ([, address = ""]) => address);
+  return locals.find((address) =>
+    address.split(".").every((part, at) => (Number(part) & (mask[at] ?? 0)) === (network[at] ?? -1)),
+  );
 }
 
 /** Only this machine reaches it. */

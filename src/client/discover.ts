@@ -33,7 +33,9 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
 function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined) return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined }];
   const file = readBrokerFile(config.paths.brokerFile);
-  return (file?.doors ?? []).map((endpoint) => ({ endpoint, instanceId: file?.instanceId }));
+  // A TCP door is for who has a token: without one it would only refuse, and hide that the socket is about to be there.
+  const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
+  return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId }));
 }
 
 /** A message stream to the live broker, or undefined. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE. */

@@ -23,6 +23,8 @@ type Pending = { line: string; since: number };
 
 /** How often a request is put to a busy broker, or to brokers that keep dying, before its owner hears of it. */
 const PATIENCE_MS = 60_000;
+/** A broker elsewhere that was there a moment ago: it is being started again, or the way to it is broken. */
+const RESTART_PATIENCE_MS = 10_000;
 const RETRY_MS = 50;
 const RETRY_MAX_MS = 1_000;
 
@@ -34,6 +36,7 @@ export class Link {
   #socket: Socket | undefined;
   #connecting: Promise<void> | undefined;
   #closed = false;
+  #wasConnected = false;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -91,7 +94,7 @@ export class Link {
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
     const { ensureBroker } = await import("./start.ts");
-    await ensureBroker(config);
+    await ensureBroker(config, { patienceMs: this.#wasConnected ? RESTART_PATIENCE_MS : 0 });
     return openStream(config, agent);
   }
 
@@ -101,6 +104,7 @@ export class Link {
       for (const frame of splitter.push(chunk)) if ("bytes" in frame) this.#onFrame(frame.bytes);
     };
     this.#socket = socket;
+    this.#wasConnected = true;
     socket.on("data", onData);
     socket.on("error", () => {});
     socket.on("close", () => this.#onClose(socket));

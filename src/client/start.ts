@@ -37,10 +37,12 @@ export function clearStop(config: Config): void {
 }
 
 /**
- * A live broker, started if need be. Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
+ * A live broker, started if need be. One behind a verbatim endpoint is not ours to start: it is waited for, `patienceMs` long.
+ * Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
  * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
  */
-export async function ensureBroker(config: Config): Promise<Ensured> {
+export async function ensureBroker(config: Config, { patienceMs = 0 } = {}): Promise<Ensured> {
+  const patientUntil = Date.now() + patienceMs;
   const deadline = Date.now() + START_TIMEOUT_MS;
   let started = false;
   let lastStart: number | undefined;
@@ -48,6 +50,10 @@ export async function ensureBroker(config: Config): Promise<Ensured> {
     const found = await findBroker(config);
     if (found !== undefined) return { ...found, started };
     if (config.endpoint !== undefined) {
+      if (Date.now() < patientUntil) {
+        await sleep(POLL_MS);
+        continue;
+      }
       throw new PalaceError(
         "TRANSPORT_REFUSED",
         `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`,

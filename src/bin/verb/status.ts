@@ -3,6 +3,7 @@ import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { isStopped } from "../../platform/marks.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
+import { formatEndpoint } from "../../transport/endpoint.ts";
 import { formatBytes, formatDuration, plural } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -45,6 +46,11 @@ function describe(status: StatusReport, endpoint: string): [string, string][] {
       `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
     ],
     ["door", endpoint],
+    // Those we did not come in by.
+    ...status.doors
+      .map(formatEndpoint)
+      .filter((door) => door !== endpoint)
+      .map((door): [string, string] => ["door", door]),
     ["topology", status.topology],
     [
       "palace",

@@ -1,0 +1,97 @@
+/**
+ * Mixed over TCP: the broker on this machine, agents in a container of their own kernel namespaces that know an address and
+ * a token. The container has the built package and no palace; the agent's command line is the same as anywhere.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/bin/stdio-mcp.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
+
+const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing");
+if (reason !== undefined) console.warn(`TCP topology left out: ${reason}`);
+
+const IMAGE = "node:24-trixie-slim";
+const PORT = 7781;
+const WRITES = 60;
+
+describe.skipIf(reason)("agents in a container, the broker outside, TCP between them", () => {
+  let palace: TestPalace;
+
+  const token = async (name: string, role: string): Promise<string> => {
+    const { stdout } = await palace.run("palace", ["token", "add", name, "--role", role, "--json"]);
+    return (JSON.parse(stdout) as { token: string }).token;
+  };
+  const inContainer = (secret: string): Promise<StdioMcp> => {
+    const env = {
+      MEMPALACE_BROKER: `http://host.docker.internal:${PORT}`,
+      MEMPALACE_TOKEN: secret,
+    };
+    const options = Object.keys(env).flatMap((name) => ["--env", name]);
+    const mounts = ["dist", "package.json"].flatMap((name) => [
+      "--volume",
+      `${join(ROOT, name)}:/opt/palace/${name}:ro`,
+    ]);
+    const gateway = ["--add-host", "host.docker.internal:host-gateway"];
+    return openStdioMcp(
+      [
+        "docker",
+        "run",
+        "--rm",
+        "-i",
+        ...gateway,
+        ...options,
+        ...mounts,
+        IMAGE,
+        "node",
+        "/opt/palace/dist/bin/mp-shim.cjs",
+      ],
+      { env: { ...process.env, ...env }, timeoutMs: 120_000 },
+    );
+  };
+  const write = async (shim: StdioMcp, room: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let index = 0; index < WRITES; index++) {
+      const note = { wing: "tcp", room, content: `${room} writes ${index}` };
+      ids.push(String((await shim.call("mempalace_add_drawer", note))["drawer_id"]));
+    }
+    return ids;
+  };
+
+  beforeAll(async () => {
+    palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${PORT}` } });
+    await token("first", "agent");
+    await palace.startBroker();
+  });
+  afterAll(async () => palace?.[Symbol.asyncDispose]());
+
+  test("writes of both sides are all there once, whoever reads, also after the broker was killed in between", async () => {
+    const secret = await token("box", "agent");
+    const shims = await Promise.all([inContainer(secret), inContainer(secret), palace.shim(), palace.shim()]);
+    const written = Promise.all(shims.map((shim, index) => write(shim, `agent${index}`)));
+    const { pid } = await (await palace.client()).call("palace.status", {});
+    process.kill(pid, "SIGKILL");
+    const ids = (await written).flat();
+    const found: string[] = [];
+    for (let offset = 0; ; offset += 100) {
+      const { drawers } = (await shims[0].call("mempalace_list_drawers", { wing: "tcp", limit: 100, offset })) as {
+        drawers: { drawer_id: string }[];
+      };
+      found.push(...drawers.map((drawer) => drawer.drawer_id));
+      if (drawers.length < 100) break;
+    }
+    expect(found.toSorted()).toEqual(ids.toSorted());
+    expect(new Set(found).size).toBe(4 * WRITES);
+    for (const shim of shims) await shim.close();
+  });
+
+  test("a reader's token in a container reads and cannot write", async () => {
+    const shim = await inContainer(await token("eyes", "reader"));
+    expect(JSON.stringify(await shim.call("mempalace_search", { query: "agent0 writes 7" }))).toContain("agent0");
+    await expect(shim.call("mempalace_add_drawer", { wing: "tcp", room: "x", content: "no" })).rejects.toThrow(
+      /reader/,
+    );
+    await shim.close();
+  });
+});
