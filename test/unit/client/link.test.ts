@@ -1,0 +1,134 @@
+/** The line to the broker, against a broker of a few lines on a real socket that misbehaves as the real one rarely does. */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Link } from "../../../src/client/link.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { PROTOCOL } from "../../../src/protocol/version.ts";
+
+type Line = { id: number; method: string };
+
+let folder: string;
+let server: Server | undefined;
+let link: Link | undefined;
+const sockets = new Set<Socket>();
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "link-"));
+});
+afterEach(() => {
+  link?.close();
+  stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function stop(): void {
+  server?.close();
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+}
+
+/** Upgrades every connection and hands each line to `answer`. */
+async function serve(answer: (line: Line, socket: Socket) => void): Promise<void> {
+  server = createServer((socket) => {
+    sockets.add(socket);
+    let text = "";
+    let isStream = false;
+    socket.setEncoding("utf8").on("error", () => {});
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      if (!isStream) {
+        const end = text.indexOf("\r\n\r\n");
+        if (end === -1) return;
+        if (text.startsWith("GET /health ")) {
+          const health = JSON.stringify({ protocol: PROTOCOL });
+          socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${health.length}\r\n\r\n${health}`);
+          return;
+        }
+        isStream = true;
+        text = text.slice(end + 4);
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n");
+      }
+      const lines = text.split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) answer(JSON.parse(line) as Line, socket);
+    });
+  }).listen(join(folder, "broker.sock"));
+  await once(server, "listening");
+}
+
+function open(): { link: Link; answers: { id: number; result?: unknown; error?: { data: { code: string } } }[] } {
+  const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "broker.sock")}` });
+  const answers: { id: number }[] = [];
+  link = new Link({
+    config,
+    agent: "test",
+    start: "auto",
+    onLine: (line) => answers.push(JSON.parse(String(line)) as { id: number }),
+  });
+  return { link, answers };
+}
+
+const request = (id: number): string => JSON.stringify({ jsonrpc: "2.0", id, method: "ask" });
+const reply = (id: number, body: object): string => `${JSON.stringify({ jsonrpc: "2.0", id, ...body })}\n`;
+const failed = (code: string, more: object = {}): object => ({
+  error: { code: -32000, message: "x", data: { code, hint: "", retryable: true, ...more } },
+});
+
+test("an answer that comes twice is passed on once", async () => {
+  await serve(({ id }, socket) => void socket.write(reply(id, { result: 1 }) + reply(id, { result: 2 })));
+  const { link, answers } = open();
+  link.send(1, request(1));
+  link.send(2, request(2));
+  await expect.poll(() => answers.length).toBe(2);
+  expect(answers.map(({ id, result }) => [id, result])).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(link.pendingCount).toBe(0);
+});
+
+test("a busy broker is asked again after the time it names, and its owner hears of the answer alone", async () => {
+  const asked: number[] = [];
+  await serve(({ id }, socket) => {
+    asked.push(performance.now());
+    socket.write(reply(id, asked.length < 3 ? failed("BROKER_BUSY", { retryAfterMs: 60 }) : { result: "at last" }));
+  });
+  const { link, answers } = open();
+  link.send(1, request(1));
+  await expect.poll(() => answers.length).toBe(1);
+  expect(answers[0]?.result).toBe("at last");
+  expect(asked.length).toBe(3);
+  expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(55);
+});
+
+test("what got no answer is put to the next broker at the same endpoint, also when that comes a while later", async () => {
+  const first: number[] = [];
+  await serve(({ id }, socket) => {
+    first.push(id);
+    socket.destroy();
+  });
+  const { link, answers } = open();
+  link.send(1, request(1));
+  await expect.poll(() => first.length).toBeGreaterThan(0);
+  stop();
+  link.send(2, request(2));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(answers).toEqual([]);
+  await serve(({ id }, socket) => void socket.write(reply(id, { result: "next" })));
+  await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(2);
+  expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
+});
+
+test("where nobody has ever answered, the owner hears so at once", async () => {
+  const { link, answers } = open();
+  const startedAt = performance.now();
+  link.send(1, request(1));
+  await expect.poll(() => answers.length).toBe(1);
+  expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
+  // Not a measurement: a broker that was never there is not waited for as one that restarts is (10 s).
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
