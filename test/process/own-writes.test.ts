@@ -18,7 +18,7 @@ test("reads sent in one breath with writes see them, among sixteen others who wr
       client.callTool("mempalace_list_drawers", { wing: "own", limit: 100 }),
       client.callTool("mempalace_search", { query: `needle${round}`, wing: "own", limit: 1 }),
     ]);
-    const id = String(added["drawer_id"]);
+    const { drawer_id: id } = added as { drawer_id: string };
     expect(JSON.stringify(listed), `round ${round}`).toContain(id);
     expect(JSON.stringify(found), `round ${round}`).toContain(content);
   }
