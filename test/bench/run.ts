@@ -14,6 +14,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   scale: () => import("./scale.ts"),
   docs: () => import("./docs.ts"),
   churn: () => import("./churn.ts"),
+  pressure: () => import("./pressure.ts"),
+  reconnect: () => import("./reconnect.ts"),
 };
 
 if (!existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) {
