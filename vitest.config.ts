@@ -7,6 +7,8 @@ const project = (name: string, include: string[], timeoutMs: number) => ({
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
+    env: { ORT_DISABLE_TELEMETRY: "1" },
     projects: [
       project("unit", ["test/{unit,pins,house,regressions}/**/*.test.ts"], 20_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),

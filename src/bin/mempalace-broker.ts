@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
+import "../platform/node-version.ts";
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `mempalace-docs DIR` files a project's documentation; `mempalace-docs why FILE` explains one decision of it. */
+import "../platform/node-version.ts";
 import { runVerb } from "./verb.ts";
 
 const [first = "", ...rest] = process.argv.slice(2);

@@ -16,7 +16,7 @@ import type { BrokerFile, Door, Health, StatusReport } from "../protocol/spec.ts
 import { PROTOCOL } from "../protocol/version.ts";
 import { type DoorOptions, type OpenDoor, openDoor, type Route } from "./door.ts";
 import { Guard } from "./guard.ts";
-import { isLoopback, resolveListenHost } from "./listen.ts";
+import { isLoopback, recallAddress, rememberAddress, resolveListenHost } from "./listen.ts";
 import { takeLock } from "./lock.ts";
 import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
@@ -56,9 +56,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const startedAtMs = Date.now();
   const ending = Promise.withResolvers<Ending>();
   const metrics = new Metrics();
-  const doors: Door[] = [{ kind: "unix", path: paths.socketPath }];
-  if (config.listen !== undefined)
-    doors.push({ kind: "tcp", host: resolveListenHost(config.listen.host), port: config.listen.port });
+  const doors: Door[] = [];
   let state: Health["status"] = "opening";
   let palace: Palace | undefined;
   let failure: PalaceError | undefined;
@@ -162,18 +160,14 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     ],
   ]);
   try {
-    for (const at of placesOf(config, doors, log)) {
-      open.push(
-        await openDoor({
-          at,
-          instanceHeader: [INSTANCE_HEADER, instanceId],
-          dispatch,
-          routes,
-          onPeers: () => (idleSinceMs = Date.now()),
-          log,
-        }),
-      );
-    }
+    const openAt = async (door: Door): Promise<void> => {
+      const at = placeOf(config, door, log);
+      const onPeers = (): void => void (idleSinceMs = Date.now());
+      open.push(await openDoor({ at, instanceHeader: [INSTANCE_HEADER, instanceId], dispatch, routes, onPeers, log }));
+      doors.push(door);
+    };
+    await openAt({ kind: "unix", path: paths.socketPath });
+    await openTcp(config, openAt, log);
     publish(config, { instanceId, startedAtMs, doors });
   } catch (error) {
     await opened;
@@ -195,7 +189,9 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   }
   const watch = setInterval(() => {
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
-    const isIdle = peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
+    // Clients behind a TCP door cannot start the next broker.
+    const isIdle =
+      doors.length === 1 && peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
     if (isIdle) ending.resolve({ why: "idle", failed: false });
   }, WATCH_MS);
 
@@ -232,19 +228,34 @@ const NOT_OPEN: ReturnType<Palace["status"]> = {
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
 };
 
+/** The TCP door that was asked for, which must open, or that of the last time, whose failure leaves the socket to all. */
+async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promise<void>, log: Log): Promise<void> {
+  if (listen === "off") return rememberAddress(paths.listenFile, undefined);
+  const address = listen ?? recallAddress(paths.listenFile);
+  if (address === undefined) return;
+  try {
+    await openAt({ kind: "tcp", host: resolveListenHost(address.host), port: address.port });
+    if (listen !== undefined) rememberAddress(paths.listenFile, listen);
+  } catch (error) {
+    if (listen !== undefined) throw error;
+    log.error("the TCP door stays shut", {
+      why: (error as Error).message,
+      hint: "MEMPALACE_LISTEN=off palace restart",
+    });
+  }
+}
+
 /** Errors: CONFIG_BAD_VALUE for a door that others can reach while there is no token. */
-function placesOf({ paths, allowedHosts }: Config, doors: readonly Door[], log: Log): DoorOptions["at"][] {
-  return doors.map((door) => {
-    if (door.kind === "unix") return { ...door, credentials: peerCredentials };
-    const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
-    if (!isLoopback(door.host) && tokens.size === 0)
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
-        `${door.host}:${door.port} can be reached from elsewhere and there is no token yet`,
-        "palace token add NAME --role agent",
-      );
-    return { ...door, guard: new Guard(tokens, allowedHosts) };
-  });
+function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
+  if (door.kind === "unix") return { ...door, credentials: peerCredentials };
+  const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
+  if (!isLoopback(door.host) && tokens.size === 0)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `${door.host}:${door.port} can be reached from elsewhere and there is no token yet`,
+      "palace token add NAME --role agent",
+    );
+  return { ...door, guard: new Guard(tokens, allowedHosts) };
 }
 
 function publish(

@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
@@ -85,6 +86,25 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   return locals.find((address) =>
     address.split(".").every((part, at) => (Number(part) & (mask[at] ?? 0)) === (network[at] ?? -1)),
   );
+}
+
+/**
+ * The address of the last TCP door: the next broker is started by whoever needs one, mostly without the environment that
+ * asked for the door. Undefined where there was none, or its file is no such file.
+ */
+export function recallAddress(file: string): TcpAddress | undefined {
+  try {
+    const { host, port } = JSON.parse(readFileSync(file, "utf8")) as Partial<TcpAddress>;
+    return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined forgets it. */
+export function rememberAddress(file: string, address: TcpAddress | undefined): void {
+  if (address === undefined) rmSync(file, { force: true });
+  else writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
 /** Only this machine reaches it. */

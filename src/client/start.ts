@@ -108,7 +108,8 @@ function mayStart({ paths }: Config): boolean {
 
 /** Drains and stops the broker; returns when it is gone. Sticky until `clearStop`. */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean }> {
-  setStopped(config.paths);
+  // A broker behind a verbatim endpoint is not started from here, so there is nothing to hold back.
+  if (config.endpoint === undefined) setStopped(config.paths);
   return { stopped: await endBroker(config) };
 }
 

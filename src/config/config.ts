@@ -26,8 +26,11 @@ export type Config = Readonly<{
   /** Endpoint used verbatim, or undefined: discover. */
   endpoint: string | undefined;
   agentName: string | undefined;
-  /** TCP door to open besides the socket; `docker` as host stands for the address containers are led to. */
-  listen: Readonly<{ host: string; port: number }> | undefined;
+  /**
+   * TCP door to open besides the socket; `docker` as host stands for the address containers are led to. Undefined = as the
+   * last time.
+   */
+  listen: Readonly<{ host: string; port: number }> | "off" | undefined;
   allowedHosts: readonly string[];
   /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
   token: () => string | undefined;
@@ -81,7 +84,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
 
 function listenAddress(env: Env): Config["listen"] {
   const value = readVariable(env, "MEMPALACE_LISTEN");
-  if (value === undefined) return undefined;
+  if (value === undefined || value === "off") return value;
   const match = /^tcp:\/\/(?:\[([0-9a-fA-F:]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(value);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);

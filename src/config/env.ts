@@ -29,7 +29,8 @@ export const VARIABLES = {
   MEMPALACE_LISTEN: {
     group: "broker",
     default: "",
-    meaning: "TCP door besides the socket, tcp://HOST:PORT; HOST `docker` = where containers find host.docker.internal",
+    meaning:
+      "TCP door besides the socket, tcp://HOST:PORT; HOST `docker` = where containers find host.docker.internal; remembered until `off`",
   },
   MEMPALACE_ALLOWED_HOSTS: {
     group: "broker",

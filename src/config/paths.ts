@@ -15,8 +15,9 @@ export type Paths = Readonly<{
   ledgerFile: string;
   lockFile: string;
   brokerFile: string;
-  /** Tokens of the TCP door. */
+  /** Tokens of the TCP door, and its address. */
   tokensFile: string;
+  listenFile: string;
   /** First 8 hex digits of SHA-256 of `home`: names this palace in runtime and state folders. */
   tag: string;
   socketPath: string;
@@ -54,6 +55,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),
     tokensFile: join(home, "tokens.json"),
+    listenFile: join(home, "listen.json"),
     get tag() {
       return tag();
     },

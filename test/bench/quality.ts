@@ -9,6 +9,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
 import { createTestPalace, realModelDir, ROOT, type TestPalace } from "../helpers/palace.ts";
 
+// onnxruntime's own telemetry, for what is embedded in this process.
+process.env["ORT_DISABLE_TELEMETRY"] = "1";
+
 type Turn = { id: string; speaker: string; text: string; caption?: string };
 type Session = { id: string; date: string; turns: Turn[] };
 type Question = { question: string; category: number; evidence: string[]; evidence_raw?: string[] };

@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { ROOT } from "../helpers/palace.ts";
 import type { Row } from "./measure.ts";
 
+// onnxruntime's own telemetry, for what is embedded in this process.
+process.env["ORT_DISABLE_TELEMETRY"] = "1";
+
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<Row[]> }>>> = {
   shim: () => import("./shim.ts"),
   write: () => import("./write.ts"),

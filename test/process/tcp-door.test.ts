@@ -192,6 +192,22 @@ test("a door that others can reach stays shut without a token, and says what to 
   expect((await palace.run("palace", ["start"])).code).toBe(0);
 });
 
+test("the door is there again when somebody else starts the next broker, until it is switched off", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "stays");
+  const without = { MEMPALACE_LISTEN: "" };
+  expect((await palace.run("palace", ["restart"], { env: without })).code).toBe(0);
+  const client = await elsewhere(palace, token);
+  expect((await client.call("palace.status", {})).doors.map(({ kind }) => kind)).toEqual(["unix", "tcp"]);
+  client.close();
+  const refused = await palace.run("palace", ["token", "add", "lost"], { env: { MEMPALACE_BROKER: palace.url } });
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("on the broker's machine")]);
+
+  expect((await palace.run("palace", ["restart"], { env: { MEMPALACE_LISTEN: "off" } })).code).toBe(0);
+  expect((await palace.run("palace", ["restart"], { env: without })).code).toBe(0);
+  await expect(fetch(`${palace.url}/health`)).rejects.toThrow();
+});
+
 /** fetch sets Host itself; this one says what it is told. */
 async function rawStatus(palace: Behind, headers: Record<string, string>): Promise<number> {
   const { request } = await import("node:http");

@@ -22,6 +22,12 @@ export const verb = defineVerb({
   options: { role: { type: "string" }, days: { type: "string" } },
   args: [1, 2],
   run: async ({ values, args, config, out }) => {
+    if (config.endpoint !== undefined)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `tokens are kept where the broker runs, and MEMPALACE_BROKER points elsewhere: ${config.endpoint}`,
+        "run this on the broker's machine",
+      );
     const file = config.paths.tokensFile;
     const [action = "", name] = args;
     if (action === "list" && name === undefined) list(file, out);
