@@ -9,7 +9,7 @@ import type { Log } from "../platform/log.ts";
 import { PEERS_MAX } from "../protocol/limits.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../protocol/proof.ts";
 import { AGENT_HEADER } from "../protocol/spec.ts";
-import type { Guard } from "./guard.ts";
+import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import type { Dispatch } from "./methods.ts";
 import { agentName, type Peer } from "./peer.ts";
@@ -43,7 +43,6 @@ const KEEP_ALIVE_MS = 75_000;
 const REVOKED_CHECK_MS = 500;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
-type Refused = { status: number; why: string; headers: Record<string, string> };
 
 let lastPeer = 0;
 
@@ -78,7 +77,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     });
 
   /** Undefined: the connection was refused and is gone already. */
-  const admit = (request: IncomingMessage, fallback: string): Admitted | Refused | undefined => {
+  const admit = (request: IncomingMessage, fallback: string): Admitted | Refusal | undefined => {
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const peerId = peerIds.get(request.socket) ?? ++lastPeer;
     peerIds.set(request.socket, peerId);
@@ -177,7 +176,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   };
 }
 
-const BAD_UPGRADE: Refused = { status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
+const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
 
 function listen(server: Server, at: DoorOptions["at"]): Promise<void> {
   return at.kind === "unix" ? listenUnix(server, at.path) : listenTcp(server, at);
@@ -187,7 +186,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";
 }
 
-function refusalHead({ status, why, headers }: Refused): string {
+function refusalHead({ status, why, headers }: Refusal): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nConnection: close\r\n${lines.join("")}Content-Length: ${why.length + 1}\r\n\r\n${why}\n`;
 }

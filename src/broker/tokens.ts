@@ -116,8 +116,7 @@ export class TokenBook {
   }
 
   #refresh(): void {
-    const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });
-    const mark = stat === undefined ? "none" : `${stat.ino}.${stat.size}.${stat.mtimeNs}`;
+    const mark = this.#look();
     if (mark === this.#mark) return;
     this.#mark = mark;
     this.#tokens = new Map();
@@ -125,6 +124,16 @@ export class TokenBook {
       this.#tokens = new Map(readTokens(this.#file).map((record) => [record.id, record]));
     } catch (error) {
       this.#onBroken(error);
+    }
+  }
+
+  /** A file that cannot even be looked at lets nobody in, and must not end the broker. */
+  #look(): string {
+    try {
+      const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });
+      return stat === undefined ? "none" : `${stat.ino}.${stat.size}.${stat.mtimeNs}`;
+    } catch {
+      return "unreadable";
     }
   }
 }

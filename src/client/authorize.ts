@@ -14,7 +14,10 @@ export type Authorization = {
   verify(answered: ReadonlyMap<string, string>): void;
 };
 
-/** For one request to `path` over a fresh connection. Errors: CONFIG_BAD_VALUE for a text that is no token. */
+/**
+ * For one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a text that
+ * is none.
+ */
 export async function authorize(
   socket: Socket,
   endpoint: Endpoint,
@@ -24,7 +27,15 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  if (token === undefined) return { headers: { Host }, verify: () => {} };
+  // Not even asked: whoever lets us in without a token is no broker of ours, and would be told everything.
+  if (token === undefined) {
+    socket.destroy();
+    throw new PalaceError(
+      "BROKER_DENIED",
+      `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
+      "on the broker's machine: palace token add NAME; here: export MEMPALACE_TOKEN=…",
+    );
+  }
   // Only here: node:crypto is a tenth of a shim's start.
   const proof = await import("../protocol/proof.ts");
   const id = proof.tokenId(token);

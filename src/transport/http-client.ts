@@ -64,7 +64,7 @@ export async function ask(socket: Socket, path: string, header: string, more: Re
   );
 }
 
-/** Errors: BROKER_DENIED, TRANSPORT_REFUSED. */
+/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals. */
 function assertAdmitted(socket: Socket, status: number): void {
   if (![401, 403, 421, 429].includes(status)) return;
   socket.destroy();

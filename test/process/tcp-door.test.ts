@@ -157,6 +157,13 @@ test("who squats on the port gets no token, nothing that opens the door, and no 
   await expect(connectClient({ config, agent: "visitor", start: "never" })).rejects.toMatchObject({
     code: "BROKER_DENIED",
   });
+  // Without a token nothing is said at all, whatever the other side would let in.
+  const before = heard;
+  const bare = loadConfig({ HOME: `${palace.home}/x`, MEMPALACE_BROKER: url });
+  await expect(connectClient({ config: bare, agent: "visitor", start: "never" })).rejects.toMatchObject({
+    code: "BROKER_DENIED",
+  });
+  expect(heard).toBe(before);
   squatter.close();
   const [, secret = ""] = /^pdx_[\w-]{8}_(.*)$/.exec(token) ?? [];
   const { storedKey, serverKey } = keysOf(token);

@@ -50,11 +50,13 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
       { env: { ...process.env, ...env }, timeoutMs: 120_000 },
     );
   };
+  let acknowledged = 0;
   const write = async (shim: StdioMcp, room: string): Promise<string[]> => {
     const ids: string[] = [];
     for (let index = 0; index < WRITES; index++) {
       const note = { wing: "tcp", room, content: `${room} writes ${index}` };
       ids.push(String((await shim.call("mempalace_add_drawer", note))["drawer_id"]));
+      acknowledged += 1;
     }
     return ids;
   };
@@ -70,8 +72,12 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
     const secret = await token("box", "agent");
     const shims = await Promise.all([inContainer(secret), inContainer(secret), palace.shim(), palace.shim()]);
     const written = Promise.all(shims.map((shim, index) => write(shim, `agent${index}`)));
-    const { pid } = await (await palace.client()).call("palace.status", {});
+    await expect.poll(() => acknowledged, { timeout: 60_000, interval: 1 }).toBeGreaterThan(WRITES);
+    const client = await palace.client();
+    const { pid } = await client.call("palace.status", {});
+    client.close();
     process.kill(pid, "SIGKILL");
+    expect(acknowledged).toBeLessThan(4 * WRITES);
     const ids = (await written).flat();
     const found: string[] = [];
     for (let offset = 0; ; offset += 100) {

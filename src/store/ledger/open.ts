@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 export type LedgerDatabase = Database.Database;
 
@@ -72,6 +72,12 @@ function prepare(database: LedgerDatabase, file: string): void {
       `${file} was written by a newer palace-devbox (schema ${version}, this one knows ${SCHEMA_VERSION})`,
       "update palace-devbox to the version that wrote it",
     );
+  }
+  for (let from = version; from < SCHEMA_VERSION; from++) {
+    database.transaction(() => {
+      database.exec(MIGRATIONS[from] ?? "");
+      database.pragma(`user_version = ${from + 1}`);
+    })();
   }
   database.prepare("SELECT count(*) FROM place").get();
 }

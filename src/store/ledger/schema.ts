@@ -7,12 +7,33 @@
  */
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+/** A removal still waiting in the outbox is overtaken: the id is back, and its vector will list it again. */
+const DRAWER_INSERT = `
+CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
+  INSERT INTO place VALUES (new.wing, new.room, 1)
+    ON CONFLICT (wing, room) DO UPDATE SET drawers = drawers + 1;
+  INSERT INTO pending_embedding VALUES (new.row);
+  DELETE FROM outbox WHERE id = new.id;
+  INSERT OR IGNORE INTO source_dirty SELECT new.source_file WHERE new.source_file <> '';
+END;
+`;
+
+/** Version → what makes a ledger of it one of the next version, in the transaction that raises `user_version`. */
+export const MIGRATIONS: Readonly<Record<number, string>> = {
+  // The trigger of version 1 indexed the words of a new drawer, which the writer does by now: twice would spoil the index.
+  1: `
+DROP TRIGGER drawer_insert;
+DROP INDEX IF EXISTS drawer_room;
+DROP INDEX IF EXISTS journal_at;
+${DRAWER_INSERT}`,
+};
 
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
@@ -78,15 +99,7 @@ CREATE INDEX source_wing ON source (wing);
 CREATE VIRTUAL TABLE source_fts USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61');
 CREATE TABLE source_dirty (source_file TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
 
-CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
-  INSERT INTO place VALUES (new.wing, new.room, 1)
-    ON CONFLICT (wing, room) DO UPDATE SET drawers = drawers + 1;
-  INSERT INTO pending_embedding VALUES (new.row);
-  -- A removal still waiting is overtaken: the id is back, and its vector will list it again.
-  DELETE FROM outbox WHERE id = new.id;
-  INSERT OR IGNORE INTO source_dirty SELECT new.source_file WHERE new.source_file <> '';
-END;
-
+${DRAWER_INSERT}
 CREATE TRIGGER drawer_delete AFTER DELETE ON drawer BEGIN
   INSERT INTO drawer_fts (drawer_fts, rowid, text, date_words) VALUES ('delete', old.row, old.text, old.date_words);
   UPDATE place SET drawers = drawers - 1 WHERE wing = old.wing AND room = old.room;

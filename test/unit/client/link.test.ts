@@ -125,10 +125,8 @@ test("what got no answer is put to the next broker at the same endpoint, also wh
 
 test("where nobody has ever answered, the owner hears so at once", async () => {
   const { link, answers } = open();
-  const startedAt = performance.now();
   link.send(1, request(1));
-  await expect.poll(() => answers.length).toBe(1);
+  // Sooner than the 10 s that a broker which was there once is waited for.
+  await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
-  // Not a measurement: a broker that was never there is not waited for as one that restarts is (10 s).
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
