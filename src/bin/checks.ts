@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../client/client.ts";
 import { findBroker, readBrokerFile } from "../client/discover.ts";
+import { Spool } from "../client/spool.ts";
 import { ensureBroker } from "../client/start.ts";
 import type { Config } from "../config/config.ts";
 import { isStopped, vanishedPalace } from "../platform/marks.ts";
@@ -26,7 +27,7 @@ const POLL_MS = 50;
 
 /** `mayStart`: a broker is started if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
-  const checks = [checkNode(), checkHome(config), checkStop(config)];
+  const checks = [checkNode(), checkHome(config), checkStop(config), checkSpool(config)];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {
     checks.push(fail("broker", reached.message, reached.hint));
@@ -106,6 +107,20 @@ function checkHome({ paths, endpoint }: Config): Check {
 function checkStop({ paths }: Config): Check {
   if (!isStopped(paths)) return ok("stop mark", "none: agents start the broker by themselves");
   return warn("stop mark", "the broker was stopped by hand and stays off", "palace start");
+}
+
+function checkSpool({ paths }: Config): Check {
+  const spool = new Spool(paths.spoolDir);
+  const waiting = spool.entries().length;
+  const refused = spool.refused().length;
+  if (refused > 0)
+    return warn(
+      "spool",
+      `${plural(refused, "kept write")} refused by a broker, ${waiting} waiting`,
+      "palace spool list",
+    );
+  if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
+  return ok("spool", "nothing waits");
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {

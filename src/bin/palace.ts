@@ -22,6 +22,7 @@ const VERBS: Record<string, Entry> = {
   call: ["call one MCP tool", () => import("./verb/call.ts")],
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],
   token: ["tokens for clients behind the TCP door: add, list, revoke", () => import("./verb/token.ts")],
+  spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
   mine: ["file a source: mine docs DIR", () => import("./verb/mine.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };

@@ -10,6 +10,9 @@ import { PalaceError } from "../protocol/errors.ts";
 export type ToolResult = Readonly<Record<string, unknown>>;
 
 export type StdioMcp = AsyncDisposable & {
+  readonly pid: number;
+  /** Any other request. Errors: the server's message. */
+  request: (method: string, params: unknown) => Promise<unknown>;
   /** The tool's JSON answer. Errors: the server's message; the process's last words if it ended. */
   call: (tool: string, args: Record<string, unknown>) => Promise<ToolResult>;
   /** Ends stdin and resolves to the exit code, null if it had to be killed. */
@@ -46,7 +49,8 @@ export async function openStdioMcp(argv: readonly string[], options: StdioMcpOpt
   }
   const call = async (tool: string, values: Record<string, unknown>): Promise<ToolResult> =>
     toolResult(tool, await wire.request("tools/call", { name: tool, arguments: values }));
-  return { call, close, [Symbol.asyncDispose]: async () => void (await close()) };
+  const request = (method: string, params: unknown): Promise<unknown> => wire.request(method, params);
+  return { pid: child.pid ?? 0, request, call, close, [Symbol.asyncDispose]: async () => void (await close()) };
 }
 
 function toolResult(tool: string, result: unknown): ToolResult {

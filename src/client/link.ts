@@ -1,15 +1,19 @@
 /**
  * A lasting line to the broker for whoever speaks JSON-RPC: the shim and the typed client. Requests that got no answer are
- * sent again over a new connection, with their idempotency keys, so a broker that restarts is only a delay.
+ * sent again over a new connection, with their idempotency keys, so a broker that restarts is only a delay. Where no broker
+ * can be reached, a link that spools answers in its place and delivers the writes it kept before anything else later.
  * Concurrency: one owner; `send` may be called at any time.
  */
+import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
-import { type RequestId, RPC, type RpcResponse } from "../protocol/spec.ts";
+import { type RequestId, RPC, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
 import { FrameSplitter } from "../transport/frame.ts";
 import { openStream, type Stream } from "./discover.ts";
+import { Silence } from "./silence.ts";
+import type { Spool } from "./spool.ts";
 
 export type LinkOptions = {
   config: Config;
@@ -17,6 +21,8 @@ export type LinkOptions = {
   start: "auto" | "never";
   /** One message of the broker, without its LF: a response to a request, or a notification. */
   onLine: (line: Buffer | string) => void;
+  /** Without a broker: requests fail, or they are answered in its place and writes are kept for it (default: fail). */
+  outage?: "fail" | "spool";
 };
 
 type Pending = { line: string; since: number };
@@ -25,18 +31,41 @@ type Pending = { line: string; since: number };
 const PATIENCE_MS = 60_000;
 /** A broker elsewhere that was there a moment ago: it is being started again, or the way to it is broken. */
 const RESTART_PATIENCE_MS = 10_000;
+/** The same for who can do without: an agent hears within a second that there is no broker. */
+const OUTAGE_PATIENCE_MS = 700;
+/** A broker that is being started here answers in a fraction of this. */
+const STARTING_PATIENCE_MS = 10_000;
 const RETRY_MS = 50;
 const RETRY_MAX_MS = 1_000;
+/** How often a broker is looked for while writes are kept for it. */
+const SPOOL_RETRY_MAX_MS = 5_000;
+
+/** Loaded when there is an outage, or something was kept in one. */
+type Outage = typeof import("./outage.ts") & { spool: Spool };
 
 export class Link {
   readonly #options: LinkOptions;
   readonly #pending = new Map<RequestId, Pending>();
+  /** Kept writes that are being delivered, by the ids we gave them. */
+  readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
   /** Notifications of a moment without connection; a few, they are never many. */
   #unsent: string[] = [];
+  readonly #silence = new Silence();
   #socket: Socket | undefined;
+  /** True once what was kept is delivered: requests flow. */
+  #isOpen = false;
   #connecting: Promise<void> | undefined;
   #closed = false;
   #wasConnected = false;
+  /** Nobody was there just now: it is not waited for again, only looked for. */
+  #isAway = false;
+  #startingUntilMs = 0;
+  #impatience: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #retryMs = RETRY_MAX_MS;
+  #outage: Outage | undefined;
+  /** The broker does not take what was kept (a full disk, say): later writes line up behind it. */
+  #isStuck = false;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -48,12 +77,17 @@ export class Link {
 
   /** Sends one message. With an id its answer comes to `onLine`, an error answer of our own making if all fails. */
   send(id: RequestId | undefined, line: string): void {
-    if (id !== undefined) this.#pending.set(id, { line, since: Date.now() });
-    if (this.#socket !== undefined) this.#socket.write(`${line}\n`);
-    else {
-      if (id === undefined && this.#unsent.length < PEER_IN_FLIGHT_MAX) this.#unsent.push(line);
-      void this.connect().catch(() => {});
+    if (id !== undefined) {
+      if (this.#isStuck && this.#outage?.isWrite(line) === true) return this.#answerInstead(line, STUCK);
+      this.#pending.set(id, { line, since: Date.now() });
     }
+    if (this.#isOpen && this.#socket !== undefined) {
+      this.#socket.write(`${line}\n`);
+      this.#silence.watch(this.#socket, this.#isAwaiting);
+      return;
+    }
+    if (id === undefined && this.#unsent.length < PEER_IN_FLIGHT_MAX) this.#unsent.push(line);
+    this.#reconnect();
   }
 
   /** Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests are answered with it. */
@@ -66,13 +100,35 @@ export class Link {
     this.#closed = true;
     this.#socket?.destroy();
     this.#pending.clear();
+    this.#silence.stop();
+    clearTimeout(this.#impatience);
+    clearTimeout(this.#retry);
   }
+
+  get #spools(): boolean {
+    return this.#options.outage === "spool";
+  }
+
+  readonly #isAwaiting = (): boolean => this.#pending.size > 0 || this.#delivering.size > 0;
+
+  #reconnect(): void {
+    if (this.#spools && this.#pending.size > 0) this.#impatience ??= setTimeout(this.#onImpatience, OUTAGE_PATIENCE_MS);
+    void this.connect().catch(() => {});
+  }
+
+  /** An agent is not kept waiting for a network that swallows everything; what is sought goes on being sought. */
+  readonly #onImpatience = (): void => {
+    this.#impatience = undefined;
+    if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
+    if (Date.now() < this.#startingUntilMs) this.#reconnect();
+    else void this.#withdraw(new PalaceError("TRANSPORT_TIMEOUT", "no broker answers", "run `palace doctor`"));
+  };
 
   async #connect(): Promise<void> {
     try {
-      for (let wait = RETRY_MS; this.#socket === undefined && !this.#closed; wait = Math.min(wait * 2, RETRY_MAX_MS)) {
+      for (let wait = RETRY_MS; !this.#isOpen && !this.#closed; wait = Math.min(wait * 2, RETRY_MAX_MS)) {
         const stream = await this.#dial();
-        if (stream !== undefined) this.#adopt(stream);
+        if (stream !== undefined) await this.#adopt(stream);
         else await new Promise((resolve) => setTimeout(resolve, wait));
         this.#expire();
       }
@@ -83,7 +139,7 @@ export class Link {
           : new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", {
               cause: error,
             });
-      for (const id of [...this.#pending.keys()]) this.#fail(id, known);
+      await this.#withdraw(known);
       throw known;
     }
   }
@@ -94,30 +150,49 @@ export class Link {
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
     const { ensureBroker } = await import("./start.ts");
-    await ensureBroker(config, { patienceMs: this.#wasConnected ? RESTART_PATIENCE_MS : 0 });
+    const patienceMs = this.#spools ? OUTAGE_PATIENCE_MS : this.#wasConnected ? RESTART_PATIENCE_MS : undefined;
+    await ensureBroker(config, {
+      patienceMs: this.#isAway ? 0 : patienceMs,
+      onStarting: () => (this.#startingUntilMs = Date.now() + STARTING_PATIENCE_MS),
+    });
     return openStream(config, agent);
   }
 
-  #adopt({ socket, rest }: Stream): void {
+  async #adopt({ socket, rest }: Stream): Promise<void> {
+    if (this.#closed) return void socket.destroy();
     const splitter = new FrameSplitter();
     const onData = (chunk: Buffer): void => {
+      this.#silence.heard();
       for (const frame of splitter.push(chunk)) if ("bytes" in frame) this.#onFrame(frame.bytes);
     };
     this.#socket = socket;
     this.#wasConnected = true;
+    this.#isAway = false;
     socket.on("data", onData);
     socket.on("error", () => {});
     socket.on("close", () => this.#onClose(socket));
     if (rest.length > 0) onData(rest);
+    socket.resume();
+    if (this.#hasKept()) await this.#deliver(socket);
+    if (this.#socket === socket) this.#open(socket);
+  }
+
+  #open(socket: Socket): void {
+    this.#isOpen = true;
+    this.#retryMs = RETRY_MAX_MS;
     const lines = [...this.#unsent, ...[...this.#pending.values()].map((pending) => pending.line)];
     this.#unsent = [];
-    if (lines.length > 0) socket.write(`${lines.join("\n")}\n`);
-    socket.resume();
+    if (lines.length === 0) return;
+    socket.write(`${lines.join("\n")}\n`);
+    this.#silence.watch(socket, this.#isAwaiting);
   }
 
   #onFrame(bytes: Buffer): void {
     const response = JSON.parse(bytes.toString("utf8")) as RpcResponse;
     const id = response.id ?? undefined;
+    if (this.#silence.isPong(id)) return;
+    const delivered = id === undefined ? undefined : this.#delivering.get(id);
+    if (delivered !== undefined) return delivered(response);
     const pending = id === undefined ? undefined : this.#pending.get(id);
     // An answer that came already, of a request that was put twice.
     if (id !== undefined && pending === undefined) return;
@@ -136,14 +211,18 @@ export class Link {
 
   #repeat(id: RequestId): void {
     const pending = this.#pending.get(id);
-    if (pending !== undefined) this.#socket?.write(`${pending.line}\n`);
+    if (pending !== undefined && this.#isOpen) this.#socket?.write(`${pending.line}\n`);
   }
 
   #onClose(socket: Socket): void {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
+    this.#isOpen = false;
+    this.#isStuck = false;
+    this.#silence.stop();
+    for (const settle of this.#delivering.values()) settle(undefined);
     // Without open requests the next one connects: a broker that ended for want of work is not woken for nothing.
-    if (!this.#closed && this.#pending.size > 0) void this.connect().catch(() => {});
+    if (!this.#closed && this.#pending.size > 0) this.#reconnect();
   }
 
   #expire(): void {
@@ -160,4 +239,70 @@ export class Link {
       JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.SERVER_ERROR, message, data: error.toWire() } }),
     );
   }
+
+  // --- without a broker ---
+
+  /** Answers all that wait, in the broker's place or with `error`, and looks again later where writes are kept. */
+  async #withdraw(error: PalaceError): Promise<void> {
+    const outage = this.#spools ? await this.#loadOutage() : undefined;
+    if (outage?.isOutage(error) !== true) {
+      for (const id of [...this.#pending.keys()]) this.#fail(id, error);
+      return;
+    }
+    // A broker may have come meanwhile and may be at work on them.
+    if (this.#socket !== undefined || this.#closed) return;
+    this.#isAway = true;
+    for (const [id, { line }] of [...this.#pending]) {
+      this.#pending.delete(id);
+      this.#answerInstead(line, error);
+    }
+    if (!outage.spool.isEmpty) this.#lookAgain();
+  }
+
+  #answerInstead(line: string, away: PalaceError): void {
+    const { outage, agent } = { outage: this.#outage, agent: this.#options.agent };
+    if (outage !== undefined) this.#options.onLine(outage.answerInstead(line, { agent, spool: outage.spool, away }));
+  }
+
+  #lookAgain(): void {
+    clearTimeout(this.#retry);
+    if (this.#closed) return;
+    this.#retry = setTimeout(() => {
+      if (this.#isOpen && this.#socket !== undefined) void this.#deliver(this.#socket);
+      else void this.connect().catch(() => {});
+    }, this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
+  }
+
+  /** Looks before it names: the palace's tag takes hashing, which a shim's start does without. */
+  #hasKept(): boolean {
+    const { paths } = this.#options.config;
+    return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);
+  }
+
+  /** Everything kept for this palace, by whomever, before anything of our own. */
+  async #deliver(socket: Socket): Promise<void> {
+    const outage = await this.#loadOutage();
+    let lastId = 0;
+    const ask = (message: RpcRequest): Promise<RpcResponse | undefined> => {
+      if (this.#socket !== socket) return Promise.resolve(undefined);
+      const id = `palace/kept-${++lastId}`;
+      const { promise, resolve } = Promise.withResolvers<RpcResponse | undefined>();
+      this.#delivering.set(id, resolve);
+      socket.write(`${JSON.stringify({ ...message, id })}\n`);
+      this.#silence.watch(socket, this.#isAwaiting);
+      return promise.finally(() => this.#delivering.delete(id));
+    };
+    const delivery = await outage.deliver(outage.spool, ask);
+    this.#isStuck = delivery === "stuck" && this.#spools;
+    if (this.#isStuck) this.#lookAgain();
+  }
+
+  async #loadOutage(): Promise<Outage> {
+    if (this.#outage !== undefined) return this.#outage;
+    const [outage, { Spool }] = await Promise.all([import("./outage.ts"), import("./spool.ts")]);
+    return (this.#outage ??= { ...outage, spool: new Spool(this.#options.config.paths.spoolDir) });
+  }
 }
+
+const STUCK = new PalaceError("STORE_UNAVAILABLE", "the broker does not take writes for now", "run `palace doctor`");

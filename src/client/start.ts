@@ -36,14 +36,22 @@ export function clearStop(config: Config): void {
   clearStopped(config.paths);
 }
 
+export type EnsureOptions = {
+  /** How long a broker that is not ours to start is waited for; left out: not at all, or where the palace can only be read, until it must be there. */
+  patienceMs?: number | undefined;
+  /** A broker is being started here: it is worth waiting for. */
+  onStarting?: () => void;
+};
+
 /**
- * A live broker, started if need be. One behind a verbatim endpoint is not ours to start: it is waited for, `patienceMs` long.
+ * A live broker, started if need be; not from here behind a verbatim endpoint, nor where the palace can only be read.
  * Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
  * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
  */
-export async function ensureBroker(config: Config, { patienceMs = 0 } = {}): Promise<Ensured> {
-  const patientUntil = Date.now() + patienceMs;
+export async function ensureBroker(config: Config, { patienceMs, onStarting }: EnsureOptions = {}): Promise<Ensured> {
+  const patientUntil = Date.now() + (patienceMs ?? 0);
   const deadline = Date.now() + START_TIMEOUT_MS;
+  const readOnlyUntil = Date.now() + (patienceMs ?? START_TIMEOUT_MS);
   let started = false;
   let lastStart: number | undefined;
   for (;;) {
@@ -63,7 +71,7 @@ export async function ensureBroker(config: Config, { patienceMs = 0 } = {}): Pro
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     const canStart = mayStart(config);
-    if (Date.now() > deadline && !canStart) {
+    if (Date.now() > readOnlyUntil && !canStart) {
       throw new PalaceError(
         "STORE_READ_ONLY",
         `${config.paths.home} cannot be written here, and no broker of elsewhere answers`,
@@ -88,6 +96,7 @@ export async function ensureBroker(config: Config, { patienceMs = 0 } = {}): Pro
         started = true;
       }
       lastStart = Date.now();
+      onStarting?.();
     }
     await sleep(POLL_MS);
   }

@@ -24,6 +24,9 @@ export type Paths = Readonly<{
   logFile: string;
   /** One small file a palace, outside of it: "a ledger existed here", and the sticky stop. */
   stateDir: string;
+  /** Writes that wait for a broker, a folder a palace. */
+  spoolRoot: string;
+  spoolDir: string;
   cacheDir: string;
   /** Home of upstream's settings and hook state: config.json, hook_state/. */
   settingsDir: string;
@@ -66,6 +69,10 @@ export function resolvePaths(env: Env, palace?: string): Paths {
       return join(stateDir, `broker-${tag()}.log`);
     },
     stateDir,
+    spoolRoot: join(stateDir, "spool"),
+    get spoolDir() {
+      return join(stateDir, "spool", tag());
+    },
     cacheDir,
     settingsDir,
   });

@@ -39,7 +39,14 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
+/** A write kept for a broker longer than this is not sent any more: its key may have been forgotten. */
+export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
+/** Writes kept for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
+export const SPOOL_ENTRIES_MAX = 10_000;
+export const SPOOL_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 
+if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a kept write must be recognised when it comes again");
+if (FRAME_SIZE_MAX_BYTES > SPOOL_SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 if (SOURCE_SIZE_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");

@@ -28,7 +28,7 @@ export function runShim(config: Config, agent: string): void {
     process.stdout.write(typeof line === "string" ? `${line}\n` : Buffer.concat([line, LF]));
     if (ending && link.pendingCount === 0) end();
   };
-  const link = new Link({ config, agent, start: "auto", onLine: write });
+  const link = new Link({ config, agent, start: "auto", onLine: write, outage: "spool" });
 
   void link.connect().catch(() => {});
   const listen = (): void => {

@@ -24,7 +24,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   engine: layer(FOUNDATION, { mayImportFiles: ["store/port.ts"], closedNode: NO_IO }),
   transport: layer(FOUNDATION),
   broker: layer([...FOUNDATION, "engine", "transport"], { mayImportFiles: ["store/port.ts"] }),
-  client: layer([...FOUNDATION, "transport"]),
+  // The tools' names and parameters: what an agent is told while there is no broker.
+  client: layer([...FOUNDATION, "transport"], { mayImportFiles: ["engine/tool-table.ts", "engine/arguments.ts"] }),
   // `transport` for the line framing: stdio is one more byte stream.
   shim: layer([...FOUNDATION, "client", "transport"]),
   feeder: layer([...FOUNDATION, "client"], { closedNode: ["node:net", "node:http"] }),

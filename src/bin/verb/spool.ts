@@ -1,0 +1,55 @@
+/** `palace spool`: the writes that wait on this machine for a broker. */
+import { connectClient } from "../../client/client.ts";
+import { Spool } from "../../client/spool.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { formatDuration, type Output, plural, shorten } from "../output.ts";
+import { defineVerb } from "../verb.ts";
+
+const USAGE = `palace spool list
+palace spool replay
+
+What agents write while no broker can be reached is kept on this machine and delivered, in order and once, when one is there.
+list shows what waits, and what a broker refused for good; replay delivers now, starting a broker if one may be started here.`;
+
+const TOOL_COLUMNS = 32;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {},
+  args: [1, 1],
+  run: async ({ args, config, out }) => {
+    const spool = new Spool(config.paths.spoolDir);
+    if (args[0] === "list") {
+      list(spool, out);
+      return 0;
+    }
+    if (args[0] !== "replay")
+      throw new PalaceError("CONFIG_USAGE", `palace spool ${args[0] ?? ""} is not a command`, "palace spool --help");
+    const before = spool.entries().length;
+    const refusedBefore = spool.refused().length;
+    // Connecting delivers: it is the first thing that any client of ours does.
+    if (before > 0) (await connectClient({ config, agent: "palace spool", start: "auto" })).close();
+    const waiting = spool.entries().length;
+    const refused = spool.refused().length - refusedBefore;
+    const report = { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
+    if (out.isJson) out.document(report);
+    else if (before === 0) out.text("Nothing waits.");
+    else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
+    if (waiting > 0)
+      throw new PalaceError("STORE_UNAVAILABLE", `${plural(waiting, "write")} could not be delivered`, "palace doctor");
+    return 0;
+  },
+});
+
+function list(spool: Spool, out: Output): void {
+  const waiting = spool.entries().map(({ name, atMs, agent, tool }) => ({ name, atMs, agent, tool }));
+  const refused = spool.refused();
+  if (out.isJson) return out.document({ folder: spool.folder, waiting, refused });
+  if (waiting.length + refused.length === 0) return out.text("Nothing waits.");
+  const age = (atMs: number): string => formatDuration(Math.max(Date.now() - atMs, 0));
+  out.table([
+    ...waiting.map(({ atMs, agent, tool }) => ["waits", age(atMs), shorten(tool, TOOL_COLUMNS), agent]),
+    ...refused.map(({ atMs, tool, why }) => ["refused", age(atMs), shorten(tool, TOOL_COLUMNS), why]),
+  ]);
+  if (refused.length > 0) out.notice(`what was refused stays in ${spool.folder}/refused until you remove it`);
+}

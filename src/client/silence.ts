@@ -1,0 +1,48 @@
+/**
+ * Tells a broker that thinks from one that is cut off: a network that drops packets ends no connection. While answers are
+ * awaited and nothing comes, the broker is asked for a sign of life; without one the connection is given up.
+ */
+import type { Socket } from "node:net";
+import type { RequestId } from "../protocol/spec.ts";
+
+const LOOK_MS = 500;
+/** A broker whose machine is busy is given this long for any byte at all. */
+const PING_AFTER_MS = 1_500;
+const SILENCE_MAX_MS = 4_500;
+const PING_ID = "palace/ping";
+
+export class Silence {
+  #timer: NodeJS.Timeout | undefined;
+  #heardAt = 0;
+  #pinged = false;
+
+  /** Called with every request: watches until nothing is awaited. */
+  watch(socket: Socket, isAwaiting: () => boolean): void {
+    if (this.#timer !== undefined) return;
+    this.heard();
+    this.#timer = setInterval(() => {
+      if (!isAwaiting() || socket.destroyed) return this.stop();
+      const silentMs = performance.now() - this.#heardAt;
+      if (silentMs > SILENCE_MAX_MS) socket.destroy();
+      else if (silentMs > PING_AFTER_MS && !this.#pinged) {
+        this.#pinged = true;
+        socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: PING_ID, method: "ping" })}\n`);
+      }
+    }, LOOK_MS);
+  }
+
+  /** Something came. */
+  heard(): void {
+    this.#heardAt = performance.now();
+    this.#pinged = false;
+  }
+
+  isPong(id: RequestId | undefined): boolean {
+    return id === PING_ID;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Writes that found no broker, kept on this machine until one takes them: one small file each, fsynced before the agent hears
+ * that its write is safe, readable by its user alone. A file goes away only after the broker has acknowledged it, so it may
+ * be put twice, by two processes even; its idempotency key makes that one write.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { SPOOL_AGE_MAX_MS, SPOOL_ENTRIES_MAX, SPOOL_SIZE_MAX_BYTES } from "../protocol/limits.ts";
+
+/** `line` is the tools/call as the agent sent it, with its key. */
+export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
+export type SpoolEntry = SpooledWrite & { name: string };
+export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
+
+const SUFFIX = ".json";
+const REFUSED = "refused";
+/** Orders one process's writes among each other; those of two processes have no order to keep. */
+const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
+let count = 0;
+
+export class Spool {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** On disk when it returns. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is kept then. */
+  append(write: SpooledWrite): void {
+    const names = this.#names();
+    const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
+    const sizeBytes = names.reduce((sum, name) => sum + sizeOf(join(this.folder, name)), Buffer.byteLength(text));
+    if (names.length >= SPOOL_ENTRIES_MAX || sizeBytes > SPOOL_SIZE_MAX_BYTES)
+      throw new PalaceError(
+        "TRANSPORT_SPOOL_FULL",
+        "no broker can be reached, and as many writes as may be are waiting for one",
+        "palace doctor",
+      );
+    const name = `${client}.${String(++count).padStart(8, "0")}${SUFFIX}`;
+    try {
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      writeFileAtomic(join(this.folder, name), text);
+    } catch (cause) {
+      throw asStoreError(cause, this.folder);
+    }
+  }
+
+  /** What waits, one process's writes in their order. Files that are none of ours are put aside. */
+  entries(): SpoolEntry[] {
+    return this.#names().flatMap((name) => {
+      const entry = readEntry(join(this.folder, name));
+      if (entry === "gone") return [];
+      if (entry === undefined) this.refuse(name, "it is no spooled write");
+      else if (Date.now() - entry.atMs > SPOOL_AGE_MAX_MS) this.refuse(name, "it is too old to be sent once only");
+      else return [{ ...entry, name }];
+      return [];
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#names().length === 0;
+  }
+
+  /** After its acknowledgement. */
+  remove(name: string): void {
+    rmSync(join(this.folder, name), { force: true });
+    for (const folder of [this.folder, dirname(this.folder)]) {
+      try {
+        rmdirSync(folder);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  /** Put aside with its reason, for the user to look at: the broker will not take it. Never throws. */
+  refuse(name: string, why: string): void {
+    const aside = join(this.folder, REFUSED);
+    try {
+      mkdirSync(aside, { recursive: true, mode: 0o700 });
+      writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
+      renameSync(join(this.folder, name), join(aside, name));
+    } catch {
+      // Another process did so, or it is tried again with the next broker.
+    }
+  }
+
+  refused(): RefusedEntry[] {
+    const aside = join(this.folder, REFUSED);
+    return list(aside).map((name) => {
+      const entry = readEntry(join(aside, name));
+      const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
+      return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
+    });
+  }
+
+  #names(): string[] {
+    return list(this.folder);
+  }
+}
+
+function list(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(SUFFIX))
+    .toSorted();
+}
+
+/** "gone": another process has delivered it. Undefined: no spooled write. */
+function readEntry(file: string): SpooledWrite | "gone" | undefined {
+  const text = readText(file);
+  if (text === "" && !existsSync(file)) return "gone";
+  try {
+    const { schema, atMs, agent, tool, key, line } = JSON.parse(text) as Record<string, unknown>;
+    if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
+    if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
+    return { atMs, agent, tool, key, line };
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function asStoreError(cause: unknown, folder: string): PalaceError {
+  const code = (cause as NodeJS.ErrnoException).code;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new PalaceError(
+      "STORE_DISK_FULL",
+      "no broker can be reached, and the disk is too full to keep the write here",
+      "free some space, or run `palace doctor`",
+      { cause },
+    );
+  return new PalaceError(
+    "STORE_READ_ONLY",
+    `no broker can be reached, and ${folder} cannot be written (${code ?? "unknown"})`,
+    "make it writable, or run `palace doctor`",
+    { cause },
+  );
+}

@@ -1,0 +1,123 @@
+/** Writes kept on disk: in order, private, bounded, and unmoved by files that are none of them. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { deliver, WRITE_TOOLS } from "../../../src/client/outage.ts";
+import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
+import { isWrite } from "../../../src/engine/apply.ts";
+import { TOOL_PREFIX, TOOLS } from "../../../src/engine/tool-table.ts";
+import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
+import type { RpcRequest, RpcResponse } from "../../../src/protocol/spec.ts";
+
+let folder: string;
+let spool: Spool;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "spool-"));
+  spool = new Spool(join(folder, "spool", "tag"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (index: number, more: Partial<SpooledWrite> = {}): SpooledWrite => ({
+  atMs: Date.now(),
+  agent: "test",
+  tool: "mempalace_add_drawer",
+  key: `key-${index}`,
+  line: JSON.stringify({
+    jsonrpc: "2.0",
+    id: index,
+    method: "tools/call",
+    params: { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content: `c${index}` } },
+  }),
+  ...more,
+});
+const filed = (message: RpcRequest): RpcResponse => ({
+  jsonrpc: "2.0",
+  id: message.id ?? null,
+  result: { content: [{ type: "text", text: '{"success":true}' }] },
+});
+const content = (message: RpcRequest): unknown =>
+  (message.params as { arguments: { content: string } }).arguments.content;
+
+test("the tools whose calls are kept are the engine's writes", () => {
+  const writing = TOOLS.map(({ name }) => name).filter((name) => isWrite(name.slice(TOOL_PREFIX.length)));
+  expect([...WRITE_TOOLS].toSorted()).toEqual(writing.toSorted());
+});
+
+test("what is kept is private, comes in its order, and leaves nothing behind when it is delivered", async () => {
+  for (let index = 0; index < 12; index++) spool.append(write(index));
+  expect(statSync(spool.folder).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(spool.folder)) expect(statSync(join(spool.folder, name)).mode & 0o777).toBe(0o600);
+  const asked: unknown[] = [];
+  const delivery = await deliver(new Spool(spool.folder), async (message) => {
+    asked.push(content(message));
+    return filed(message);
+  });
+  expect(delivery).toBe("delivered");
+  expect(asked).toEqual(Array.from({ length: 12 }, (_, index) => `c${index}`));
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a connection that ends keeps the rest, beginning with the write that got no answer", async () => {
+  for (let index = 0; index < 3; index++) spool.append(write(index));
+  let left = 1;
+  expect(await deliver(spool, async (message) => (left-- > 0 ? filed(message) : undefined))).toBe("interrupted");
+  expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
+});
+
+test("a refusal that passes keeps everything in its order; one for good is put aside with its reason", async () => {
+  for (let index = 0; index < 3; index++) spool.append(write(index));
+  const refuse = (message: RpcRequest, code: string, retryable: boolean): RpcResponse => ({
+    jsonrpc: "2.0",
+    id: message.id ?? null,
+    error: { code: -32000, message: `no: ${code}`, data: { code, hint: "", retryable } },
+  });
+  expect(await deliver(spool, async (message) => refuse(message, "STORE_DISK_FULL", false))).toBe("stuck");
+  expect(await deliver(spool, async (message) => refuse(message, "BROKER_BUSY", true))).toBe("stuck");
+  expect(spool.entries().length).toBe(3);
+  const delivery = await deliver(spool, async (message) =>
+    content(message) === "c1" ? refuse(message, "BROKER_DENIED", false) : filed(message),
+  );
+  expect(delivery).toBe("delivered");
+  expect(spool.entries()).toEqual([]);
+  expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: BROKER_DENIED" }]);
+});
+
+test("files that are no kept writes, or too old to be sent once only, are never sent", async () => {
+  mkdirSync(spool.folder, { recursive: true });
+  const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
+  const put = (name: string, value: unknown): void => writeFileSync(join(spool.folder, name), JSON.stringify(value));
+  writeFileSync(join(spool.folder, "a.json"), '{"schema":1,"atMs":');
+  put("b.json", { schema: 2, ...write(1) });
+  put("c.json", { schema: 1, ...write(2, { line: stop }) });
+  put("d.json", { schema: 1, ...write(3, { line: "no JSON" }) });
+  put("e.json", { schema: 1, ...write(4, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }) });
+  put("f.json", null);
+  spool.append(write(5));
+  const asked: unknown[] = [];
+  await deliver(spool, async (message) => {
+    asked.push(content(message));
+    return filed(message);
+  });
+  expect(asked).toEqual(["c5"]);
+  expect(spool.refused().map(({ name, why }) => [name, why])).toEqual([
+    ["a.json", "it is no spooled write"],
+    ["b.json", "it is no spooled write"],
+    ["c.json", "it holds no write"],
+    ["d.json", "it holds no write"],
+    ["e.json", "it is too old to be sent once only"],
+    ["f.json", "it is no spooled write"],
+  ]);
+});
+
+test("one write too many or too large is refused and leaves the others as they are", () => {
+  const large = "x".repeat(15 * 1024 * 1024);
+  for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
+  expect(() => spool.append(write(4, { line: large }))).toThrow(
+    expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" }),
+  );
+  expect(readdirSync(spool.folder).length).toBe(4);
+  spool.append(write(5));
+  expect(spool.entries().length).toBe(5);
+});
