@@ -1,20 +1,19 @@
 #!/usr/bin/env node
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
 import "../platform/node-version.ts";
-import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runBroker } from "../broker/lifecycle.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker } from "../client/start.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import { loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { createLog } from "../platform/log.ts";
 import { dropStarting, isStopped, setFailed } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
+import { logFile } from "./log-file.ts";
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
 
@@ -26,7 +25,6 @@ const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--
 `;
 
 const HELD_RETRY_MS = 50;
-const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -54,9 +52,11 @@ async function main(): Promise<number> {
   }
   if (values.foreground) clearStop(config);
   armFault(config.fault);
+  // Whoever read our log may be gone, his terminal closed: that ends no broker.
+  process.stderr.on("error", () => {});
   // The embedding runtime would send usage reports home; said here because its own threads read the real environment.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
-  const write = values["on-demand"] ? logFile(config) : (line: string) => void process.stderr.write(line);
+  const write = values["on-demand"] ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
   const log = createLog(write, config.logLevel);
   try {
     for (const deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
@@ -90,24 +90,6 @@ function asPalaceError(error: unknown): PalaceError {
     `the broker did not start: ${(error as Error).message}`,
     "run `palace logs`",
   );
-}
-
-/** Appends to the log; one older file is kept. A log that cannot be written must not stop the broker. */
-function logFile({ paths }: Config): (line: string) => void {
-  try {
-    mkdirSync(dirname(paths.logFile), { recursive: true, mode: 0o700 });
-    if ((statSync(paths.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_SIZE_MAX_BYTES)
-      renameSync(paths.logFile, `${paths.logFile}.old`);
-  } catch {
-    // The first line will tell again.
-  }
-  return (line) => {
-    try {
-      appendFileSync(paths.logFile, line, { mode: 0o600 });
-    } catch {
-      // A full disk loses log lines; writes report it themselves.
-    }
-  };
 }
 
 function print(text: string, code = 0): number {

@@ -8,7 +8,7 @@ import type { PeerCredentials } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { PEERS_MAX } from "../protocol/limits.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../protocol/proof.ts";
-import { AGENT_HEADER } from "../protocol/spec.ts";
+import { AGENT_HEADER, type Role } from "../protocol/spec.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import type { Dispatch } from "./methods.ts";
@@ -19,7 +19,14 @@ export type Route = (request: IncomingMessage, response: ServerResponse, peer: P
 
 export type DoorOptions = {
   at:
-    | { kind: "unix"; path: string; credentials: (socket: Socket) => PeerCredentials | undefined }
+    | {
+        kind: "unix";
+        path: string;
+        /** Everything over the user's own socket; less over the one that the SSH gate leads to. */
+        role: Role;
+        name: "unix" | "gate";
+        credentials: (socket: Socket) => PeerCredentials | undefined;
+      }
     | ({ kind: "tcp"; guard: Guard } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
@@ -84,7 +91,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     if (at.kind === "unix") {
       const credentials = unixPeers.get(request.socket);
       if (credentials === undefined) return undefined;
-      const peer: Peer = { id: peerId, agent: claimed, door: "unix", role: "admin", ...credentials };
+      const peer: Peer = { id: peerId, agent: claimed, door: at.name, role: at.role, ...credentials };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));

@@ -12,7 +12,7 @@ import type { Log } from "../platform/log.ts";
 import { vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import type { BrokerFile, Door, Health, StatusReport } from "../protocol/spec.ts";
+import type { BrokerFile, Door, DoorName, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { type DoorOptions, type OpenDoor, openDoor, type Route } from "./door.ts";
 import { Guard } from "./guard.ts";
@@ -118,7 +118,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     peers: peers(),
     ...(palace?.status() ?? NOT_OPEN),
   });
-  const health = (door: Door["kind"]): Health => ({
+  const health = (door: DoorName): Health => ({
     status: state,
     instanceId,
     version: VERSION,
@@ -161,12 +161,22 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   ]);
   try {
     const openAt = async (door: Door): Promise<void> => {
-      const at = placeOf(config, door, log);
-      const onPeers = (): void => void (idleSinceMs = Date.now());
-      open.push(await openDoor({ at, instanceHeader: [INSTANCE_HEADER, instanceId], dispatch, routes, onPeers, log }));
+      await openPlace(placeOf(config, door, log));
       doors.push(door);
     };
+    const openPlace = async (at: DoorOptions["at"]): Promise<void> => {
+      const onPeers = (): void => void (idleSinceMs = Date.now());
+      open.push(await openDoor({ at, instanceHeader: [INSTANCE_HEADER, instanceId], dispatch, routes, onPeers, log }));
+    };
     await openAt({ kind: "unix", path: paths.socketPath });
+    // Not in broker.json: `palace gate` alone leads there, for keys of other machines.
+    await openPlace({
+      kind: "unix",
+      path: paths.gatePath,
+      role: "agent",
+      name: "gate",
+      credentials: peerCredentials,
+    });
     await openTcp(config, openAt, log);
     publish(config, { instanceId, startedAtMs, doors });
   } catch (error) {
@@ -247,7 +257,7 @@ async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promis
 
 /** Errors: CONFIG_BAD_VALUE for a door that others can reach while there is no token. */
 function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
-  if (door.kind === "unix") return { ...door, credentials: peerCredentials };
+  if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
   const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
   if (!isLoopback(door.host) && tokens.size === 0)
     throw new PalaceError(
@@ -271,6 +281,7 @@ function publish(
     bootId: bootId(),
     startedAtMs,
     doors,
+    gate: paths.gatePath,
   };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   writeFileAtomic(paths.brokerFile, `${JSON.stringify(file)}\n`);

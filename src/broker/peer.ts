@@ -1,13 +1,13 @@
 /** Who is at the other end of a connection, as the door established it. The queue, the journal and the log see it. */
 import type { LogFields } from "../platform/log.ts";
-import type { Role } from "../protocol/spec.ts";
+import type { DoorName, Role } from "../protocol/spec.ts";
 
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
   id: number;
   /** Name the client gave itself; not proof of anything. */
   agent: string;
-  door: "unix" | "tcp";
+  door: DoorName;
   role: Role;
   /** From the kernel; -1 where it does not tell. */
   uid: number;

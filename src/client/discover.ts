@@ -6,16 +6,24 @@ import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
 import { AGENT_HEADER, type BrokerFile, type Health } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { authorize } from "./authorize.ts";
+import { hasBridge } from "./bridge.ts";
 import { get, upgrade } from "../transport/http-client.ts";
 
 /** Response header of the upgrade that carries the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";
 
-type Candidate = { endpoint: Endpoint; instanceId: string | undefined };
+type Candidate = {
+  endpoint: Endpoint;
+  instanceId: string | undefined;
+  /** For its answer; behind a bridge a broker may have to be started first. */
+  timeoutMs: number;
+};
+const BRIDGE_TIMEOUT_MS = 10_000;
 
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
@@ -31,19 +39,29 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
 
 /** Endpoints worth dialling, best first. */
 function candidates(config: Config): Candidate[] {
-  if (config.endpoint !== undefined) return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined }];
+  const timeoutMs = DIAL_TIMEOUT_MS;
+  if (config.endpoint !== undefined)
+    return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
   // A TCP door is for who has a token: without one it would only refuse, and hide that the socket is about to be there.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
-  return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId }));
+  const found: Candidate[] = doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
+  // SSH has proved who is at its other end, where nobody knows our broker.json.
+  if (hasBridge(config))
+    found.push({
+      endpoint: { kind: "unix", path: config.paths.bridgeSocketPath },
+      instanceId: undefined,
+      timeoutMs: BRIDGE_TIMEOUT_MS,
+    });
+  return found;
 }
 
 /** A message stream to the live broker, or undefined. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE. */
 export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
-  return firstLive(config, async ({ endpoint, instanceId }) => {
+  return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
     const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
-    const { headers, rest } = await upgrade(socket, { ...more, [AGENT_HEADER]: agent });
+    const { headers, rest } = await upgrade(socket, { ...more, [AGENT_HEADER]: agent }, timeoutMs);
     verify(headers);
     if (instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId) {
       socket.destroy();
@@ -55,10 +73,10 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
 
 /** The live broker's health, or undefined where none answers. Never starts one. */
 export async function findBroker(config: Config): Promise<{ health: Health; endpoint: string } | undefined> {
-  return firstLive(config, async ({ endpoint, instanceId }) => {
+  return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
     const { headers: more, verify } = await authorize(socket, endpoint, "/health", config.token);
-    const { body, headers } = await get(socket, "/health", more);
+    const { body, headers } = await get(socket, "/health", more, timeoutMs);
     verify(headers);
     const health = JSON.parse(body) as Health;
     if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;

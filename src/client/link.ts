@@ -11,6 +11,7 @@ import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, RPC, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
 import { FrameSplitter } from "../transport/frame.ts";
+import { hasBridge, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { Silence } from "./silence.ts";
 import type { Spool } from "./spool.ts";
@@ -118,9 +119,11 @@ export class Link {
 
   /** An agent is not kept waiting for a network that swallows everything; what is sought goes on being sought. */
   readonly #onImpatience = (): void => {
+    const { config } = this.#options;
     this.#impatience = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
-    if (Date.now() < this.#startingUntilMs) this.#reconnect();
+    const isWorthIt = Date.now() < this.#startingUntilMs || (hasBridge(config) && isBridgeUp(config));
+    if (isWorthIt) this.#reconnect();
     else void this.#withdraw(new PalaceError("TRANSPORT_TIMEOUT", "no broker answers", "run `palace doctor`"));
   };
 

@@ -20,9 +20,12 @@ import {
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
+import { bridgeFault, hasBridge, startBridge } from "./bridge.ts";
 import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
+/** A resident that runs makes a second one leave at once. */
+const BRIDGE_RESTART_MS = 5_000;
 
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
@@ -52,6 +55,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
   const patientUntil = Date.now() + (patienceMs ?? 0);
   const deadline = Date.now() + START_TIMEOUT_MS;
   const readOnlyUntil = Date.now() + (patienceMs ?? START_TIMEOUT_MS);
+  const startedAtMs = Date.now();
   let started = false;
   let lastStart: number | undefined;
   for (;;) {
@@ -67,6 +71,17 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
         `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`,
         "start that broker, or unset MEMPALACE_BROKER",
       );
+    }
+    if (hasBridge(config)) {
+      const fault = bridgeFault(config, startedAtMs);
+      if (fault !== undefined || Date.now() > deadline) throw fault ?? bridgeSilent();
+      if (lastStart === undefined || Date.now() - lastStart > BRIDGE_RESTART_MS) {
+        startBridge(config);
+        lastStart = Date.now();
+        onStarting?.();
+      }
+      await sleep(POLL_MS);
+      continue;
     }
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
@@ -100,6 +115,10 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     }
     await sleep(POLL_MS);
   }
+}
+
+function bridgeSilent(): PalaceError {
+  return new PalaceError("TRANSPORT_TIMEOUT", "the bridge did not come up", "palace bridge status");
 }
 
 /**

@@ -41,6 +41,8 @@ export type Config = Readonly<{
   vectors: "local" | "chroma";
   model: ModelConfig;
   logLevel: LogLevel;
+  /** What a key that is let in by a forced command asked sshd for. */
+  sshCommand: string | undefined;
   fault: string | undefined;
 }>;
 
@@ -78,6 +80,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       userHome: readVariable(env, "HOME") ?? "/",
     },
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
+    sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
   });
 }

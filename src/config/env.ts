@@ -84,6 +84,11 @@ export const VARIABLES = {
   },
   MEMPALACE_OFFLINE: { group: "search", default: "", meaning: "1: never download anything" },
   MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
+  SSH_ORIGINAL_COMMAND: {
+    group: "broker",
+    default: "",
+    meaning: "set by sshd for `palace gate`: what the key's holder asked for",
+  },
   MEMPALACE_FAULT: {
     group: "test",
     default: "",
@@ -102,6 +107,19 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 export type Env = Readonly<Record<string, string | undefined>>;
+
+const NOT_LASTING: ReadonlySet<string> = new Set([
+  ...["HOME", "SSH_ORIGINAL_COMMAND", "MEMPALACE_PALACE_PATH", "MEMPAL_PALACE_PATH", "MEMPALACE_CHROMA_TOKEN"],
+  ...Object.entries(VARIABLES).flatMap(([name, { group }]) => (["client", "test"].includes(group) ? [name] : [])),
+]);
+
+/** NAME=value of what decides which palace and which broker; no secret, nothing of one client alone. */
+export function lastingSettings(env: Env): string[] {
+  return (Object.keys(VARIABLES) as VariableName[]).flatMap((name) => {
+    const value = NOT_LASTING.has(name) ? undefined : readVariable(env, name);
+    return value === undefined ? [] : [`${name}=${value}`];
+  });
+}
 
 /** Reads one listed variable; empty counts as not set. */
 export function readVariable(env: Env, name: VariableName): string | undefined {

@@ -21,6 +21,12 @@ export type Paths = Readonly<{
   /** First 8 hex digits of SHA-256 of `home`: names this palace in runtime and state folders. */
   tag: string;
   socketPath: string;
+  /** The broker's second socket: what comes over an SSH gate ends there, with less power. */
+  gatePath: string;
+  /** The local end of an SSH bridge to a broker elsewhere, and the folder with its settings and key. */
+  bridgeSocketPath: string;
+  bridgeRoot: string;
+  bridgeDir: string;
   logFile: string;
   /** One small file a palace, outside of it: "a ledger existed here", and the sticky stop. */
   stateDir: string;
@@ -63,7 +69,17 @@ export function resolvePaths(env: Env, palace?: string): Paths {
       return tag();
     },
     get socketPath() {
-      return socketPath(env, cacheDir, tag());
+      return socketPath(env, cacheDir, `${tag()}.sock`);
+    },
+    get gatePath() {
+      return socketPath(env, cacheDir, `${tag()}.gate`);
+    },
+    get bridgeSocketPath() {
+      return socketPath(env, cacheDir, `${tag()}.bridge`);
+    },
+    bridgeRoot: join(stateDir, "bridge"),
+    get bridgeDir() {
+      return join(stateDir, "bridge", tag());
     },
     get logFile() {
       return join(stateDir, `broker-${tag()}.log`);
@@ -94,12 +110,12 @@ function settingsHome(env: Env, user: string): string {
   return !holds(classic) && holds(newer) ? newer : classic;
 }
 
-function socketPath(env: Env, cacheDir: string, tag: string): string {
+function socketPath(env: Env, cacheDir: string, name: string): string {
   const runtime = readVariable(env, "XDG_RUNTIME_DIR");
   const wanted = runtime !== undefined && existsSync(runtime) ? join(runtime, "palace") : join(cacheDir, "run");
-  const path = join(wanted, `${tag}.sock`);
+  const path = join(wanted, name);
   if (Buffer.byteLength(path) <= SOCKET_PATH_MAX_BYTES) return path;
-  return join(os().tmpdir(), `palace-${os().userInfo().uid}`, `${tag}.sock`);
+  return join(os().tmpdir(), `palace-${os().userInfo().uid}`, name);
 }
 
 function expand(path: string, user: string): string {

@@ -37,6 +37,9 @@ export type Role = (typeof ROLES)[number];
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
+/** How a peer came in; the gate is what an SSH bridge ends at. */
+export type DoorName = Door["kind"] | "gate";
+
 /** `broker.json`: a hint where the broker is. Only `/health` with the same instanceId proves it. */
 export type BrokerFile = {
   schema: 1;
@@ -47,6 +50,8 @@ export type BrokerFile = {
   bootId: string;
   startedAtMs: number;
   doors: Door[];
+  /** Where `palace gate` leads, a socket whose peers are agents; absent in files of brokers before it. */
+  gate?: string;
 };
 
 /** `GET /health`. */
@@ -56,7 +61,7 @@ export type Health = {
   version: string;
   protocol: { min: number; max: number };
   topology: string;
-  door: "unix" | "tcp";
+  door: DoorName;
   startedAtMs: number;
   error?: { message: string } & WireErrorData;
 };

@@ -12,9 +12,13 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
 /** Turns the connection into a stream of messages. `rest` is what came behind the head already. */
-export async function upgrade(socket: Socket, headers: Record<string, string>): Promise<Response> {
+export async function upgrade(
+  socket: Socket,
+  headers: Record<string, string>,
+  timeoutMs = DIAL_TIMEOUT_MS,
+): Promise<Response> {
   socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
-  const response = await readHead(socket);
+  const response = await readHead(socket, timeoutMs);
   assertAdmitted(socket, response.status);
   if (response.status !== 101) {
     socket.destroy();
@@ -32,9 +36,10 @@ export async function get(
   socket: Socket,
   path: string,
   more: Record<string, string> = {},
+  timeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<{ status: number; headers: Map<string, string>; body: string }> {
   socket.write(requestHead(path, { Connection: "close", ...more }));
-  const { status, headers, rest } = await readHead(socket);
+  const { status, headers, rest } = await readHead(socket, timeoutMs);
   assertAdmitted(socket, status);
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!Number.isInteger(length) || length > BODY_SIZE_MAX_BYTES) {
@@ -92,13 +97,14 @@ function requestHead(path: string, headers: Record<string, string>): string {
   return `GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-async function readHead(socket: Socket): Promise<Response> {
-  const { found, rest } = await readUntil(socket, Buffer.alloc(0), (bytes) => {
+async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Response> {
+  const hasEnded = (bytes: Buffer): number => {
     const end = bytes.indexOf("\r\n\r\n");
     if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES)
       throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
     return end === -1 ? -1 : end + 4;
-  });
+  };
+  const { found, rest } = await readUntil(socket, Buffer.alloc(0), hasEnded, timeoutMs);
   const [first = "", ...lines] = found.toString("latin1").split("\r\n");
   const headers = new Map(
     lines
@@ -115,6 +121,7 @@ function readUntil(
   socket: Socket,
   begun: Buffer,
   end: (bytes: Buffer) => number,
+  timeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<{ found: Buffer; rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let bytes = begun;
@@ -146,7 +153,7 @@ function readUntil(
         ),
       );
       socket.destroy();
-    }, DIAL_TIMEOUT_MS);
+    }, timeoutMs);
     socket.on("data", onData).on("close", onClose).on("error", onClose);
     socket.resume();
     look();

@@ -26,10 +26,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   broker: layer([...FOUNDATION, "engine", "transport"], { mayImportFiles: ["store/port.ts"] }),
   // The tools' names and parameters: what an agent is told while there is no broker.
   client: layer([...FOUNDATION, "transport"], { mayImportFiles: ["engine/tool-table.ts", "engine/arguments.ts"] }),
+  // Between machines: an SSH connection on one side of it, the client's discovery on the other.
+  bridge: layer([...FOUNDATION, "client", "transport"]),
   // `transport` for the line framing: stdio is one more byte stream.
   shim: layer([...FOUNDATION, "client", "transport"]),
   feeder: layer([...FOUNDATION, "client"], { closedNode: ["node:net", "node:http"] }),
-  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "broker", "transport"]),
+  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"]),
 };
 
 /** Where broker, engine and store are wired together; nothing else of broker sees an implementation of a store. */

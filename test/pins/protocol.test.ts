@@ -32,6 +32,7 @@ test("broker.json has these keys", () => {
     bootId: true,
     startedAtMs: true,
     doors: true,
+    gate: true,
   } satisfies Record<keyof BrokerFile, true>;
   expect(keysOf("BrokerFile")).toEqual(Object.keys(keys));
 });

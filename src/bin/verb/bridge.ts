@@ -1,0 +1,159 @@
+/** `palace bridge`: the way from this container to the broker of its host, over SSH. */
+import { accessSync, constants, existsSync } from "node:fs";
+import { runResident } from "../../bridge/resident.ts";
+import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
+import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
+import { endBridge } from "../../bridge/end.ts";
+import { connectClient } from "../../client/client.ts";
+import { endBroker } from "../../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { createLog } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { logFile } from "../log-file.ts";
+import { formatDuration } from "../output.ts";
+import { type Call, defineVerb, readCount } from "../verb.ts";
+
+const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
+palace bridge status
+palace bridge remove
+
+Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
+demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
+proves the round trip; running it again changes nothing. remove takes all of it back.
+
+  --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
+  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
+  --ssh-config FILE   the configuration your own \`ssh\` uses
+  --port N            the host's SSH port
+  --host-key SHA256:… the fingerprint of the host's key, where your own ssh has not met the host yet
+  --new-host-key      the host was set up anew: pin the key it shows now
+  --remote-palace CMD how the host calls our command line (default: palace)
+  --remote-dir DIR    which palace of the host (default: its own default)`;
+
+const OPTIONS = {
+  streamlocal: { type: "boolean" },
+  "through-ssh": { type: "boolean" },
+  "ssh-config": { type: "string" },
+  port: { type: "string" },
+  "host-key": { type: "string" },
+  "new-host-key": { type: "boolean" },
+  "remote-palace": { type: "string" },
+  "remote-dir": { type: "string" },
+} as const;
+
+type BridgeCall = Call<typeof OPTIONS>;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: OPTIONS,
+  args: [1, 2],
+  run: async (call) => {
+    const { args, config } = call;
+    const [action = "", host] = args;
+    if (action === "setup" && host !== undefined) return setup(call, host);
+    if (action === "status" && host === undefined) return status(call);
+    if (action === "remove" && host === undefined) return remove(call);
+    if (action === "run" && host === undefined) return run(config);
+    throw new PalaceError("CONFIG_USAGE", `palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
+  },
+});
+
+async function setup({ values, config, out }: BridgeCall, target: string): Promise<number> {
+  const sshConfig = values["ssh-config"];
+  // A broker of this container's own makes way: from here on the host's is the one.
+  if (readSettings(config.paths) === undefined && isOurs(config)) await endBroker(config);
+  const settings = await setUpBridge({
+    paths: config.paths,
+    target,
+    kind: values["through-ssh"] === true ? "command" : values.streamlocal === true ? "streamlocal" : "gate",
+    newHostKey: values["new-host-key"] === true,
+    remotePalace: values["remote-palace"] ?? "palace",
+    onStep: (text) => out.isJson || out.notice(text),
+    ...(values.port !== undefined && { port: readCount(values.port, "port", 22) }),
+    ...(values["host-key"] !== undefined && { fingerprint: values["host-key"] }),
+    ...(values["remote-dir"] !== undefined && { remoteDir: values["remote-dir"] }),
+    ...(sshConfig !== undefined && { sshConfig }),
+  });
+  await endBridge(config.paths);
+  if (existsSync(config.paths.ledgerFile))
+    out.notice(
+      `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
+    );
+  const client = await connectClient({ config, agent: "palace bridge", start: "auto" });
+  const { instanceId, version } = client.health;
+  client.close();
+  if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
+  else out.text(`The bridge stands: the broker of ${settings.target} answers (${version}).`);
+  return 0;
+}
+
+/** Where the palace can only be read its broker is another container's. */
+function isOurs({ paths }: Config): boolean {
+  try {
+    accessSync(paths.home, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function status({ config, out }: BridgeCall): Promise<number> {
+  const settings = readSettings(config.paths);
+  if (settings === undefined) {
+    if (out.isJson) out.document({ bridge: null });
+    else out.text("No bridge is set up here. palace bridge setup HOST makes one.");
+    return 0;
+  }
+  const state = readState(config.paths);
+  const through = await connectClient({ config, agent: "palace bridge", start: "auto" }).then(
+    (client) => {
+      client.close();
+      return { ok: true as const, instanceId: client.health.instanceId, version: client.health.version };
+    },
+    (error: unknown) => ({ ok: false as const, why: (error as Error).message }),
+  );
+  const { target, host, port, user, kind, hostKey } = settings;
+  const report = { target, host, port, user, kind, hostKey: hostKey && fingerprintOf(Buffer.from(hostKey, "base64")) };
+  if (out.isJson) out.document({ bridge: report, resident: state ?? null, through });
+  else {
+    out.table([
+      ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
+      ["kind", kind],
+      ["host key", report.hostKey === "" ? "left to ssh" : `${report.hostKey}, pinned`],
+      ["key", kind === "command" ? "left to ssh" : keyFile(config.paths)],
+      ["local end", config.paths.bridgeSocketPath],
+      ["resident", describe(state)],
+      ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
+    ]);
+  }
+  return through.ok ? 0 : 3;
+}
+
+function describe(state: ReturnType<typeof readState>): string {
+  if (state === undefined) return "has not run yet";
+  const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
+  return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}`}`;
+}
+
+async function remove({ values, config, out }: BridgeCall): Promise<number> {
+  const settings = readSettings(config.paths);
+  const forgotten = await forgetOnHost(config.paths, values["remote-palace"] ?? "palace");
+  await endBridge(config.paths);
+  removeSettings(config.paths);
+  if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
+  else
+    out.text(
+      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} is gone from here.`,
+    );
+  if (!forgotten && settings !== undefined)
+    out.notice(
+      `the host still has its entry: remove the line ending in palace-bridge from ${settings.user}'s authorized_keys`,
+    );
+  return 0;
+}
+
+async function run(config: Config): Promise<number> {
+  const log = createLog(logFile(`${config.paths.stateDir}/bridge.log`), config.logLevel);
+  await runResident({ paths: config.paths, idleExitMs: config.idleExitMs, log });
+  return 0;
+}

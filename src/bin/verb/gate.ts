@@ -1,0 +1,67 @@
+/** `palace gate`: the host's end of an SSH bridge, and the entries that lead to it. */
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { authorizeKey, revokeKey } from "../../bridge/authorized-keys.ts";
+import { gateSocket, runGate } from "../../bridge/gate.ts";
+import type { Config } from "../../config/config.ts";
+import { type Env, lastingSettings } from "../../config/env.ts";
+import { createLog } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { executable } from "../executable.ts";
+import { logFile } from "../log-file.ts";
+import { defineVerb } from "../verb.ts";
+
+const USAGE = `palace gate
+palace gate authorize KEY [--streamlocal] [--file FILE]
+palace gate revoke KEY [--file FILE]
+palace gate socket
+
+Without more it is what sshd runs for a bridge's key: it makes sure that a broker runs and passes bytes. authorize lets the
+public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke takes the entry away; socket prints
+where a forwarding bridge ends.
+
+  --streamlocal   let the key forward too; it may then reach every socket and port that you can
+  --file FILE     default: ~/.ssh/authorized_keys`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: { streamlocal: { type: "boolean" }, file: { type: "string" } },
+  args: [0, 2],
+  run: async ({ values, args, config, env, out }) => {
+    const [action, key] = args;
+    if (action === undefined) return gate(config);
+    const file = values.file ?? join(config.model.userHome, ".ssh", "authorized_keys");
+    const socketPath = gateSocket(config);
+    if (action === "socket" && key === undefined) {
+      if (out.isJson) out.document({ gateSocket: socketPath });
+      else out.text(socketPath);
+    } else if (action === "authorize" && key !== undefined) {
+      const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
+      if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
+      else out.text(changed ? `The key is let in by ${file}.` : `The key was let in already by ${file}.`);
+    } else if (action === "revoke" && key !== undefined) {
+      const revoked = revokeKey(file, key);
+      if (out.isJson) out.document({ file, revoked });
+      else out.text(revoked ? `The key is gone from ${file}.` : `${file} has no such entry.`);
+    } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
+    return 0;
+  },
+});
+
+/** By full paths and with the settings of now: sshd starts it with hardly an environment. */
+function gateCommand({ paths }: Config, env: Env): string[] {
+  const [node, file] = executable("palace");
+  const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
+  return ["env", ...lastingSettings(env), realpathSync(node), realpathSync(file), "gate", ...palace];
+}
+
+async function gate(config: Config): Promise<number> {
+  const log = createLog(logFile(`${config.paths.stateDir}/gate.log`), config.logLevel);
+  try {
+    await runGate({ config, stdin: process.stdin, stdout: process.stdout });
+    return 0;
+  } catch (error) {
+    log.warn("the gate stayed shut", { asked: config.sshCommand, why: (error as Error).message });
+    throw error;
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * One SSH connection to the host, kept, and channels through it. It is dialled when a channel is wanted and again with backoff
+ * when it breaks; a host key other than the pinned one is refused.
+ */
+import { EventEmitter } from "node:events";
+import type { Duplex } from "node:stream";
+import { Client, type ClientChannel } from "ssh2";
+import { PalaceError } from "../protocol/errors.ts";
+import { GATE_COMMAND, GATE_GREETING } from "./gate.ts";
+import type { BridgeSettings } from "./settings.ts";
+
+const READY_TIMEOUT_MS = 8_000;
+/** A network that swallows packets is noticed after the second unanswered one. */
+const KEEPALIVE_MS = 2_000;
+const KEEPALIVE_MAX = 2;
+const CHANNEL_TIMEOUT_MS = 10_000;
+const BACKOFF_MS = 250;
+const BACKOFF_MAX_MS = 5_000;
+/** What a login shell may print before the gate speaks. */
+const NOISE_MAX_BYTES = 64 * 1024;
+const STDERR_KEPT_CHARS = 500;
+
+export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
+export type ConnectionEvents = { connected: []; down: [why: string] };
+
+/** A connected client. `isKnown` sees the host key as sent. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
+export function connectSsh(
+  { host, port, user }: Target,
+  privateKey: Buffer,
+  isKnown: (hostKey: Buffer) => boolean,
+): Promise<Client> {
+  return new Promise((resolve, reject) => {
+    const client = new Client();
+    let refusedHost = false;
+    const fail = (error: Error & { level?: string }): void => {
+      client.destroy();
+      reject(asPalaceError(error, `${user}@${host}:${port}`, refusedHost));
+    };
+    client
+      .once("ready", () => {
+        client.off("error", fail);
+        resolve(client);
+      })
+      .once("error", fail)
+      .once("close", () => fail(new Error("the host closed the connection")));
+    client.connect({
+      host,
+      port,
+      username: user,
+      privateKey,
+      readyTimeout: READY_TIMEOUT_MS,
+      keepaliveInterval: KEEPALIVE_MS,
+      keepaliveCountMax: KEEPALIVE_MAX,
+      hostVerifier: (key: Buffer) => {
+        refusedHost = !isKnown(key);
+        return !refusedHost;
+      },
+    });
+  });
+}
+
+function asPalaceError(error: Error & { level?: string }, where: string, refusedHost: boolean): PalaceError {
+  if (refusedHost)
+    return new PalaceError(
+      "BROKER_DENIED",
+      `${where} shows a host key that is not the pinned one`,
+      "if the host was really set up anew: palace bridge setup HOST --new-host-key",
+      { cause: error },
+    );
+  if (error.level === "client-authentication")
+    return new PalaceError("BROKER_DENIED", `${where} does not take this bridge's key`, "palace bridge setup HOST", {
+      cause: error,
+    });
+  const code = error.level === "client-timeout" ? "TRANSPORT_TIMEOUT" : "TRANSPORT_REFUSED";
+  return new PalaceError(code, `${where} cannot be reached: ${error.message}`, "palace bridge status", {
+    cause: error,
+  });
+}
+
+export class BridgeConnection extends EventEmitter<ConnectionEvents> {
+  readonly #settings: BridgeSettings;
+  readonly #privateKey: Buffer;
+  #client: Client | undefined;
+  #connecting: Promise<Client> | undefined;
+  #failures = 0;
+  #notBeforeMs = 0;
+  #lastFailure: PalaceError | undefined;
+
+  constructor(settings: BridgeSettings, privateKey: Buffer) {
+    super();
+    this.#settings = settings;
+    this.#privateKey = privateKey;
+  }
+
+  /** A byte stream to the broker. Errors: those of connecting, BROKER_DENIED and TRANSPORT_CLOSED of the gate. */
+  async channel(): Promise<Duplex> {
+    const client = await (this.#client ?? this.#connect());
+    const { kind, remoteSocket = "" } = this.#settings;
+    const opening = kind === "gate" ? openGate(client) : openStreamLocal(client, remoteSocket);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        // The connection hangs: the next channel takes a new one.
+        client.destroy();
+        reject(new PalaceError("TRANSPORT_TIMEOUT", "the host opens no channel", "palace bridge status"));
+      }, CHANNEL_TIMEOUT_MS);
+    });
+    return Promise.race([opening, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** Fails at once while the last failure is younger than its backoff: nobody waits for a host that is known to be away. */
+  #connect(): Promise<Client> {
+    if (Date.now() < this.#notBeforeMs && this.#lastFailure !== undefined) return Promise.reject(this.#lastFailure);
+    const pinned = Buffer.from(this.#settings.hostKey, "base64");
+    this.#connecting ??= connectSsh(this.#settings, this.#privateKey, (key) => key.equals(pinned))
+      .then((client) => {
+        this.#client = client;
+        this.#failures = 0;
+        client.on("error", () => {});
+        client.on("close", () => {
+          if (this.#client !== client) return;
+          this.#client = undefined;
+          this.emit("down", "the host closed the connection");
+        });
+        this.emit("connected");
+        return client;
+      })
+      .catch((error: PalaceError) => {
+        this.#notBeforeMs = Date.now() + Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
+        this.#failures += 1;
+        this.#lastFailure = error;
+        this.emit("down", error.message);
+        throw error;
+      })
+      .finally(() => (this.#connecting = undefined));
+    return this.#connecting;
+  }
+
+  close(): void {
+    this.#client?.end();
+    this.#client = undefined;
+  }
+}
+
+/** Everything behind the gate's greeting. */
+export function openGate(client: Client): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    client.exec(GATE_COMMAND, (error, channel) => {
+      if (error !== undefined) return reject(refused(error.message));
+      let said = "";
+      let seen = Buffer.alloc(0);
+      channel.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
+      const onClose = (): void => reject(refused(said.trim()));
+      const onData = (chunk: Buffer): void => {
+        seen = Buffer.concat([seen, chunk]);
+        const at = seen.indexOf(GATE_GREETING);
+        if (at === -1 && seen.length > NOISE_MAX_BYTES) channel.close();
+        if (at === -1) return;
+        channel.off("data", onData).off("close", onClose).pause();
+        const rest = seen.subarray(at + GATE_GREETING.length);
+        if (rest.length > 0) channel.unshift(rest);
+        resolve(channel);
+      };
+      channel.on("data", onData).on("close", onClose);
+    });
+  });
+}
+
+function refused(said: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_CLOSED",
+    `the host's gate ended${said === "" ? "" : `: ${said}`}`,
+    "palace bridge status",
+  );
+}
+
+function openStreamLocal(client: Client, socketPath: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    client.openssh_forwardOutStreamLocal(socketPath, (error, channel) => {
+      if (error === undefined) resolve(channel);
+      else
+        reject(
+          new PalaceError(
+            "TRANSPORT_REFUSED",
+            `the host does not forward to its broker: ${error.message}`,
+            "palace bridge status",
+          ),
+        );
+    });
+  });
+}

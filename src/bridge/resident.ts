@@ -1,0 +1,118 @@
+/**
+ * The one process a container keeps for its bridge: a local socket for all its agents on one side, one SSH connection on the
+ * other, a channel for each. Started by the first client that needs it, ends when nobody has been there for a while.
+ */
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import { tryFlock } from "../platform/libc.ts";
+import type { Log } from "../platform/log.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { BridgeConnection } from "./connection.ts";
+import { type BridgePaths, type BridgeState, keyFile, readSettings, writeState } from "./settings.ts";
+import { SshCommand } from "./ssh-command.ts";
+
+export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
+
+const WATCH_MS = 1_000;
+
+/** Resolves when it has ended; at once where another one serves. Errors: CONFIG_USAGE without settings. */
+export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
+  const settings = readSettings(paths);
+  if (settings === undefined)
+    throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
+  const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
+  if (!tryFlock(lock)) return closeSync(lock);
+
+  const connection =
+    settings.kind === "command"
+      ? new SshCommand(settings, paths.bridgeDir)
+      : new BridgeConnection(settings, readFileSync(keyFile(paths)));
+  let idleSinceMs = Date.now();
+  let state: BridgeState = {
+    state: "connecting",
+    pid: process.pid,
+    sinceMs: Date.now(),
+    atMs: Date.now(),
+    why: "",
+    channels: 0,
+  };
+  const locals = new Set<Socket>();
+  const say = (more: Partial<BridgeState>): void => {
+    const changed = more.state !== undefined && more.state !== state.state;
+    state = { ...state, ...more, channels: locals.size, atMs: Date.now(), ...(changed && { sinceMs: Date.now() }) };
+    try {
+      writeState(paths, state);
+    } catch (error) {
+      // Said for people; a full disk must not end the bridge.
+      log.warn("the bridge's state was not written", { why: String(error) });
+    }
+  };
+  connection.on("connected", () => {
+    log.info("bridge connected", { host: settings.host, port: settings.port, kind: settings.kind });
+    say({ state: "connected", why: "" });
+  });
+  connection.on("down", (why) => {
+    log.warn("bridge down", { why });
+    say({ state: "down", why });
+  });
+
+  const serve = async (local: Socket): Promise<void> => {
+    locals.add(local);
+    local
+      .on("error", () => {})
+      .on("close", () => {
+        locals.delete(local);
+        idleSinceMs = Date.now();
+      });
+    local.pause();
+    try {
+      const channel = await connection.channel();
+      if (local.destroyed) return void channel.destroy();
+      pipeBoth(local, channel);
+      say({ state: "connected", why: "" });
+    } catch (error) {
+      say({ state: "down", why: (error as Error).message });
+      local.destroy();
+    }
+  };
+  const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
+  say({});
+  await ending(() => locals.size > 0 || idleExitMs === 0 || Date.now() - idleSinceMs < idleExitMs);
+  server.close();
+  for (const local of locals) local.destroy();
+  connection.close();
+  rmSync(paths.bridgeSocketPath, { force: true });
+  say({ state: "down", why: "ended; the next client starts it" });
+  closeSync(lock);
+}
+
+/** Bytes both ways with backpressure; an end on one side ends the other. */
+function pipeBoth(local: Socket, channel: Duplex): void {
+  channel.on("error", () => local.destroy()).on("close", () => local.destroy());
+  local.on("close", () => channel.destroy());
+  local.pipe(channel);
+  channel.pipe(local);
+}
+
+/** Under the lock, so a socket that lies there is a dead one's. */
+function listen(path: string, onConnection: (local: Socket) => void): Promise<Server> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  rmSync(path, { force: true });
+  return new Promise((resolve, reject) => {
+    const server = createServer(onConnection);
+    server.once("error", reject).listen(path, () => resolve(server));
+  });
+}
+
+function ending(isWanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const watch = setInterval(() => isWanted() || end(), WATCH_MS);
+    const end = (): void => {
+      clearInterval(watch);
+      resolve();
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, end);
+  });
+}

@@ -1,0 +1,77 @@
+/** What `palace bridge setup` keeps, and what the resident says of itself. Read by setup, resident and `bridge status`. */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+
+export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
+
+export type BridgeSettings = {
+  schema: 1;
+  /** As the user names the host, and what that stands for. */
+  target: string;
+  host: string;
+  port: number;
+  user: string;
+  /** The host key as SSH sends it, base64. */
+  hostKey: string;
+  /**
+   * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: the same through
+   * the system's `ssh`, which rides on the connection the user's configuration shares.
+   */
+  kind: "gate" | "streamlocal" | "command";
+  /** Of the broker on the host; for streamlocal and command. */
+  remoteSocket?: string;
+  /** `ssh -F`; for command. */
+  sshConfig?: string;
+};
+
+export type BridgeState = {
+  state: "connecting" | "connected" | "down";
+  pid: number;
+  sinceMs: number;
+  /** When this was written. */
+  atMs: number;
+  /** Why it is down. */
+  why: string;
+  channels: number;
+};
+
+/** Undefined where no bridge is set up. */
+export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
+  const settings = read(join(bridgeDir, "bridge.json")) as BridgeSettings | undefined;
+  return settings?.schema === 1 ? settings : undefined;
+}
+
+export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettings): void {
+  put(bridgeDir, "bridge.json", settings);
+}
+
+export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
+  return read(join(bridgeDir, "state.json")) as BridgeState | undefined;
+}
+
+export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void {
+  put(bridgeDir, "state.json", state);
+}
+
+export function keyFile({ bridgeDir }: BridgePaths): string {
+  return join(bridgeDir, "id_ed25519");
+}
+
+export function removeSettings({ bridgeDir }: BridgePaths): void {
+  rmSync(bridgeDir, { recursive: true, force: true });
+}
+
+function put(folder: string, name: string, value: object): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileAtomic(join(folder, name), `${JSON.stringify(value)}\n`);
+}
+
+function read(file: string): object | undefined {
+  try {
+    const value = JSON.parse(readFileSync(file, "utf8")) as unknown;
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Sets a bridge up, step by step, each of which may be repeated: a key of its own, the host's key pinned, the key let in on the
+ * host, the round trip proved. Uses the user's own `ssh` once, to ask the host for the entry; never keeps anything of it.
+ */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { homedir, hostname, userInfo } from "node:os";
+import type { Client } from "ssh2";
+import ssh2 from "ssh2";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { connectSsh, openGate, type Target } from "./connection.ts";
+import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
+import { sshArguments } from "./ssh-command.ts";
+
+export type SetupOptions = {
+  paths: BridgePaths;
+  /** As `ssh` takes it: host, user@host, an alias of the user's configuration. */
+  target: string;
+  port?: number;
+  kind: BridgeSettings["kind"];
+  /** SHA256:… of the host's key, from somebody who knows. */
+  fingerprint?: string;
+  /** The host was set up anew: its pinned key is forgotten. */
+  newHostKey: boolean;
+  sshConfig?: string;
+  /** How the host calls our command line, and which palace it is about. */
+  remotePalace: string;
+  remoteDir?: string;
+  onStep: (text: string) => void;
+};
+
+/** The settings, written only when the host has let us in. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
+export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings> {
+  const { paths, kind, onStep } = options;
+  const where = await lookUp(options);
+  if (kind === "command") {
+    const { gateSocket } = await askHost(options, "socket", []);
+    const settings = { ...settingsOf(options, where, ""), remoteSocket: gateSocket };
+    writeSettings(paths, settings);
+    return settings;
+  }
+  const publicKey = ensureKey(paths);
+  onStep(`key: ${keyFile(paths)}`);
+  const pinned = options.newHostKey ? undefined : pinnedFor(paths, where);
+  const hostKey = await findHostKey(options, where, pinned);
+  onStep(`host key: ${fingerprintOf(hostKey)}${pinned === undefined ? ", pinned now" : ", as pinned"}`);
+  const isKnown = (key: Buffer): boolean => key.equals(hostKey);
+  const streamlocal = kind === "streamlocal" ? ["--streamlocal"] : [];
+  let remote: Remote | undefined;
+  let client: Client;
+  try {
+    client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
+    if (kind === "streamlocal") remote = await askHost(options, "socket", []);
+    onStep("entry on the host: there already");
+  } catch (error) {
+    if (!(error instanceof PalaceError && error.code === "BROKER_DENIED")) throw error;
+    remote = await askHost(options, "authorize", [publicKey, ...streamlocal]);
+    onStep(`entry on the host: ${remote.file ?? "made"}`);
+    client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
+  }
+  try {
+    if (kind === "gate") (await openGate(client)).destroy();
+  } finally {
+    client.end();
+  }
+  const settings = {
+    ...settingsOf(options, where, hostKey.toString("base64")),
+    ...(remote?.gateSocket !== undefined && { remoteSocket: remote.gateSocket }),
+  };
+  writeSettings(paths, settings);
+  return settings;
+}
+
+type Remote = { file?: string; gateSocket: string };
+
+function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, hostKey: string): BridgeSettings {
+  return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };
+}
+
+/** What the user's ssh makes of the name; without an ssh the name itself. */
+async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target> {
+  const [, named, bare = target] = /^(?:([^@]+)@)?(.+)$/.exec(target) ?? [];
+  const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");
+  const of = (key: string): string | undefined => new RegExp(`^${key} (.*)$`, "m").exec(said)?.[1];
+  return {
+    host: of("hostname") ?? bare,
+    port: port ?? Number(of("port") ?? 22),
+    user: named ?? of("user") ?? userInfo().username,
+  };
+}
+
+function ensureKey(paths: BridgePaths): string {
+  const file = keyFile(paths);
+  if (!existsSync(file) || !existsSync(`${file}.pub`)) {
+    mkdirSync(paths.bridgeDir, { recursive: true, mode: 0o700 });
+    const pair = ssh2.utils.generateKeyPairSync("ed25519", { comment: `palace-bridge@${hostname()}` });
+    writeFileAtomic(`${file}.pub`, `${pair.public}\n`);
+    writeFileAtomic(file, pair.private);
+  }
+  return readFileSync(`${file}.pub`, "utf8").trim();
+}
+
+function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefined {
+  const known = readSettings(paths);
+  if (known?.host !== host || known.port !== port || known.hostKey === "") return undefined;
+  return Buffer.from(known.hostKey, "base64");
+}
+
+/** The key that the host shows, if we have a reason to believe it. Errors: BROKER_DENIED with its fingerprint. */
+async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
+  let shown: Buffer | undefined;
+  await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {
+    shown = Buffer.from(key);
+    return false;
+  }).catch((error: unknown) => {
+    if (shown === undefined) throw error;
+  });
+  if (shown === undefined) throw new PalaceError("TRANSPORT_REFUSED", `${where.host} shows no host key`, "");
+  if (pinned !== undefined) {
+    if (pinned.equals(shown)) return shown;
+    throw new PalaceError(
+      "BROKER_DENIED",
+      `${where.host} shows another host key than it did at the set-up: ${fingerprintOf(shown)}`,
+      `if the host was really set up anew: palace bridge setup ${options.target} --new-host-key`,
+    );
+  }
+  const isExpected =
+    options.fingerprint === undefined
+      ? await isInKnownHosts(where, shown, options)
+      : options.fingerprint === fingerprintOf(shown);
+  if (isExpected) return shown;
+  throw new PalaceError(
+    "BROKER_DENIED",
+    `${where.host} shows a host key that nobody has vouched for: ${fingerprintOf(shown)}`,
+    `compare it on the host (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then: palace bridge setup ${options.target} --host-key ${fingerprintOf(shown)}`,
+  );
+}
+
+/** The user's own ssh has met this host and believed it. */
+async function isInKnownHosts(
+  { host, port }: Target,
+  key: Buffer,
+  { sshConfig, target }: SetupOptions,
+): Promise<boolean> {
+  const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");
+  const files = [...said.matchAll(/^(?:user|global)knownhostsfile (.*)$/gm)].flatMap(([, names = ""]) =>
+    names.split(" "),
+  );
+  const name = port === 22 ? host : `[${host}]:${port}`;
+  for (const file of files.map((one) => one.replace(/^~/, homedir())).filter((one) => existsSync(one))) {
+    const found = await run("ssh-keygen", ["-F", name, "-f", file]).catch(() => "");
+    if (found.split("\n").some((line) => line.split(" ")[2] === key.toString("base64"))) return true;
+  }
+  return false;
+}
+
+/** The host's side of it, asked through the user's own ssh. Errors: BROKER_DENIED with what to type there. */
+async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
+  const { target, port, sshConfig, remotePalace, remoteDir } = options;
+  const place = remoteDir === undefined ? [] : ["--palace", remoteDir];
+  const command = [...remotePalace.split(" "), "gate", action, ...words, ...place, "--json"];
+  const ssh = [...sshArguments(sshConfig), ...(port === undefined ? [] : ["-p", String(port)]), target, "--"];
+  try {
+    return JSON.parse(await run("ssh", [...ssh, command.map(quote).join(" ")])) as Remote;
+  } catch (cause) {
+    const key = words[0] === undefined ? "" : ` ${quote(words[0])}`;
+    throw new PalaceError(
+      "BROKER_DENIED",
+      `the host could not be asked for an entry: ${(cause as Error).message.split("\n").at(-1) ?? ""}`,
+      `on the host: palace gate ${action}${key}${words.slice(1).join(" ")}   then again: palace bridge setup ${target}`,
+      { cause },
+    );
+  }
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+export function fingerprintOf(key: Buffer): string {
+  return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
+}
+
+/** stdout. Errors: what it said on stderr. */
+function run(command: string, args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(stderr.trim() || error.message, { cause: error }));
+    });
+  });
+}
+
+/** Takes the entry away on the host, as far as that can be done from here. */
+export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
+  const settings = readSettings(paths);
+  if (settings === undefined || settings.kind === "command" || !existsSync(`${keyFile(paths)}.pub`)) return true;
+  const publicKey = readFileSync(`${keyFile(paths)}.pub`, "utf8").trim();
+  const command = [...remotePalace.split(" "), "gate", "revoke", publicKey].map(quote).join(" ");
+  const ssh = [...sshArguments(settings.sshConfig), "-p", String(settings.port), settings.target, "--", command];
+  return run("ssh", ssh).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,146 @@
+/** A real sshd of a test's own, on this machine: own port, own host key, own authorized_keys. Needs root, as sshd does. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+const SSHD = "/usr/sbin/sshd";
+
+/** Why there can be no sshd here, or undefined. */
+export const sshdMissing: string | undefined =
+  process.getuid?.() !== 0
+    ? "sshd needs root"
+    : existsSync(SSHD)
+      ? undefined
+      : "there is no sshd (apt-get install openssh-server)";
+
+export type TestSshd = AsyncDisposable & {
+  readonly port: number;
+  readonly authorizedKeys: string;
+  readonly log: () => string;
+  /** Configuration and key with which the `ssh` command gets in, as a user's own would. */
+  readonly sshConfig: string;
+  start(): Promise<void>;
+  /** SIGKILL, with the sessions it serves. */
+  kill(): Promise<void>;
+  /** Another host key, as after a new installation, from the next start on. */
+  renewHostKey(): void;
+};
+
+export async function freePort(address = "127.0.0.1"): Promise<number> {
+  const server = createServer().listen(0, address);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** For a user whose home is `home`. `extra`: lines for the user's own ssh configuration. */
+export async function startSshd(home: string, address = "127.0.0.1", extra: string[] = []): Promise<TestSshd> {
+  const folder = join(home, "sshd");
+  for (const name of [folder, join(home, ".ssh")]) mkdirSync(name, { recursive: true, mode: 0o700 });
+  const authorizedKeys = join(home, ".ssh/authorized_keys");
+  mkdirSync("/run/sshd", { recursive: true });
+  const file = (name: string): string => join(folder, name);
+  const keygen = (name: string): void => {
+    rmSync(file(name), { force: true });
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", file(name)]);
+  };
+  const know = (): void =>
+    writeFileSync(
+      file("known_hosts"),
+      `[${address}]:${port} ${readFileSync(file("host_key.pub"), "utf8").split(" ").slice(0, 2).join(" ")}\n`,
+    );
+  const port = await freePort(address);
+  keygen("host_key");
+  keygen("user_key");
+  know();
+  writeFileSync(authorizedKeys, readFileSync(file("user_key.pub")), { mode: 0o600 });
+  writeFileSync(
+    file("sshd_config"),
+    [
+      `ListenAddress ${address}:${port}`,
+      `HostKey ${file("host_key")}`,
+      `AuthorizedKeysFile ${authorizedKeys}`,
+      "PidFile none",
+      "UsePAM no",
+      "StrictModes no",
+      "PasswordAuthentication no",
+      "LogLevel VERBOSE",
+      "MaxStartups 100:30:200",
+      "Subsystem sftp internal-sftp",
+      "",
+    ].join("\n"),
+  );
+  writeFileSync(
+    file("ssh_config"),
+    [
+      `Host testhost ${address}`,
+      `  HostName ${address}`,
+      `  Port ${port}`,
+      "  User root",
+      `  IdentityFile ${file("user_key")}`,
+      "  IdentitiesOnly yes",
+      `  UserKnownHostsFile ${file("known_hosts")}`,
+      ...extra.map((line) => `  ${line}`),
+      "",
+    ].join("\n"),
+    { mode: 0o600 },
+  );
+  let child: ChildProcess | undefined;
+  let log = "";
+  const kill = async (): Promise<void> => {
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    // Its sessions are processes of the same group.
+    process.kill(-child.pid, "SIGKILL");
+    await gone;
+    for (const pid of sessionsOf(port)) process.kill(pid, "SIGKILL");
+  };
+  const start = async (): Promise<void> => {
+    child = spawn(SSHD, ["-D", "-e", "-f", file("sshd_config")], {
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (log = (log + text).slice(-100_000)));
+    for (const deadline = Date.now() + 10_000; !(await answers(port, address)); await delay(20))
+      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`sshd did not start: ${log}`);
+  };
+  await start();
+  return {
+    port,
+    authorizedKeys,
+    sshConfig: file("ssh_config"),
+    log: () => log,
+    start,
+    kill,
+    renewHostKey: () => {
+      keygen("host_key");
+    },
+    [Symbol.asyncDispose]: kill,
+  };
+}
+
+/** Pids of the processes that serve connections at that port: sshd puts each into a session of its own. */
+function sessionsOf(port: number): number[] {
+  const said = execFileSync("sh", ["-c", "ps -eo pid,args 2>/dev/null || true"], { encoding: "utf8" });
+  void port;
+  return said
+    .split("\n")
+    .filter((line) => /sshd: root(@| \[)/.test(line))
+    .map((line) => Number(line.trim().split(" ")[0]))
+    .filter(Boolean);
+}
+
+function answers(port: number, address: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, address);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
