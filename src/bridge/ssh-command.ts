@@ -3,13 +3,13 @@
  * rides on a shared connection (ControlMaster), jump hosts and agents as that says.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { EventEmitter, once } from "node:events";
+import { EventEmitter } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../protocol/errors.ts";
-import { dial } from "../transport/endpoint.ts";
+import { dial, type Endpoint } from "../transport/endpoint.ts";
 import type { ConnectionEvents } from "./connection.ts";
 import type { BridgeSettings } from "./settings.ts";
 
@@ -24,60 +24,80 @@ export function sshArguments(sshConfig: string | undefined): string[] {
 
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
-  readonly #forwarded: string;
+  readonly #at: Endpoint & { kind: "unix" };
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 
   constructor(settings: BridgeSettings, bridgeDir: string) {
     super();
     this.#settings = settings;
-    this.#forwarded = join(bridgeDir, "forward.sock");
+    this.#at = { kind: "unix", path: join(bridgeDir, "forward.sock") };
   }
 
   /** Errors: TRANSPORT_REFUSED with what ssh said. */
   async channel(): Promise<Duplex> {
-    if (this.#child === undefined) await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
-    return dial({ kind: "unix", path: this.#forwarded });
+    try {
+      return await dial(this.#at);
+    } catch {
+      await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
+      return dial(this.#at);
+    }
   }
 
+  /** With a shared connection `ssh` hands the forwarding to its master and ends: what counts is that somebody listens. */
   async #start(): Promise<void> {
-    const { target, remoteSocket = "", sshConfig } = this.#settings;
-    rmSync(this.#forwarded, { force: true });
-    const child = spawn(
-      "ssh",
-      [
-        ...sshArguments(sshConfig),
-        ...["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=2"],
-        ...["-N", "-L", `${this.#forwarded}:${remoteSocket}`, target],
-      ],
-      { stdio: ["ignore", "ignore", "pipe"] },
-    );
+    const { target } = this.#settings;
+    rmSync(this.#at.path, { force: true });
+    const child = this.#ssh("-o", "ExitOnForwardFailure=yes", "-N", "-L", this.#forwarding(), target);
     let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
-    const ended = once(child, "close").catch(() => {});
     let isOver = false;
-    void ended.then(() => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
+    child.on("error", (error) => (said = error.message));
+    child.on("close", (code) => {
       isOver = true;
-      if (this.#child === child) this.emit("down", said.trim() || "ssh ended");
-      this.#child = undefined;
+      if (this.#child === child && code !== 0) this.emit("down", said.trim() || "ssh ended");
+      if (this.#child === child) this.#child = undefined;
     });
-    for (const deadline = Date.now() + START_MAX_MS; !existsSync(this.#forwarded); await sleep(POLL_MS)) {
-      if (!isOver && Date.now() < deadline) continue;
+    for (const deadline = Date.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
+      const wasOver = isOver;
+      if (await this.#isListening()) break;
+      if (!wasOver && Date.now() < deadline) continue;
       child.kill();
-      this.emit("down", said.trim() || "ssh did not connect");
-      throw new PalaceError(
-        "TRANSPORT_REFUSED",
-        `ssh ${target}: ${said.trim() || "no connection"}`,
-        "palace bridge status",
-      );
+      const why = said.trim() || "no connection";
+      this.emit("down", why);
+      throw new PalaceError("TRANSPORT_REFUSED", `ssh ${target}: ${why}`, "palace bridge status");
     }
-    this.#child = child;
+    this.#child = isOver ? undefined : child;
     this.emit("connected");
+  }
+
+  #isListening(): Promise<boolean> {
+    return dial(this.#at).then(
+      (socket) => {
+        socket.destroy();
+        return true;
+      },
+      () => false,
+    );
+  }
+
+  #forwarding(): string {
+    return `${this.#at.path}:${this.#settings.remoteSocket ?? ""}`;
+  }
+
+  #ssh(...args: string[]): ChildProcess {
+    const alive = ["-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=2"];
+    return spawn("ssh", [...sshArguments(this.#settings.sshConfig), ...alive, ...args], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
   }
 
   close(): void {
     const child = this.#child;
     this.#child = undefined;
-    child?.kill();
+    if (child !== undefined) child.kill();
+    // The master stays the user's; only our forwarding is taken out of it.
+    else if (existsSync(this.#at.path))
+      this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }
 }
