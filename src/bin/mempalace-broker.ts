@@ -4,12 +4,13 @@ import "../platform/node-version.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runBroker } from "../broker/lifecycle.ts";
+import { makesWay } from "../broker/lock.ts";
 import { findBroker } from "../client/discover.ts";
-import { clearStop, ensureBroker } from "../client/start.ts";
+import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
 import { loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { createLog } from "../platform/log.ts";
-import { dropStarting, isStopped, setFailed } from "../platform/marks.ts";
+import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
@@ -56,20 +57,27 @@ async function main(): Promise<number> {
   process.stderr.on("error", () => {});
   // The embedding runtime would send usage reports home; said here because its own threads read the real environment.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
+  const foreign = foreignMount(config);
   const write = values["on-demand"] ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
   const log = createLog(write, config.logLevel);
+  const isMeantToStay = values.foreground === true;
   try {
-    for (const deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
+    if (foreign !== undefined) throw foreign;
+    for (let deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
         config,
         log,
         onListening: () => dropStarting(config.paths),
-        mustStayAway: () => values["on-demand"] === true && isStopped(config.paths),
+        mustStayAway: () => !isMeantToStay && (isStopped(config.paths) || isWanted(config.paths.wantedFile)),
+        isOnDemand: !isMeantToStay,
+        mustMakeWay: () => !isMeantToStay && isWanted(config.paths.wantedFile),
         startAnew: values.new === true,
       });
       if (typeof outcome === "number") return outcome;
+      if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
       // The holder may be on its way out, its door closed already: then we are the next.
-      if ((await findBroker(config)) !== undefined || Date.now() > deadline) {
+      else if ((await findBroker(config)) !== undefined) deadline = 0;
+      if (Date.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
         return 0;
       }

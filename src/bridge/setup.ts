@@ -28,6 +28,8 @@ export type SetupOptions = {
   /** How the host calls our command line, and which palace it is about. */
   remotePalace: string;
   remoteDir?: string;
+  /** Where forwarding ends, where the host cannot be asked for it. */
+  remoteSocket?: string;
   onStep: (text: string) => void;
 };
 
@@ -36,8 +38,8 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const { paths, kind, onStep } = options;
   const where = await lookUp(options);
   if (kind === "command") {
-    const { gateSocket } = await askHost(options, "socket", []);
-    const settings = { ...settingsOf(options, where, ""), remoteSocket: gateSocket };
+    const remoteSocket = await findSocket(options);
+    const settings = { ...settingsOf(options, where, ""), remoteSocket };
     writeSettings(paths, settings);
     return settings;
   }
@@ -48,15 +50,16 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   onStep(`host key: ${fingerprintOf(hostKey)}${pinned === undefined ? ", pinned now" : ", as pinned"}`);
   const isKnown = (key: Buffer): boolean => key.equals(hostKey);
   const streamlocal = kind === "streamlocal" ? ["--streamlocal"] : [];
-  let remote: Remote | undefined;
+  let remoteSocket: string | undefined;
   let client: Client;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
-    if (kind === "streamlocal") remote = await askHost(options, "socket", []);
+    if (kind === "streamlocal") remoteSocket = await findSocket(options);
     onStep("entry on the host: there already");
   } catch (error) {
     if (!(error instanceof PalaceError && error.code === "BROKER_DENIED")) throw error;
-    remote = await askHost(options, "authorize", [publicKey, ...streamlocal]);
+    const remote = await askHost(options, "authorize", [publicKey, ...streamlocal]);
+    remoteSocket = remote.gateSocket;
     onStep(`entry on the host: ${remote.file ?? "made"}`);
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
   }
@@ -67,13 +70,17 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   }
   const settings = {
     ...settingsOf(options, where, hostKey.toString("base64")),
-    ...(remote?.gateSocket !== undefined && { remoteSocket: remote.gateSocket }),
+    ...(kind === "streamlocal" && remoteSocket !== undefined && { remoteSocket }),
   };
   writeSettings(paths, settings);
   return settings;
 }
 
 type Remote = { file?: string; gateSocket: string };
+
+async function findSocket(options: SetupOptions): Promise<string> {
+  return options.remoteSocket ?? (await askHost(options, "socket", [])).gateSocket;
+}
 
 function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, hostKey: string): BridgeSettings {
   return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };

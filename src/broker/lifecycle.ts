@@ -30,6 +30,10 @@ export type LifecycleOptions = {
   onListening: () => void;
   /** Asked after the lock is taken: true = somebody stopped the broker meanwhile, leave again. */
   mustStayAway: () => boolean;
+  /** Started by a client that needed one: makes way for one that is meant to stay. */
+  isOnDemand: boolean;
+  /** Asked every second: true = a broker that is meant to stay wants this palace. */
+  mustMakeWay: () => boolean;
   /** True: a palace that existed and vanished may be begun anew, empty. */
   startAnew: boolean;
 };
@@ -48,9 +52,10 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const { paths } = config;
   const gone = startAnew ? undefined : vanishedPalace(paths);
   if (gone !== undefined) throw gone;
-  const lock = takeLock(paths.lockFile);
+  const lock = takeLock(paths.lockFile, options.isOnDemand);
   if ("heldBy" in lock) return lock;
   if (mustStayAway()) return 0;
+  rmSync(paths.wantedFile, { force: true });
 
   const instanceId = randomUUID();
   const startedAtMs = Date.now();
@@ -198,6 +203,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     });
   }
   const watch = setInterval(() => {
+    if (options.mustMakeWay()) ending.resolve({ why: "another broker is meant to stay", failed: false });
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     // Clients behind a TCP door cannot start the next broker.
     const isIdle =

@@ -13,8 +13,15 @@ export type LifetimeLock = {
   release(): void;
 };
 
+const ON_DEMAND = ", started on demand";
+
+/** True for a holder that makes way for a broker that is meant to stay. */
+export function makesWay(heldBy: string): boolean {
+  return heldBy.endsWith(ON_DEMAND);
+}
+
 /** The lock, or who holds it (text of the holder's, for a message). Errors: STORE_READ_ONLY. */
-export function takeLock(file: string): LifetimeLock | { heldBy: string } {
+export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -35,7 +42,7 @@ export function takeLock(file: string): LifetimeLock | { heldBy: string } {
   }
   const inode = statSync(file).ino;
   ftruncateSync(fd, 0);
-  writeSync(fd, `broker ${process.pid}\n`);
+  writeSync(fd, `broker ${process.pid}${isOnDemand ? ON_DEMAND : ""}\n`);
   return {
     isHeld: () => {
       try {

@@ -25,7 +25,7 @@ type Message = RpcRequest & { params?: Record<string, unknown> };
 
 /** The broker's errors that leave nothing but waiting for a broker; others are the user's to mend and say so. */
 export function isOutage({ code }: PalaceError): boolean {
-  if (code === "BROKER_STOPPED" || code === "BROKER_START_FAILED") return true;
+  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
 }
 

@@ -17,6 +17,7 @@ import {
   takeStarting,
   vanishedPalace,
 } from "../platform/marks.ts";
+import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
@@ -87,6 +88,8 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     const canStart = mayStart(config);
     if (Date.now() > readOnlyUntil && !canStart) {
+      const foreign = foreignMount(config);
+      if (foreign !== undefined) throw foreign;
       throw new PalaceError(
         "STORE_READ_ONLY",
         `${config.paths.home} cannot be written here, and no broker of elsewhere answers`,
@@ -125,13 +128,26 @@ function bridgeSilent(): PalaceError {
  * False where the palace can only be read, as in the devbox: its broker runs elsewhere and is waited for. A process of ours
  * could not open the palace anyway; the kernel sees to that.
  */
-function mayStart({ paths }: Config): boolean {
+function mayStart(config: Config): boolean {
+  const { paths } = config;
+  if (foreignMount(config) !== undefined) return false;
   try {
     if (existsSync(paths.home)) accessSync(paths.home, constants.W_OK);
     return true;
   } catch {
     return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
   }
+}
+
+/** The error for a palace whose lock would not keep another machine's broker out: it is never opened from here. */
+export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
+  const mount = trustMount ? undefined : mountOf(paths.home);
+  if (hasCoherentLocks(mount)) return undefined;
+  return new PalaceError(
+    "PALACE_FOREIGN_MOUNT",
+    `${paths.home} lies on a shared folder (${mount?.type ?? ""}), where the locks of other machines are not seen`,
+    "reach the broker of the machine it belongs to: palace bridge setup HOST",
+  );
 }
 
 /** Drains and stops the broker; returns when it is gone. Sticky until `clearStop`. */

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
+import { isInContainer } from "../platform/mount.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type Paths, resolvePaths } from "./paths.ts";
 
@@ -35,6 +36,8 @@ export type Config = Readonly<{
   /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
   token: () => string | undefined;
   idleExitMs: number;
+  /** The palace's mount has been vouched for by the user. */
+  trustMount: boolean;
   topology: string;
   driver: "none" | "chroma";
   chroma: ChromaConfig;
@@ -63,7 +66,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       .filter(Boolean),
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
-    topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? "native-only",
+    trustMount: flag(env, "MEMPALACE_TRUST_MOUNT"),
+    topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
     driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",
@@ -75,7 +79,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     model: {
       dir: readVariable(env, "MEMPALACE_MODEL_DIR"),
       url: readVariable(env, "MEMPALACE_MODEL_URL"),
-      offline: ["1", "true", "yes", "on"].includes((readVariable(env, "MEMPALACE_OFFLINE") ?? "").toLowerCase()),
+      offline: flag(env, "MEMPALACE_OFFLINE"),
       cacheDir: `${paths.cacheDir}/models`,
       userHome: readVariable(env, "HOME") ?? "/",
     },
@@ -109,6 +113,10 @@ function tokenFromFile(env: Env): string | undefined {
       cause,
     });
   }
+}
+
+function flag(env: Env, name: VariableName): boolean {
+  return ["1", "true", "yes", "on"].includes((readVariable(env, name) ?? "").toLowerCase());
 }
 
 function choice<const T extends string>(env: Env, name: VariableName, allowed: readonly T[], fallback: T): T {

@@ -51,8 +51,14 @@ export const VARIABLES = {
   },
   MEMPALACE_TOPOLOGY: {
     group: "broker",
-    default: "native-only",
+    default: "native-only; in a container container-only-alone",
     meaning: "name of the topology this broker serves, shown by status and doctor",
+  },
+  MEMPALACE_TRUST_MOUNT: {
+    group: "broker",
+    default: "",
+    meaning:
+      "1: open the palace also on a shared folder whose locks other machines do not see; only if there is no other",
   },
   MEMPALACE_DRIVER: {
     group: "broker",

@@ -15,6 +15,8 @@ export type Paths = Readonly<{
   ledgerFile: string;
   lockFile: string;
   brokerFile: string;
+  /** A broker that is meant to stay asks one that was started on demand to make way. */
+  wantedFile: string;
   /** Tokens of the TCP door, and its address. */
   tokensFile: string;
   listenFile: string;
@@ -63,6 +65,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     ledgerFile: join(home, "ledger.sqlite3"),
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),
+    wantedFile: join(home, "broker.wanted"),
     tokensFile: join(home, "tokens.json"),
     listenFile: join(home, "listen.json"),
     get tag() {

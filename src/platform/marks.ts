@@ -74,6 +74,20 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
+// --- a broker that is meant to stay wants the palace; in the palace's own folder, for brokers of other containers ---
+
+/** Repeated while it waits: an old mark was left by one that gave up. */
+const WANTED_MS = 5_000;
+
+export function askToMakeWay(file: string): void {
+  writeFileAtomic(file, `${process.pid}\n`);
+}
+
+export function isWanted(file: string): boolean {
+  const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return since !== undefined && Math.abs(Date.now() - since) < WANTED_MS;
+}
+
 // --- a ledger existed here ---
 
 export function rememberLedger(paths: MarkPaths): void {

@@ -25,6 +25,7 @@ test("the error codes are these", () => {
     "BROKER_DENIED",
     "PALACE_NOT_FOUND",
     "PALACE_GONE",
+    "PALACE_FOREIGN_MOUNT",
     "PALACE_LOCKED",
     "STORE_UNAVAILABLE",
     "STORE_CORRUPT",

@@ -28,7 +28,8 @@ proves the round trip; running it again changes nothing. remove takes all of it 
   --host-key SHA256:… the fingerprint of the host's key, where your own ssh has not met the host yet
   --new-host-key      the host was set up anew: pin the key it shows now
   --remote-palace CMD how the host calls our command line (default: palace)
-  --remote-dir DIR    which palace of the host (default: its own default)`;
+  --remote-dir DIR    which palace of the host (default: its own default)
+  --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;
 
 const OPTIONS = {
   streamlocal: { type: "boolean" },
@@ -39,6 +40,7 @@ const OPTIONS = {
   "new-host-key": { type: "boolean" },
   "remote-palace": { type: "string" },
   "remote-dir": { type: "string" },
+  "remote-socket": { type: "string" },
 } as const;
 
 type BridgeCall = Call<typeof OPTIONS>;
@@ -72,6 +74,7 @@ async function setup({ values, config, out }: BridgeCall, target: string): Promi
     ...(values.port !== undefined && { port: readCount(values.port, "port", 22) }),
     ...(values["host-key"] !== undefined && { fingerprint: values["host-key"] }),
     ...(values["remote-dir"] !== undefined && { remoteDir: values["remote-dir"] }),
+    ...(values["remote-socket"] !== undefined && { remoteSocket: values["remote-socket"] }),
     ...(sshConfig !== undefined && { sshConfig }),
   });
   await endBridge(config.paths);

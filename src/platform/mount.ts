@@ -1,0 +1,65 @@
+/**
+ * What a folder lies on: whether a lock taken there is seen by everybody who could take it, and whether it outlives a
+ * container. Source: proc(5), /proc/PID/mountinfo; where that is missing (macOS) the answer is that nothing is known.
+ */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+
+export type Mount = { type: string; point: string };
+
+/** One kernel's own file systems, and NFS, whose server keeps the locks of all its clients. */
+const COHERENT = new Set(
+  ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "overlay", "aufs"].concat([
+    "tmpfs",
+    "ramfs",
+    "nfs",
+    "nfs4",
+    "ceph",
+    "erofs",
+    "squashfs",
+    "rootfs",
+    "ecryptfs",
+  ]),
+);
+
+/** The mount that `path`, or its nearest folder that exists, lies on. */
+export function mountOf(path: string, table = readTable()): Mount | undefined {
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  const real = realpathSync.native(place);
+  return table
+    .filter(({ point }) => point === "/" || real === point || real.startsWith(`${point}/`))
+    .reduce<Mount | undefined>(
+      (best, mount) => (mount.point.length >= (best?.point.length ?? 0) ? mount : best),
+      undefined,
+    );
+}
+
+/** Shared folders of virtual machines, FUSE and the like: a lock there holds on this side alone. */
+export function hasCoherentLocks(mount: Mount | undefined): boolean {
+  return mount === undefined || COHERENT.has(mount.type);
+}
+
+export function isInContainer(): boolean {
+  return existsSync("/.dockerenv") || existsSync("/run/.containerenv");
+}
+
+function readTable(): Mount[] {
+  try {
+    return parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));
+  } catch {
+    return [];
+  }
+}
+
+export function parseMountInfo(text: string): Mount[] {
+  return text.split("\n").flatMap((line) => {
+    const [before = "", after = ""] = line.split(" - ");
+    const point = before.split(" ")[4];
+    const type = after.split(" ")[0];
+    if (point === undefined || type === undefined || type === "") return [];
+    return [
+      { type, point: point.replace(/\\([0-7]{3})/g, (_all, octal: string) => String.fromCharCode(parseInt(octal, 8))) },
+    ];
+  });
+}
