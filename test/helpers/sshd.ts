@@ -19,6 +19,7 @@ export const sshdMissing: string | undefined =
 export type TestSshd = AsyncDisposable & {
   readonly port: number;
   readonly authorizedKeys: string;
+  readonly hostKeyFile: string;
   readonly log: () => string;
   /** Configuration and key with which the `ssh` command gets in, as a user's own would. */
   readonly sshConfig: string;
@@ -112,6 +113,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   return {
     port,
     authorizedKeys,
+    hostKeyFile: file("host_key.pub"),
     sshConfig: file("ssh_config"),
     log: () => log,
     start,

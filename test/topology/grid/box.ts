@@ -1,0 +1,76 @@
+/** One devbox container of the grid: home and palace on volumes of its own, so that it can be killed and made again. */
+import { execa } from "execa";
+import { openStdioMcp, type StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { shimCommand } from "./install.ts";
+import { MCP_CONFIG } from "./world.ts";
+
+export const IMAGE_PROJECT = "palace-grid";
+const IMAGE = `${IMAGE_PROJECT}-devbox`;
+const CALL_TIMEOUT_MS = 120_000;
+
+export type Box = AsyncDisposable & {
+  readonly name: string;
+  exec(...command: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }>;
+  agent(): Promise<StdioMcp>;
+  disconnect(): Promise<void>;
+  connect(): Promise<void>;
+  pause(): Promise<void>;
+  unpause(): Promise<void>;
+  killAndRecreate(): Promise<void>;
+};
+
+export type BoxOptions = { name: string; env?: Record<string, string>; volumes?: readonly string[] };
+
+const docker = async (...args: string[]): Promise<string> => (await execa("docker", args)).stdout;
+
+/** The image, built from the Dockerfile as compose builds it. */
+export async function buildImage(): Promise<void> {
+  await execa("docker", ["compose", "build", "devbox"], { env: { COMPOSE_PROJECT_NAME: IMAGE_PROJECT } });
+}
+
+export async function openBox({ name, env = {}, volumes = [] }: BoxOptions): Promise<Box> {
+  const options = [
+    ...["--name", name, "--hostname", name, "--init", "--network", `${name}-net`],
+    ...["--add-host", "host.docker.internal:host-gateway"],
+    ...["--volume", `${name}-home:/home/developer`],
+    // A folder of its own for sockets: the image's is for a volume shared with a broker.
+    ...["--env", "XDG_RUNTIME_DIR=", "--env", "MEMPALACE_OFFLINE=1", "--env", "MEMPALACE_IDLE_EXIT_MINUTES=0"],
+    ...volumes.flatMap((volume) => ["--volume", volume]),
+    ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
+  ];
+  const run = async (): Promise<void> => {
+    await docker("run", "--detach", ...options, IMAGE);
+    await execa("docker", ["exec", "-i", name, "sh", "-c", "cat > ~/mcp.json"], { input: MCP_CONFIG });
+  };
+  const exec: Box["exec"] = async (...command) => {
+    const done = await execa("docker", ["exec", name, ...command], { reject: false });
+    return { exitCode: done.exitCode ?? -1, stdout: done.stdout, stderr: done.stderr };
+  };
+  await docker("network", "create", `${name}-net`);
+  await run();
+  return {
+    name,
+    exec,
+    agent: async () => {
+      const { stdout } = await exec("sh", "-c", "cat ~/mcp.json");
+      return openStdioMcp(["docker", "exec", "-i", name, ...shimCommand(stdout)], {
+        env: process.env,
+        timeoutMs: CALL_TIMEOUT_MS,
+      });
+    },
+    disconnect: async () => void (await docker("network", "disconnect", `${name}-net`, name)),
+    connect: async () => void (await docker("network", "connect", `${name}-net`, name)),
+    pause: async () => void (await docker("pause", name)),
+    unpause: async () => void (await docker("unpause", name)),
+    killAndRecreate: async () => {
+      await docker("kill", "--signal", "KILL", name);
+      await docker("rm", "--force", name);
+      await run();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await execa("docker", ["rm", "--force", "--volumes", name], { reject: false });
+      await execa("docker", ["network", "rm", `${name}-net`], { reject: false });
+      await execa("docker", ["volume", "rm", "--force", `${name}-home`], { reject: false });
+    },
+  };
+}

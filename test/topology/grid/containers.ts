@@ -1,0 +1,111 @@
+/** Worlds without a broker on this machine: the compose stack, and one container that has nobody else. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { openStack } from "../../helpers/docker-stack.ts";
+import { openBox } from "./box.ts";
+import { shimCommand } from "./install.ts";
+import { MCP_CONFIG, type World } from "./world.ts";
+
+const CALL_TIMEOUT_MS = 120_000;
+const KILL_BROKER = `
+const { pid } = JSON.parse(fs.readFileSync("/palace/broker.json", "utf8"));
+try { process.kill(pid, "SIGKILL"); } catch (error) { if (error.code !== "ESRCH") throw error; }`;
+const COUNT_BROKERS = `
+const line = (pid) => { try { return fs.readFileSync("/proc/" + pid + "/cmdline", "utf8"); } catch { return ""; } };
+console.log(fs.readdirSync("/proc").filter((pid) => /^\\d+$/.test(pid) && line(pid).includes("mempalace-broker")).length);`;
+
+export async function openComposeWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
+  const stack = await openStack(folder);
+  const broker = `${stack.project}-broker-1`;
+  const box = (index: number): string => `${stack.project}-devbox-${index}`;
+  const up = async (): Promise<void> => {
+    await stack.compose("up", "--detach", "--build", "--wait", "--scale", "devbox=2", "devbox");
+    for (const index of [1, 2])
+      await execa("docker", ["exec", "-i", box(index), "sh", "-c", "cat > ~/mcp.json"], { input: MCP_CONFIG });
+  };
+  const close = async (): Promise<void> => {
+    await stack[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await up();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    name: "container-only-compose",
+    places: [0, 1],
+    agent: async (place) => {
+      const name = box(Number(place) + 1);
+      const { stdout } = await execa("docker", ["exec", name, "sh", "-c", "cat ~/mcp.json"]);
+      return openStdioMcp(["docker", "exec", "-i", name, ...shimCommand(stdout)], {
+        env: process.env,
+        timeoutMs: CALL_TIMEOUT_MS,
+      });
+    },
+    killBroker: async () => {
+      await stack.kill("broker");
+      await execa("docker", ["start", broker]);
+    },
+    brokers: async () => Number((await execa("docker", ["exec", broker, "node", "-e", COUNT_BROKERS])).stdout),
+    stopBroker: async () => void (await stack.compose("stop", "broker")),
+    startBroker: async () => void (await stack.compose("start", "broker")),
+    ledger: () => ledgerOf(broker, folder),
+    container: {
+      disconnect: () => Promise.reject(new Error("the devbox needs no network here")),
+      connect: () => Promise.reject(new Error("the devbox needs no network here")),
+      pause: async () => void (await execa("docker", ["pause", box(2)])),
+      unpause: async () => void (await execa("docker", ["unpause", box(2)])),
+      killAndRecreate: async () => {
+        await execa("docker", ["kill", "--signal", "KILL", box(2)]);
+        await execa("docker", ["rm", "--force", box(2)]);
+        await up();
+      },
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+export async function openAloneWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
+  const name = "palace-grid-alone";
+  const box = await openBox({ name, volumes: [`${name}-palace:/palace`] });
+  const inBox = async (...command: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await box.exec(...command);
+    if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
+    return stdout;
+  };
+  return {
+    name: "container-only-alone",
+    places: [0],
+    agent: () => box.agent(),
+    killBroker: async () => void (await inBox("node", "-e", KILL_BROKER)),
+    brokers: async () => Number(await inBox("node", "-e", COUNT_BROKERS)),
+    stopBroker: async () => void (await inBox("palace", "stop")),
+    startBroker: async () => void (await inBox("palace", "start")),
+    ledger: () => ledgerOf(name, folder),
+    container: box,
+    [Symbol.asyncDispose]: async () => {
+      await box[Symbol.asyncDispose]();
+      await execa("docker", ["volume", "rm", "--force", `${name}-palace`], { reject: false });
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The ledger and what its log holds, while nobody writes. */
+async function ledgerOf(container: string, folder: string): Promise<string> {
+  const copy = join(folder, "ledger.sqlite3");
+  for (const suffix of ["", "-wal"]) {
+    rmSync(`${copy}${suffix}`, { force: true });
+    await execa("docker", ["cp", `${container}:/palace/ledger.sqlite3${suffix}`, `${copy}${suffix}`], {
+      reject: suffix === "",
+    });
+  }
+  return copy;
+}

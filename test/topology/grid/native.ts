@@ -1,0 +1,146 @@
+/** Worlds whose broker runs on this machine: alone with its agents, or with containers that reach it over SSH or TCP. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { resolveListenHost } from "../../../src/broker/listen.ts";
+import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { readBrokerFile } from "../../../src/client/discover.ts";
+import { processesWith } from "../../helpers/palace.ts";
+import { freePort, startSshd, type TestSshd } from "../../helpers/sshd.ts";
+import { type Box, openBox } from "./box.ts";
+import { installPackage, shimCommand } from "./install.ts";
+import type { World } from "./world.ts";
+
+type HostName = "native-only" | "mixed-gate" | "mixed-streamlocal" | "mixed-tcp" | "container-only-bridged";
+
+const CALL_TIMEOUT_MS = 120_000;
+const BOXES = 2;
+
+export async function openHostWorld(name: HostName): Promise<World> {
+  const home = mkdtempSync(join(tmpdir(), "palace-grid-"));
+  const { bin, config } = installPackage(join(home, "install"));
+  const env: Record<string, string> = {
+    PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
+    HOME: home,
+    LANG: "C.UTF-8",
+    MEMPALACE_OFFLINE: "1",
+    MEMPALACE_IDLE_EXIT_MINUTES: "0",
+    // The forced command of the gate runs with sshd's idea of home; these name the palace whoever asks.
+    MEMPALACE_PATH: join(home, ".mempalace"),
+    XDG_STATE_HOME: join(home, ".local/state"),
+    XDG_CACHE_HOME: join(home, ".cache"),
+  };
+  const gateway = resolveListenHost("docker");
+  if (name === "mixed-tcp") env["MEMPALACE_LISTEN"] = `tcp://docker:${await freePort(gateway)}`;
+  const palace = async (...args: string[]): Promise<string> =>
+    (await execa("palace", args, { env, extendEnv: false })).stdout;
+  const token = async (): Promise<string> => {
+    const added = await palace("token", "add", `box-${Date.now()}`, "--json");
+    return (JSON.parse(added) as { token: string }).token;
+  };
+  const brokerFile = join(home, ".mempalace/broker.json");
+  const forwards = name === "mixed-streamlocal";
+  const boxes: Box[] = [];
+  let sshd: TestSshd | undefined;
+  const close = async (): Promise<void> => {
+    await Promise.all(boxes.map((box) => box[Symbol.asyncDispose]()));
+    await palace("stop").catch(() => {});
+    await sshd?.[Symbol.asyncDispose]();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  try {
+    if (name !== "native-only" && name !== "mixed-tcp") sshd = await startSshd(home, gateway);
+    const secret = name === "mixed-tcp" ? await token() : "";
+    if (name === "mixed-tcp" || forwards) await palace("start");
+    for (let index = 1; index <= (name === "native-only" ? 0 : BOXES); index++) {
+      const access =
+        name === "mixed-tcp"
+          ? {
+              MEMPALACE_BROKER: `http://host.docker.internal:${new URL(env["MEMPALACE_LISTEN"] ?? "").port}`,
+              MEMPALACE_TOKEN: secret,
+            }
+          : { MEMPALACE_PATH: "/home/developer/.mempalace" };
+      const box = await openBox({ name: `palace-grid-${name}-${index}`, env: access });
+      boxes.push(box);
+      if (sshd !== undefined) await bridge(box, sshd, forwards, palace);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const host = {
+    agent: () => openStdioMcp(shimCommand(readFileSync(config, "utf8")), { env, timeoutMs: CALL_TIMEOUT_MS }),
+  };
+  const last = boxes.at(-1);
+  return {
+    name,
+    places: [...(name === "container-only-bridged" ? [] : (["host"] as const)), ...boxes.map((_box, index) => index)],
+    agent: (place) =>
+      place === "host" ? host.agent() : (boxes[place]?.agent() ?? Promise.reject(new Error("no such box"))),
+    killBroker: async () => {
+      const pid = readBrokerFile(brokerFile)?.pid;
+      if (pid !== undefined) tryKill(pid);
+      // Nobody in a container could start this one.
+      if (forwards || name === "mixed-tcp") await palace("start");
+    },
+    brokers: async () => processesWith(home).filter(isBroker).length,
+    stopBroker: async () => void (await palace("stop")),
+    startBroker: async () => void (await palace("start")),
+    ledger: async () => copyLedger(join(home, ".mempalace"), home),
+    ...(sshd !== undefined && { killSshd: sshd.kill, startSshd: sshd.start }),
+    ...(last !== undefined && { container: last }),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** As two people would do it who do not share a key yet: the container shows its key, the host lets it in. */
+async function bridge(
+  box: Box,
+  sshd: TestSshd,
+  forwards: boolean,
+  palace: (...args: string[]) => Promise<string>,
+): Promise<void> {
+  const [, fingerprint = ""] = execFileSync("ssh-keygen", ["-lf", sshd.hostKeyFile], { encoding: "utf8" }).split(" ");
+  const kind = forwards ? ["--streamlocal", "--remote-socket", await palace("gate", "socket")] : [];
+  const setup = (): ReturnType<Box["exec"]> =>
+    box.exec(
+      ...["palace", "bridge", "setup", "root@host.docker.internal", "--port", String(sshd.port)],
+      ...["--host-key", fingerprint, ...kind],
+    );
+  const first = await setup();
+  const key = /ssh-ed25519 [A-Za-z0-9+/=]+/.exec(first.stderr)?.[0];
+  if (first.exitCode === 0 || key === undefined) throw new Error(`no key to let in: ${first.stderr}`);
+  await palace("gate", "authorize", key, ...(forwards ? ["--streamlocal"] : []));
+  const second = await setup();
+  if (second.exitCode !== 0) throw new Error(`no bridge: ${second.stderr}\n${sshd.log()}`);
+}
+
+/** The ledger and what its log holds, while nobody writes. */
+export function copyLedger(from: string, to: string): string {
+  const copy = join(to, "ledger-copy.sqlite3");
+  for (const suffix of ["", "-wal"]) {
+    rmSync(`${copy}${suffix}`, { force: true });
+    if (existsSync(join(from, `ledger.sqlite3${suffix}`)))
+      copyFileSync(join(from, `ledger.sqlite3${suffix}`), `${copy}${suffix}`);
+  }
+  return copy;
+}
+
+export function tryKill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function isBroker(pid: number): boolean {
+  try {
+    const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    return line.includes("mempalace-broker") && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
+}

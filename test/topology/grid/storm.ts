@@ -1,0 +1,86 @@
+/** Agents that write, move and delete, and the check that everything they were told is so. */
+import Database from "better-sqlite3";
+import { expect } from "vitest";
+import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+
+/** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */
+export type Account = {
+  room: string;
+  /** Content → the room it was moved to last, or where it was filed. */
+  present: Map<string, string>;
+  deleted: Set<string>;
+  /** Asked for, and never answered: may be there or not. */
+  unknown: Set<string>;
+  spooled: number;
+  acknowledged: number;
+};
+
+export function newAccount(room: string): Account {
+  return { room, present: new Map(), deleted: new Set(), unknown: new Set(), spooled: 0, acknowledged: 0 };
+}
+
+/** `count` writes, of which every eighth moves and every tenth deletes an own drawer. Ends early when the agent is gone. */
+export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
+  const { room, present, deleted, unknown } = account;
+  let last: { id: string; content: string } | undefined;
+  const call = async (tool: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
+    const answer = await agent.call(tool, args);
+    expect(answer["success"], JSON.stringify(answer)).toBe(true);
+    account.acknowledged += 1;
+    if (answer["spooled"] === true) account.spooled += 1;
+    return answer;
+  };
+  for (let index = from; index < from + count; index++) {
+    const content = `${room} writes ${index}`;
+    if (last !== undefined && index % 8 === 5) {
+      await call("mempalace_update_drawer", { drawer_id: last.id, room: `${room}-moved` });
+      present.set(last.content, `${room}-moved`);
+    } else if (last !== undefined && index % 10 === 7) {
+      unknown.add(last.content);
+      await call("mempalace_delete_drawer", { drawer_id: last.id });
+      unknown.delete(last.content);
+      present.delete(last.content);
+      deleted.add(last.content);
+      last = undefined;
+    } else {
+      unknown.add(content);
+      const answer = await call("mempalace_add_drawer", { wing: "grid", room, content });
+      unknown.delete(content);
+      present.set(content, room);
+      if (typeof answer["drawer_id"] === "string") last = { id: answer["drawer_id"], content };
+    }
+  }
+}
+
+/** Reads the ledger's copy and compares. */
+export function assertAccounts(ledgerFile: string, accounts: readonly Account[]): void {
+  const database = new Database(ledgerFile, { readonly: true });
+  try {
+    const rows = database
+      .prepare<[], { text: string; room: string }>("SELECT text, room FROM drawer WHERE wing = 'grid' ORDER BY row")
+      .all();
+    const found = new Map(rows.map(({ text, room }) => [text, room]));
+    expect(found.size, "doubled").toBe(rows.length);
+    for (const { room, present, deleted, unknown } of accounts) {
+      const lost = [...present].filter(([text, at]) => !unknown.has(text) && found.get(text) !== at);
+      expect(lost, `${room}: acknowledged and not so`).toEqual([]);
+      expect(
+        [...deleted].filter((text) => found.has(text)),
+        `${room}: deleted and back`,
+      ).toEqual([]);
+      const own = rows.filter(({ text }) => text.startsWith(`${room} writes `));
+      const strange = own.filter(({ text }) => !present.has(text) && !unknown.has(text));
+      expect(strange, `${room}: nobody wrote this`).toEqual([]);
+      const order = own.map(({ text }) => Number(text.slice(text.lastIndexOf(" "))));
+      expect(order, `${room}: out of order`).toEqual(order.toSorted((a, b) => a - b));
+    }
+    const one = (sql: string): unknown => database.prepare(sql).pluck().get();
+    const total = one("SELECT count(*) FROM drawer");
+    expect(one("PRAGMA integrity_check")).toBe("ok");
+    expect(one("SELECT count(*) FROM drawer_fts_docsize")).toBe(total);
+    expect(one("SELECT coalesce(sum(drawers), 0) FROM place")).toBe(total);
+    expect(one("SELECT count(*) - count(DISTINCT key) FROM journal")).toBe(0);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What a topology is to a scenario: places where agents start, all with the same configuration, a broker that can be killed,
+ * a ledger that can be read afterwards, and what can be done to it.
+ */
+import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import type { TopologyName } from "../requirements.ts";
+
+/** The agents' configuration, byte for byte the same in all of them. */
+export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } } }\n`;
+
+export type World = AsyncDisposable & {
+  readonly name: TopologyName;
+  /** Where agents are: the host, or containers by number. */
+  readonly places: readonly Place[];
+  /** A shim as the configuration at that place starts it. */
+  agent(place: Place): Promise<StdioMcp>;
+  /** SIGKILL. A broker that a client may start is started by the next one, another by whoever looks after it. */
+  killBroker(): Promise<void>;
+  /** Brokers that run for this palace. */
+  brokers(): Promise<number>;
+  /** Ends the broker as its user would; whether clients may start the next one. */
+  stopBroker(): Promise<void>;
+  startBroker(): Promise<void>;
+  /** A copy of the ledger, readable here. */
+  ledger(): Promise<string>;
+  killSshd?: () => Promise<void>;
+  startSshd?: () => Promise<void>;
+  /** Of the last container. */
+  container?: {
+    disconnect(): Promise<void>;
+    connect(): Promise<void>;
+    pause(): Promise<void>;
+    unpause(): Promise<void>;
+    killAndRecreate(): Promise<void>;
+  };
+};
+
+export type Place = "host" | number;

@@ -1,0 +1,146 @@
+/**
+ * What must hold, where, and which test shows it. The grid runs each of the first kind in every topology it names and prints
+ * the table at its end; those of the second kind are shown by the file that is named. A unit test holds that nothing here is
+ * without a proof.
+ */
+export const TOPOLOGIES = [
+  "native-only",
+  "mixed-gate",
+  "mixed-streamlocal",
+  "mixed-tcp",
+  "container-only-bridged",
+  "container-only-compose",
+  "container-only-alone",
+] as const;
+export type TopologyName = (typeof TOPOLOGIES)[number];
+
+export type Requirement = {
+  id: string;
+  sentence: string;
+  /** Where it comes from: a section of the design. */
+  source: string;
+  topologies: readonly TopologyName[];
+  /** The test that shows it, for what is not a scenario of the grid. */
+  shownBy?: string;
+};
+
+const WITH_CONTAINERS = TOPOLOGIES.filter((name) => name !== "native-only");
+const OVER_SSH = ["mixed-gate", "mixed-streamlocal", "container-only-bridged"] as const;
+/** Where a client may start the broker itself. */
+const STARTED_BY_CLIENTS = ["native-only", "mixed-gate", "container-only-bridged", "container-only-alone"] as const;
+
+export const REQUIREMENTS: readonly Requirement[] = [
+  {
+    id: "storm",
+    sentence: "writes, moves and deletions of twelve agents: each acknowledged one is there once, in its agent's order",
+    source: "5, 6",
+    topologies: TOPOLOGIES,
+  },
+  {
+    id: "broker-killed",
+    sentence: "the same while the broker is killed at five moments",
+    source: "6",
+    topologies: TOPOLOGIES,
+  },
+  {
+    id: "sshd-killed",
+    sentence: "the same while sshd and its sessions are killed; what was spooled arrives",
+    source: "4, 5",
+    topologies: OVER_SSH,
+  },
+  {
+    id: "network-gone",
+    sentence: "the same while a container's network is taken away; what was spooled arrives",
+    source: "4, 5",
+    topologies: ["mixed-gate", "mixed-streamlocal", "mixed-tcp", "container-only-bridged"],
+  },
+  {
+    id: "paused",
+    sentence: "the same while a container is frozen for 20 s",
+    source: "5",
+    topologies: WITH_CONTAINERS,
+  },
+  {
+    id: "recreated",
+    sentence: "a container is killed and made again on its volumes: what it had written or spooled is there",
+    source: "13",
+    topologies: WITH_CONTAINERS,
+  },
+  {
+    id: "twenty-at-once",
+    sentence: "twenty clients start at once with no broker: there is one broker, and all are connected",
+    source: "5",
+    topologies: STARTED_BY_CLIENTS,
+  },
+  {
+    id: "read-fails-fast",
+    sentence: "with no way to a broker a read is refused while the agent looks, a write is kept, both say why",
+    source: "5",
+    topologies: TOPOLOGIES,
+  },
+  {
+    id: "stale-everything",
+    sentence:
+      "socket, broker.json of another boot, recycled pid, lock file of a dead process, a clock stepped back: it starts",
+    source: "5",
+    topologies: ["native-only"],
+    shownBy: "test/process/broker-life.test.ts",
+  },
+  {
+    id: "foreign-mount",
+    sentence: "a palace on a mount whose locks do not cohere is never opened from there; its agents bridge, or spool",
+    source: "5",
+    topologies: ["container-only-bridged"],
+    shownBy: "test/topology/foreign-mount.test.ts",
+  },
+  {
+    id: "alone-hands-over",
+    sentence: "alone, then a broker that is meant to stay appears: it takes over, never two writers, nothing lost",
+    source: "2, 5",
+    topologies: ["container-only-alone"],
+    shownBy: "test/process/hand-over.test.ts",
+  },
+  {
+    id: "strangers",
+    sentence:
+      "port squatter, wrong, revoked or expired token, writing reader, foreign origin: refused, logged, nothing leaked",
+    source: "4, 15",
+    topologies: ["mixed-tcp"],
+    shownBy: "test/process/tcp-door.test.ts",
+  },
+  {
+    id: "foreign-uid",
+    sentence: "another user of the machine is refused at the socket",
+    source: "4, 15",
+    topologies: ["native-only"],
+    shownBy: "test/process/foreign-user.test.ts",
+  },
+  {
+    id: "gate-key",
+    sentence: "a bridge's key gets no shell, no command, no file transfer and no forwarding",
+    source: "4, 15",
+    topologies: ["mixed-gate"],
+    shownBy: "test/process/bridge.test.ts",
+  },
+  {
+    id: "full-disk",
+    sentence: "a full disk is a typed error, reads go on, writes go on when there is space again",
+    source: "6, 15",
+    topologies: ["native-only"],
+    shownBy: "test/process/full-disk.test.ts",
+  },
+  {
+    id: "spool",
+    sentence: "agents and brokers killed while writes are kept and delivered: each is there once, in order",
+    source: "5, 6",
+    topologies: ["native-only"],
+    shownBy: "test/process/spool.test.ts",
+  },
+  {
+    id: "life",
+    sentence: "idle exit while a client connects, stop while one starts: no lost write, no zombie, no start loop",
+    source: "5",
+    topologies: ["native-only"],
+    shownBy: "test/process/life-races.test.ts",
+  },
+];
