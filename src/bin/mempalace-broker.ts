@@ -7,7 +7,7 @@ import { runBroker } from "../broker/lifecycle.ts";
 import { makesWay } from "../broker/lock.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
-import { loadConfig } from "../config/config.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { createLog } from "../platform/log.ts";
 import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/marks.ts";
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
       // The holder may be on its way out, its door closed already: then we are the next.
-      else if ((await findBroker(config)) !== undefined) deadline = 0;
+      else if (await isServed(config)) deadline = 0;
       if (Date.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
         return 0;
@@ -89,6 +89,12 @@ async function main(): Promise<number> {
   } finally {
     dropStarting(config.paths);
   }
+}
+
+/** One that is draining does not count: its clients wait for the next. */
+async function isServed(config: Config): Promise<boolean> {
+  const live = await findBroker(config);
+  return live !== undefined && live.health.status !== "draining";
 }
 
 function asPalaceError(error: unknown): PalaceError {

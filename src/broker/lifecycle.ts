@@ -191,6 +191,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     throw error;
   }
   onListening();
+  idleSinceMs = Date.now();
   log.info("listening", { socket: paths.socketPath, home: paths.home, pid: process.pid, version: VERSION });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const)

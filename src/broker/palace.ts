@@ -53,7 +53,12 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
   const data: WriterData = { ledgerFile, fault: config.fault };
   const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
   const reader = new SqliteLedgerReader(ledgerFile);
-  rememberLedger(paths);
+  try {
+    rememberLedger(paths);
+  } catch (error) {
+    // A full disk of ours must not keep anybody from the palace on another; the next start remembers it.
+    log.warn("that this palace exists was not noted", { why: String(error) });
+  }
   const lexical = await openLexicalIndex({ ledgerFile });
   const driver = config.driver === "none" ? undefined : createChromaDriver({ chroma: config.chroma, log });
   const local = config.vectors === "chroma" && driver !== undefined ? undefined : await openVectorIndex({ ledgerFile });

@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
+import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, RPC, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
@@ -14,6 +15,7 @@ import { FrameSplitter } from "../transport/frame.ts";
 import { hasBridge, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { Silence } from "./silence.ts";
+import type { EnsureOptions } from "./start.ts";
 import type { Spool } from "./spool.ts";
 
 export type LinkOptions = {
@@ -24,6 +26,20 @@ export type LinkOptions = {
   onLine: (line: Buffer | string) => void;
   /** Without a broker: requests fail, or they are answered in its place and writes are kept for it (default: fail). */
   outage?: "fail" | "spool";
+  /** How a broker is reached, and the time; the simulation brings its own. */
+  reach?: Reach;
+  clock?: Clock;
+};
+
+export type Reach = {
+  open: (config: Config, agent: string) => Promise<Stream | undefined>;
+  ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
+};
+
+const REACH: Reach = {
+  open: openStream,
+  // Loaded when there is nobody: a shim that finds its broker starts without it.
+  ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
 type Pending = { line: string; since: number };
@@ -51,7 +67,9 @@ export class Link {
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
   /** Notifications of a moment without connection; a few, they are never many. */
   #unsent: string[] = [];
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
+  readonly #clock: Clock;
+  readonly #reach: Reach;
   #socket: Socket | undefined;
   /** True once what was kept is delivered: requests flow. */
   #isOpen = false;
@@ -61,8 +79,8 @@ export class Link {
   /** Nobody was there just now: it is not waited for again, only looked for. */
   #isAway = false;
   #startingUntilMs = 0;
-  #impatience: NodeJS.Timeout | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  #impatience: Timer | undefined;
+  #retry: Timer | undefined;
   #retryMs = RETRY_MAX_MS;
   #outage: Outage | undefined;
   /** The broker does not take what was kept (a full disk, say): later writes line up behind it. */
@@ -70,6 +88,9 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#reach = options.reach ?? REACH;
+    this.#silence = new Silence(this.#clock);
   }
 
   get pendingCount(): number {
@@ -80,7 +101,7 @@ export class Link {
   send(id: RequestId | undefined, line: string): void {
     if (id !== undefined) {
       if (this.#isStuck && this.#outage?.isWrite(line) === true) return this.#answerInstead(line, STUCK);
-      this.#pending.set(id, { line, since: Date.now() });
+      this.#pending.set(id, { line, since: this.#clock.now() });
     }
     if (this.#isOpen && this.#socket !== undefined) {
       this.#socket.write(`${line}\n`);
@@ -102,8 +123,8 @@ export class Link {
     this.#socket?.destroy();
     this.#pending.clear();
     this.#silence.stop();
-    clearTimeout(this.#impatience);
-    clearTimeout(this.#retry);
+    this.#impatience?.clear();
+    this.#retry?.clear();
   }
 
   get #spools(): boolean {
@@ -113,7 +134,8 @@ export class Link {
   readonly #isAwaiting = (): boolean => this.#pending.size > 0 || this.#delivering.size > 0;
 
   #reconnect(): void {
-    if (this.#spools && this.#pending.size > 0) this.#impatience ??= setTimeout(this.#onImpatience, OUTAGE_PATIENCE_MS);
+    if (this.#spools && this.#pending.size > 0)
+      this.#impatience ??= this.#clock.after(OUTAGE_PATIENCE_MS, this.#onImpatience);
     void this.connect().catch(() => {});
   }
 
@@ -122,7 +144,7 @@ export class Link {
     const { config } = this.#options;
     this.#impatience = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
-    const isWorthIt = Date.now() < this.#startingUntilMs || (hasBridge(config) && isBridgeUp(config));
+    const isWorthIt = this.#clock.now() < this.#startingUntilMs || (hasBridge(config) && isBridgeUp(config));
     if (isWorthIt) this.#reconnect();
     else void this.#withdraw(new PalaceError("TRANSPORT_TIMEOUT", "no broker answers", "run `palace doctor`"));
   };
@@ -132,7 +154,7 @@ export class Link {
       for (let wait = RETRY_MS; !this.#isOpen && !this.#closed; wait = Math.min(wait * 2, RETRY_MAX_MS)) {
         const stream = await this.#dial();
         if (stream !== undefined) await this.#adopt(stream);
-        else await new Promise((resolve) => setTimeout(resolve, wait));
+        else await new Promise<void>((resolve) => this.#clock.after(wait, resolve));
         this.#expire();
       }
     } catch (error) {
@@ -149,16 +171,15 @@ export class Link {
 
   async #dial(): Promise<Stream | undefined> {
     const { config, agent, start } = this.#options;
-    const stream = await openStream(config, agent);
+    const stream = await this.#reach.open(config, agent);
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
-    const { ensureBroker } = await import("./start.ts");
     const patienceMs = this.#spools ? OUTAGE_PATIENCE_MS : this.#wasConnected ? RESTART_PATIENCE_MS : undefined;
-    await ensureBroker(config, {
+    await this.#reach.ensure(config, {
       patienceMs: this.#isAway ? 0 : patienceMs,
-      onStarting: () => (this.#startingUntilMs = Date.now() + STARTING_PATIENCE_MS),
+      onStarting: () => (this.#startingUntilMs = this.#clock.now() + STARTING_PATIENCE_MS),
     });
-    return openStream(config, agent);
+    return this.#reach.open(config, agent);
   }
 
   async #adopt({ socket, rest }: Stream): Promise<void> {
@@ -203,8 +224,8 @@ export class Link {
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       // Neither was the call taken: it is put again, to this broker or to the next.
       if (data?.code === "BROKER_SHUTTING_DOWN") return;
-      if (data?.code === "BROKER_BUSY" && Date.now() - pending.since < PATIENCE_MS) {
-        setTimeout(() => this.#repeat(id), data.retryAfterMs ?? RETRY_MAX_MS);
+      if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < PATIENCE_MS) {
+        this.#clock.after(data.retryAfterMs ?? RETRY_MAX_MS, () => this.#repeat(id));
         return;
       }
       this.#pending.delete(id);
@@ -230,7 +251,7 @@ export class Link {
 
   #expire(): void {
     for (const [id, { since }] of this.#pending) {
-      if (Date.now() - since > PATIENCE_MS)
+      if (this.#clock.now() - since > PATIENCE_MS)
         this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
     }
   }
@@ -268,12 +289,12 @@ export class Link {
   }
 
   #lookAgain(): void {
-    clearTimeout(this.#retry);
+    this.#retry?.clear();
     if (this.#closed) return;
-    this.#retry = setTimeout(() => {
+    this.#retry = this.#clock.after(this.#retryMs, () => {
       if (this.#isOpen && this.#socket !== undefined) void this.#deliver(this.#socket);
       else void this.connect().catch(() => {});
-    }, this.#retryMs);
+    });
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 

@@ -3,6 +3,7 @@
  * awaited and nothing comes, the broker is asked for a sign of life; without one the connection is given up.
  */
 import type { Socket } from "node:net";
+import type { Clock, Timer } from "../platform/clock.ts";
 import type { RequestId } from "../protocol/spec.ts";
 
 const LOOK_MS = 500;
@@ -12,28 +13,35 @@ const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
 
 export class Silence {
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
   #heardAt = 0;
   #pinged = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Called with every request: watches until nothing is awaited. */
   watch(socket: Socket, isAwaiting: () => boolean): void {
     if (this.#timer !== undefined) return;
     this.heard();
-    this.#timer = setInterval(() => {
+    const look = (): void => {
+      this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
-      const silentMs = performance.now() - this.#heardAt;
+      const silentMs = this.#clock.now() - this.#heardAt;
       if (silentMs > SILENCE_MAX_MS) socket.destroy();
       else if (silentMs > PING_AFTER_MS && !this.#pinged) {
         this.#pinged = true;
         socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: PING_ID, method: "ping" })}\n`);
       }
-    }, LOOK_MS);
+    };
+    this.#timer = this.#clock.after(LOOK_MS, look);
   }
 
   /** Something came. */
   heard(): void {
-    this.#heardAt = performance.now();
+    this.#heardAt = this.#clock.now();
     this.#pinged = false;
   }
 
@@ -42,7 +50,7 @@ export class Silence {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer?.clear();
     this.#timer = undefined;
   }
 }

@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { unwritable } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { SPOOL_AGE_MAX_MS, SPOOL_ENTRIES_MAX, SPOOL_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 
@@ -43,7 +44,7 @@ export class Spool {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       writeFileAtomic(join(this.folder, name), text);
     } catch (cause) {
-      throw asStoreError(cause, this.folder);
+      throw unwritable(this.folder, cause);
     }
   }
 
@@ -132,21 +133,4 @@ function readText(file: string): string {
 
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function asStoreError(cause: unknown, folder: string): PalaceError {
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new PalaceError(
-      "STORE_DISK_FULL",
-      "no broker can be reached, and the disk is too full to keep the write here",
-      "free some space, or run `palace doctor`",
-      { cause },
-    );
-  return new PalaceError(
-    "STORE_READ_ONLY",
-    `no broker can be reached, and ${folder} cannot be written (${code ?? "unknown"})`,
-    "make it writable, or run `palace doctor`",
-    { cause },
-  );
 }

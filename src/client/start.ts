@@ -25,6 +25,8 @@ import { bridgeFault, hasBridge, startBridge } from "./bridge.ts";
 import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
+/** A start that came to nothing is repeated after this, then after twice as long, and so on. */
+const START_AGAIN_MS = 1_000;
 /** A resident that runs makes a second one leave at once. */
 const BRIDGE_RESTART_MS = 5_000;
 
@@ -53,17 +55,18 @@ export type EnsureOptions = {
  * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
  */
 export async function ensureBroker(config: Config, { patienceMs, onStarting }: EnsureOptions = {}): Promise<Ensured> {
-  const patientUntil = Date.now() + (patienceMs ?? 0);
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  const readOnlyUntil = Date.now() + (patienceMs ?? START_TIMEOUT_MS);
+  const patientUntil = performance.now() + (patienceMs ?? 0);
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const readOnlyUntil = performance.now() + (patienceMs ?? START_TIMEOUT_MS);
   const startedAtMs = Date.now();
   let started = false;
   let lastStart: number | undefined;
+  let againMs = START_AGAIN_MS;
   for (;;) {
     const found = await findBroker(config);
     if (found !== undefined) return { ...found, started };
     if (config.endpoint !== undefined) {
-      if (Date.now() < patientUntil) {
+      if (performance.now() < patientUntil) {
         await sleep(POLL_MS);
         continue;
       }
@@ -75,10 +78,10 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     }
     if (hasBridge(config)) {
       const fault = bridgeFault(config, startedAtMs);
-      if (fault !== undefined || Date.now() > deadline) throw fault ?? bridgeSilent();
-      if (lastStart === undefined || Date.now() - lastStart > BRIDGE_RESTART_MS) {
+      if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
+      if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
         startBridge(config);
-        lastStart = Date.now();
+        lastStart = performance.now();
         onStarting?.();
       }
       await sleep(POLL_MS);
@@ -87,7 +90,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     const canStart = mayStart(config);
-    if (Date.now() > readOnlyUntil && !canStart) {
+    if (performance.now() > readOnlyUntil && !canStart) {
       const foreign = foreignMount(config);
       if (foreign !== undefined) throw foreign;
       throw new PalaceError(
@@ -96,7 +99,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
         "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
       );
     }
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new PalaceError(
         "BROKER_START_FAILED",
         `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`,
@@ -107,13 +110,14 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     if (gone !== undefined) throw gone;
     const failed = lastStart === undefined ? undefined : readFailed(config.paths);
     if (failed !== undefined) throw failed;
-    // Once more after half the time: the process that held the start lock may have died with it.
-    if (canStart && (lastStart === undefined || Date.now() - lastStart > START_TIMEOUT_MS / 2)) {
+    // Again after a while, ever longer: what was started may have died, or ended for want of work before we came.
+    if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
+      if (lastStart !== undefined) againMs *= 2;
       if (takeStarting(config.paths, START_TIMEOUT_MS / 2)) {
         spawnBroker(config);
         started = true;
       }
-      lastStart = Date.now();
+      lastStart = performance.now();
       onStarting?.();
     }
     await sleep(POLL_MS);

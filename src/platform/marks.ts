@@ -16,8 +16,20 @@ function mark({ stateDir, tag }: MarkPaths, name: MarkName): string {
 }
 
 function put(paths: MarkPaths, name: MarkName, content: object): void {
-  mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
-  writeFileAtomic(mark(paths, name), `${JSON.stringify(content)}\n`);
+  try {
+    mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
+    writeFileAtomic(mark(paths, name), `${JSON.stringify(content)}\n`);
+  } catch (cause) {
+    throw unwritable(paths.stateDir, cause);
+  }
+}
+
+/** Errors of a folder of ours that takes no file: STORE_DISK_FULL, STORE_READ_ONLY. */
+export function unwritable(folder: string, cause: unknown): PalaceError {
+  const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new PalaceError("STORE_DISK_FULL", `the disk of ${folder} is full`, "free some space", { cause });
+  return new PalaceError("STORE_READ_ONLY", `${folder} cannot be written (${code})`, "make it writable", { cause });
 }
 
 function read(paths: MarkPaths, name: MarkName): Record<string, unknown> {
@@ -90,6 +102,7 @@ export function isWanted(file: string): boolean {
 
 // --- a ledger existed here ---
 
+/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function rememberLedger(paths: MarkPaths): void {
   if (read(paths, "known")["ledgerFile"] !== paths.ledgerFile) put(paths, "known", { ledgerFile: paths.ledgerFile });
 }

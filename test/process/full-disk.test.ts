@@ -76,4 +76,41 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
+
+  it("under the spool is a typed error; what was kept before stays, and is delivered with what comes when there is space", async () => {
+    await using palace = createTestPalace();
+    await palace.run("palace", ["stop"]);
+    const { stateDir } = palace.config.paths;
+    // The mark of the stop lies there too.
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
+    try {
+      await palace.run("palace", ["stop"]);
+      const shim = await palace.shim();
+      let kept = 0;
+      let failure: unknown;
+      for (; kept < 200 && failure === undefined; kept++) {
+        const note = { wing: "full", room: "spool", content: `${kept} ${"kept text ".repeat(60)}` };
+        await shim.call("mempalace_add_drawer", note).catch((error: unknown) => (failure = error));
+      }
+      expect(String(failure)).toMatch(/the disk of .* is full/);
+      kept -= 1;
+      expect(kept).toBeGreaterThan(5);
+      expect(JSON.parse((await palace.run("palace", ["spool", "list", "--json"])).stdout)).toMatchObject({
+        waiting: { length: kept },
+        refused: [],
+      });
+      // The log lies on the full disk as well: a broker starts and works without one.
+      expect((await palace.run("palace", ["start"])).code).toBe(0);
+      expect(JSON.parse((await palace.run("palace", ["spool", "replay", "--json"])).stdout)).toMatchObject({
+        waiting: 0,
+      });
+      const late = { wing: "full", room: "spool", content: "room again" };
+      expect(await shim.call("mempalace_add_drawer", late)).toHaveProperty("drawer_id");
+      expect(await shim.call("mempalace_list_drawers", { wing: "full" })).toMatchObject({ total: kept + 1 });
+      await shim.close();
+      await palace.run("palace", ["stop"]);
+    } finally {
+      execFileSync("umount", ["-l", stateDir]);
+    }
+  });
 });

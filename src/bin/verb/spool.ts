@@ -1,8 +1,8 @@
 /** `palace spool`: the writes that wait on this machine for a broker. */
 import { connectClient } from "../../client/client.ts";
 import { Spool } from "../../client/spool.ts";
-import { PalaceError } from "../../protocol/errors.ts";
-import { formatDuration, type Output, plural, shorten } from "../output.ts";
+import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
+import { formatDuration, type Output, shorten } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 
 const USAGE = `palace spool list
@@ -35,9 +35,9 @@ export const verb = defineVerb({
     if (out.isJson) out.document(report);
     else if (before === 0) out.text("Nothing waits.");
     else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
-    if (waiting > 0)
-      throw new PalaceError("STORE_UNAVAILABLE", `${plural(waiting, "write")} could not be delivered`, "palace doctor");
-    return 0;
+    if (waiting === 0) return 0;
+    out.notice("what waits is delivered by the next client that can; palace doctor says what is in the way");
+    return EXIT_CODES.STORE;
   },
 });
 

@@ -1,0 +1,19 @@
+/**
+ * Time as a part that can be replaced: the simulation runs a client on a clock of its own. Monotonic, so that nobody waits for
+ * an hour because the machine's clock was stepped back by one.
+ */
+export type Timer = { clear(): void };
+
+export type Clock = {
+  /** Milliseconds since some moment. */
+  now(): number;
+  after(ms: number, call: () => void): Timer;
+};
+
+export const SYSTEM_CLOCK: Clock = {
+  now: () => performance.now(),
+  after: (ms, call) => {
+    const timer = setTimeout(call, ms);
+    return { clear: () => clearTimeout(timer) };
+  },
+};
