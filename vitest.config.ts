@@ -11,6 +11,7 @@ export default defineConfig({
     env: { ORT_DISABLE_TELEMETRY: "1" },
     projects: [
       project("unit", ["test/{unit,pins,house,regressions}/**/*.test.ts"], 20_000),
+      project("simulation", ["test/simulation/**/*.test.ts"], 1_200_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       project("process", ["test/process/**/*.test.ts"], 300_000),
       project("topology", ["test/topology/**/*.test.ts"], 900_000),

@@ -30,6 +30,7 @@ const SUITES: readonly Suite[] = [
   },
   { name: "build", commands: { build: "node scripts/build.ts" } },
   { name: "unit", vitest: ["--project", "unit"] },
+  { name: "simulation", vitest: ["--project", "simulation"] },
   { name: "contract", vitest: ["--project", "contract"] },
   { name: "process", vitest: ["--project", "process"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) },

@@ -203,7 +203,8 @@ export class Link {
 
   #open(socket: Socket): void {
     this.#isOpen = true;
-    this.#retryMs = RETRY_MAX_MS;
+    if (!this.#isStuck) this.#retryMs = RETRY_MAX_MS;
+    else this.#withdrawWrites();
     const lines = [...this.#unsent, ...[...this.#pending.values()].map((pending) => pending.line)];
     this.#unsent = [];
     if (lines.length === 0) return;
@@ -281,6 +282,15 @@ export class Link {
       this.#answerInstead(line, error);
     }
     if (!outage.spool.isEmpty) this.#lookAgain();
+  }
+
+  /** Behind what the broker does not take yet, nothing of ours may go first. */
+  #withdrawWrites(): void {
+    for (const [id, { line }] of [...this.#pending]) {
+      if (this.#outage?.isWrite(line) !== true) continue;
+      this.#pending.delete(id);
+      this.#answerInstead(line, STUCK);
+    }
   }
 
   #answerInstead(line: string, away: PalaceError): void {

@@ -1,0 +1,95 @@
+/** A broker of the simulation: the real queue and the real ledger behind linked sockets; it dies when told, and comes again. */
+import { PalaceError } from "../../src/protocol/errors.ts";
+import { IDEMPOTENCY_META, RPC } from "../../src/protocol/spec.ts";
+import { WriteQueue } from "../../src/broker/queue.ts";
+import type { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import type { WriteOutcome } from "../../src/store/port.ts";
+import { FrameSplitter } from "../../src/transport/frame.ts";
+import { type LinkedSocket, linkedPair, type Scheduler } from "./world.ts";
+
+type Request = {
+  id: string | number;
+  method: string;
+  params?: { name: string; arguments: Record<string, unknown>; _meta: Record<string, string> };
+};
+
+export class SimulatedBroker {
+  readonly #scheduler: Scheduler;
+  readonly #ledger: LedgerWriter;
+  readonly #queue: WriteQueue;
+  readonly #sockets = new Set<LinkedSocket>();
+  isAlive = true;
+  /** Refuses to commit, as with a full disk. */
+  isFull = false;
+  isDraining = false;
+  #peers = 0;
+
+  constructor(scheduler: Scheduler, ledger: LedgerWriter) {
+    this.#scheduler = scheduler;
+    this.#ledger = ledger;
+    this.#queue = new WriteQueue({
+      commit: async (calls) => {
+        await this.#later(0.2, 4);
+        // Dead before the commit: nothing is written and nobody hears of it.
+        if (!this.isAlive) return new Promise(() => {});
+        const done = this.#ledger.commit(calls);
+        await this.#later(0, 2);
+        return this.isAlive ? done : new Promise(() => {});
+      },
+      onCommit: () => {},
+    });
+  }
+
+  accept(isCut: () => boolean): LinkedSocket {
+    const [client, server] = linkedPair(this.#scheduler, isCut);
+    const splitter = new FrameSplitter();
+    const peer = ++this.#peers;
+    this.#sockets.add(server);
+    server.on("data", (bytes: Buffer) => {
+      for (const frame of splitter.push(bytes)) {
+        if ("bytes" in frame) void this.#answer(server, peer, JSON.parse(frame.bytes.toString()) as Request);
+      }
+    });
+    server.on("close", () => this.#sockets.delete(server));
+    server.resume();
+    return client;
+  }
+
+  /** SIGKILL: what is being committed is or is not, and no answer comes any more. */
+  kill(): void {
+    this.isAlive = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #later(from: number, to: number): Promise<void> {
+    return new Promise((resolve) => void this.#scheduler.after(this.#scheduler.between(from, to), resolve));
+  }
+
+  async #answer(socket: LinkedSocket, peer: number, request: Request): Promise<void> {
+    const { id, method, params } = request;
+    const say = (body: object): void => {
+      if (this.isAlive) socket.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...body })}\n`);
+    };
+    if (method === "ping") return say({ result: {} });
+    try {
+      if (this.isDraining) throw new PalaceError("BROKER_SHUTTING_DOWN", "ending", "", { retryAfterMs: 20 });
+      if (this.isFull) throw new PalaceError("STORE_DISK_FULL", "the disk is full", "");
+      if (this.#scheduler.random() < 0.03) throw new PalaceError("BROKER_BUSY", "busy", "", { retryAfterMs: 30 });
+      const call = {
+        key: params?._meta[IDEMPOTENCY_META] ?? "",
+        isRepeatable: true,
+        method: (params?.name ?? "").replace("mempalace_", ""),
+        params: params?.arguments ?? {},
+        peer: { agent: "simulated", door: "unix", uid: 0, pid: 1 },
+        requestId: "simulated",
+        atMs: 1,
+      };
+      const { outcome }: WriteOutcome = await this.#queue.submit(peer, call, 100);
+      if (outcome.ok) say({ result: { content: [{ type: "text", text: JSON.stringify(outcome.value) }] } });
+      else say({ error: outcome.error });
+    } catch (error) {
+      if (!(error instanceof PalaceError)) throw error;
+      say({ error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } });
+    }
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Thousands of schedules of client, spool and broker, each from its seed: brokers die and come back, networks swallow and cut,
+ * disks fill, agents are killed. Whatever happens, an acknowledged write is there once, in its agent's order, and each request
+ * is answered once. SIMULATION_SEED=n repeats one schedule, SIMULATION_COUNT=n runs that many.
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+// Here already, so that loading them takes no time of the world outside.
+import "../../src/client/outage.ts";
+import "../../src/client/spool.ts";
+import { Link, type Reach } from "../../src/client/link.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { PalaceError } from "../../src/protocol/errors.ts";
+import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import { seededRandom } from "../helpers/random.ts";
+import { SimulatedBroker } from "./broker.ts";
+import { Scheduler } from "./world.ts";
+
+const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 5_000);
+const ONLY = process.env["SIMULATION_SEED"];
+/** Schedules that write to one ledger: making one takes longer than many of them. */
+const PER_LEDGER = 250;
+const AGENTS = 3;
+const WRITES = 6;
+
+type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
+
+async function runSchedule(
+  seed: number,
+  ledger: LedgerWriter,
+  home: string,
+): Promise<{ kept: Set<string>; maybe: Set<string>; order: string[][]; events: number; faults: number }> {
+  const scheduler = new Scheduler(seededRandom(seed));
+  const config = loadConfig({ HOME: join(home, String(seed)) });
+  let broker: SimulatedBroker | undefined = new SimulatedBroker(scheduler, ledger);
+  let isCut = false;
+  let isReachable = true;
+  let faults = 0;
+  let calm = false;
+  const reach: Reach = {
+    open: async () => {
+      await new Promise<void>((resolve) => void scheduler.after(scheduler.between(0.1, 5), resolve));
+      if (broker?.isAlive !== true || !isReachable || isCut) return undefined;
+      const cutAtBirth = { cut: false };
+      cuts.push(cutAtBirth);
+      const client = broker.accept(() => cutAtBirth.cut);
+      return { socket: client.asSocket(), rest: Buffer.alloc(0), endpoint: "simulated" };
+    },
+    // A broker elsewhere: it is waited for, not started.
+    ensure: async (_config, { patienceMs = 0 }) => {
+      const until = scheduler.now() + patienceMs;
+      while (broker?.isAlive !== true || !isReachable || isCut) {
+        if (scheduler.now() >= until) throw new PalaceError("TRANSPORT_REFUSED", "nobody answers", "");
+        await new Promise<void>((resolve) => void scheduler.after(15, resolve));
+      }
+    },
+  };
+  const cuts: { cut: boolean }[] = [];
+  const kept = new Set<string>();
+  const maybe = new Set<string>();
+  const order: string[][] = [];
+  let running = 0;
+
+  const startAgent = (name: string, count: number): void => {
+    const own: string[] = [];
+    order.push(own);
+    const waiting = new Map<number, (answer: Answer) => void>();
+    const answered = new Set<number>();
+    let isDead = false;
+    const link = new Link({
+      config,
+      agent: name,
+      start: "auto",
+      outage: "spool",
+      reach,
+      clock: scheduler,
+      onLine: (line) => {
+        if (isDead) return;
+        const answer = JSON.parse(String(line)) as Answer;
+        expect(answered.has(answer.id), `seed ${seed}: answered twice`).toBe(false);
+        answered.add(answer.id);
+        waiting.get(answer.id)?.(answer);
+      },
+    });
+    links.push(link);
+    running += 1;
+    const work = async (): Promise<void> => {
+      for (let index = 0; index < count; index++) {
+        await new Promise<void>((resolve) => void scheduler.after(scheduler.between(0, 400), resolve));
+        if (isDead) return;
+        const content = `${seed} ${name} ${index}`;
+        maybe.add(content);
+        const answer = await new Promise<Answer>((resolve) => {
+          waiting.set(index, resolve);
+          const params = {
+            name: "mempalace_add_drawer",
+            arguments: { wing: "w", room: "r", content },
+            _meta: { [IDEMPOTENCY_META]: content },
+          };
+          link.send(index, JSON.stringify({ jsonrpc: "2.0", id: index, method: "tools/call", params }));
+        });
+        if (isDead) return;
+        if (answer.error === undefined) {
+          kept.add(content);
+          own.push(content);
+        } else expect(answer.error.data.code, `seed ${seed}`).toMatch(/^STORE_|^TRANSPORT_/);
+      }
+      running -= 1;
+    };
+    void work();
+    // Some agents are killed and never heard of again; what they were told holds.
+    if (scheduler.random() < 0.2) {
+      scheduler.after(scheduler.between(100, 2_000), () => {
+        if (running === 0 || calm || isDead) return;
+        isDead = true;
+        running -= order.indexOf(own) >= 0 && answered.size < count ? 1 : 0;
+        link.close();
+      });
+    }
+  };
+  const links: Link[] = [];
+  for (let agent = 0; agent < AGENTS; agent++) startAgent(`agent${agent}`, WRITES);
+
+  const trouble = (): void => {
+    if (calm) return;
+    faults += 1;
+    const kind = Math.floor(scheduler.random() * 5);
+    const lastsMs = scheduler.between(5, 3_000);
+    if (kind === 0) {
+      broker?.kill();
+      broker = undefined;
+      scheduler.after(lastsMs, () => (broker ??= new SimulatedBroker(scheduler, ledger)));
+    } else if (kind === 1) {
+      isCut = true;
+      for (const one of cuts) one.cut = true;
+      scheduler.after(lastsMs, () => (isCut = false));
+    } else if (kind === 2) {
+      isReachable = false;
+      scheduler.after(lastsMs, () => (isReachable = true));
+    } else if (kind === 3 && broker !== undefined) {
+      const full = broker;
+      full.isFull = true;
+      scheduler.after(lastsMs, () => (full.isFull = false));
+    } else if (broker !== undefined) {
+      const old = broker;
+      old.isDraining = true;
+      scheduler.after(scheduler.between(1, 100), () => {
+        old.kill();
+        if (broker === old) broker = new SimulatedBroker(scheduler, ledger);
+      });
+    }
+    scheduler.after(scheduler.between(50, 1_500), trouble);
+  };
+  scheduler.after(scheduler.between(10, 500), trouble);
+
+  const isOver = await scheduler.run(() => running <= 0, 120_000);
+  expect(isOver, `seed ${seed}: an agent waits for an answer for ever`).toBe(true);
+  calm = true;
+  // Calm weather: whoever comes next delivers what is left.
+  await scheduler.run(() => false, 10_000);
+  broker ??= new SimulatedBroker(scheduler, ledger);
+  const last = new Link({
+    config,
+    agent: "last",
+    start: "auto",
+    outage: "spool",
+    reach,
+    clock: scheduler,
+    onLine: () => {},
+  });
+  links.push(last);
+  let isDelivered = false;
+  void last.connect().then(
+    () => (isDelivered = true),
+    () => {},
+  );
+  await scheduler.run(() => isDelivered, 60_000);
+  expect(isDelivered, `seed ${seed}: nobody could deliver`).toBe(true);
+  for (const link of links) link.close();
+  return { kept, maybe, order, events: scheduler.events, faults };
+}
+
+test(
+  `${ONLY === undefined ? COUNT : 1} schedules: nothing acknowledged is lost or doubled, order is kept, every request is answered`,
+  { timeout: 1_200_000 },
+  async () => {
+    // In memory where there is such a place: the spool syncs every file.
+    const home = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "simulation-"));
+    const seeds = ONLY === undefined ? Array.from({ length: COUNT }, (_, index) => index + 1) : [Number(ONLY)];
+    let [events, faults] = [0, 0];
+    try {
+      for (let from = 0; from < seeds.length; from += PER_LEDGER) {
+        const file = join(home, `ledger-${from}.sqlite3`);
+        const ledger = new LedgerWriter(file, applyWrite);
+        const reader = new Database(file, { readonly: true });
+        const find = reader.prepare<[string], { text: string }>(
+          "SELECT text FROM drawer WHERE text LIKE ? ORDER BY row",
+        );
+        for (const seed of seeds.slice(from, from + PER_LEDGER)) {
+          const { kept, maybe, order, ...counts } = await runSchedule(seed, ledger, home);
+          const found = find.all(`${seed} %`).map(({ text }) => text);
+          const say = `SIMULATION_SEED=${seed} npx vitest run test/simulation`;
+          expect(new Set(found).size, `doubled; ${say}`).toBe(found.length);
+          expect(
+            [...kept].filter((one) => !found.includes(one)),
+            `acknowledged and lost; ${say}`,
+          ).toEqual([]);
+          expect(
+            found.filter((one) => !maybe.has(one)),
+            `nobody wrote this; ${say}`,
+          ).toEqual([]);
+          for (const own of order) {
+            const positions = own.map((one) => found.indexOf(one));
+            expect(positions, `out of order; ${say}`).toEqual(positions.toSorted((a, b) => a - b));
+          }
+          events += counts.events;
+          faults += counts.faults;
+        }
+        reader.close();
+        ledger.close();
+      }
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+    expect(faults).toBeGreaterThan(seeds.length);
+    console.log(`${seeds.length} schedules, ${events} events, ${faults} faults`);
+  },
+);
