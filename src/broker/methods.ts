@@ -11,6 +11,7 @@ import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
 import {
   IDEMPOTENCY_META,
   type MethodName,
@@ -54,6 +55,8 @@ type Call = {
   params: Record<string, unknown>;
   requestId: string;
   sizeBytes: number;
+  /** The client has taken the request back, or it takes too long. */
+  signal: AbortSignal;
   /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
   earlierWrites: Promise<unknown> | undefined;
 };
@@ -98,10 +101,12 @@ const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.ent
 
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
+  const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
   return async (peer, message, sizeBytes) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
+    if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
     if (method.startsWith("notifications/")) return undefined;
     const handler = HANDLERS.get(method);
     if (handler === undefined) {
@@ -110,11 +115,17 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${method}` });
     }
     const params = isRecord(message["params"]) ? message["params"] : {};
+    const controller = new AbortController();
+    const mine = underWay.get(peer) ?? new Map<RequestId, AbortController>();
+    underWay.set(peer, mine);
+    if (id !== null) mine.set(id, controller);
+    const timer = setTimeout(() => controller.abort(tooLate(method)), REQUEST_TIMEOUT_MS);
     const call: Call = {
       peer,
       params,
       requestId: randomUUID().slice(0, 8),
       sizeBytes,
+      signal: controller.signal,
       earlierWrites: writes.get(peer),
     };
     const startedAt = performance.now();
@@ -123,14 +134,42 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       assertAllowed(peer, method, isWriting);
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting) writes.set(peer, Promise.allSettled([call.earlierWrites, answering]));
-      const result = await answering;
+      const result = await unlessAborted(answering, controller.signal, isWriting);
       report(dependencies, call, method, startedAt, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(dependencies, call, method, startedAt, error);
-      return failure(id, toRpcError(error));
+      // As MCP has it: who takes a request back wants no answer.
+      return error instanceof Cancelled ? undefined : failure(id, toRpcError(error));
+    } finally {
+      clearTimeout(timer);
+      if (id !== null && mine.get(id) === controller) mine.delete(id);
     }
   };
+}
+
+/** The client took its request back. */
+class Cancelled extends Error {}
+
+function cancel(underWay: Map<RequestId, AbortController> | undefined, params: unknown): void {
+  const id = isRecord(params) ? requestId(params["requestId"]) : null;
+  if (id !== null) underWay?.get(id)?.abort(new Cancelled("taken back by the client"));
+}
+
+function tooLate(method: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_TIMEOUT",
+    `${method} was not done within ${REQUEST_TIMEOUT_MS / 1000} s`,
+    "repeat it in a while; run `palace status`",
+  );
+}
+
+/** A write that is being committed is waited for: whoever asked must not hear "no" of what is done. */
+function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting: boolean): Promise<T> {
+  if (isWriting) return answering;
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  return Promise.race([answering, promise]);
 }
 
 /** Errors: BROKER_DENIED. */
@@ -178,7 +217,7 @@ async function submit(
   { ready }: MethodsDependencies,
   method: string,
   params: Record<string, unknown>,
-  { peer, params: outer, requestId, sizeBytes }: Call,
+  { peer, params: outer, requestId, sizeBytes, signal }: Call,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const meta = isRecord(outer["_meta"]) ? outer["_meta"] : {};
   const given = meta[IDEMPOTENCY_META];
@@ -201,7 +240,7 @@ async function submit(
     atMs: Date.now(),
   };
   faultPoint("admit.before-queue");
-  const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes);
+  const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes, signal);
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };

@@ -11,7 +11,13 @@ import type { Changes, WriteCall, WriteOutcome } from "../store/port.ts";
 const GROUP_SIZE_MAX_BYTES = 2 * 1024 * 1024;
 const RETRY_AFTER_MS = 100;
 
-type Waiting = { call: WriteCall; sizeBytes: number; resolve: (outcome: WriteOutcome) => void };
+type Waiting = {
+  call: WriteCall;
+  sizeBytes: number;
+  resolve: (outcome: WriteOutcome) => void;
+  reject: (error: Error) => void;
+  signal: AbortSignal | undefined;
+};
 
 export type WriteQueueOptions = {
   /** Never throws; one outcome a call. */
@@ -41,8 +47,11 @@ export class WriteQueue {
     return QUEUE_DEPTH_MAX;
   }
 
-  /** Resolves when the write is committed and fsynced, or refused for good. Errors: BROKER_BUSY with a retry hint. */
-  submit(peerId: number, call: WriteCall, sizeBytes: number): Promise<WriteOutcome> {
+  /**
+   * Resolves when the write is committed and fsynced, or refused for good. `signal` takes it back while it waits; once its
+   * group is being committed it is done. Errors: BROKER_BUSY with a retry hint, the signal's reason.
+   */
+  submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const waiting = this.#peers.get(peerId) ?? [];
     if (
       this.#depth >= QUEUE_DEPTH_MAX ||
@@ -54,8 +63,8 @@ export class WriteQueue {
         retryAfterMs: RETRY_AFTER_MS,
       });
     }
-    const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
-    waiting.push({ call, sizeBytes, resolve });
+    const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
+    waiting.push({ call, sizeBytes, resolve, reject, signal });
     this.#peers.set(peerId, waiting);
     this.#depth += 1;
     this.#sizeBytes += sizeBytes;
@@ -73,6 +82,7 @@ export class WriteQueue {
     await new Promise(setImmediate);
     while (this.#depth > 0) {
       const group = this.#takeGroup();
+      if (group.length === 0) continue;
       const { outcomes, changes } = await this.#options.commit(group.map(({ call }) => call));
       this.#options.onCommit(changes);
       group.forEach(({ resolve }, index) => {
@@ -96,6 +106,12 @@ export class WriteQueue {
       this.#peers.delete(peerId);
       if (waiting.length > 0) this.#peers.set(peerId, waiting);
       if (next === undefined) continue;
+      if (next.signal?.aborted === true) {
+        this.#depth -= 1;
+        this.#sizeBytes -= next.sizeBytes;
+        next.reject(next.signal.reason as Error);
+        continue;
+      }
       group.push(next);
       sizeBytes += next.sizeBytes;
     }

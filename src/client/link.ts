@@ -112,6 +112,12 @@ export class Link {
     this.#reconnect();
   }
 
+  /** Its owner wants no answer to this request any more; the broker is told, and it is not sent again. */
+  cancel(id: RequestId, notification: string): void {
+    if (!this.#pending.delete(id)) return;
+    if (this.#isOpen) this.#socket?.write(`${notification}\n`);
+  }
+
   /** Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests are answered with it. */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));

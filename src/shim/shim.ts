@@ -71,6 +71,11 @@ function forward(link: Link, bytes: Buffer): void {
   }
   const message = decoded.message as Message;
   const id = message.id ?? undefined;
+  if (message.method === "notifications/cancelled") {
+    const cancelled = message.params?.["requestId"];
+    if (typeof cancelled === "string" || typeof cancelled === "number") link.cancel(cancelled, line);
+    return;
+  }
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
     const meta = message.params["_meta"];

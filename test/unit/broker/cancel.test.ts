@@ -1,0 +1,102 @@
+/** A request that is taken back: not answered, and a write of it not done, unless it is being done already. */
+import { expect, test } from "vitest";
+import { createDispatch, type MethodsDependencies } from "../../../src/broker/methods.ts";
+import { Metrics } from "../../../src/broker/metrics.ts";
+import type { Peer } from "../../../src/broker/peer.ts";
+import { WriteQueue } from "../../../src/broker/queue.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
+import type { WriteCall, WriteOutcome } from "../../../src/store/port.ts";
+
+const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1 };
+const noChanges = { added: [], written: [], removed: [] };
+
+/** A queue whose commits wait for `release`. */
+function heldQueue(): { queue: WriteQueue; committed: string[]; release: () => void } {
+  const committed: string[] = [];
+  let go = Promise.withResolvers<void>();
+  const queue = new WriteQueue({
+    commit: async (calls) => {
+      await go.promise;
+      committed.push(...calls.map(({ key }) => key));
+      const outcomes = calls.map((): WriteOutcome => ({
+        outcome: { ok: true, value: { success: true } },
+        replayed: false,
+      }));
+      return { outcomes, changes: noChanges as never };
+    },
+    onCommit: () => {},
+  });
+  return {
+    queue,
+    committed,
+    release: () => {
+      go.resolve();
+      go = Promise.withResolvers();
+      go.resolve();
+    },
+  };
+}
+
+test("a write is taken back while it waits, and is done when it is being committed already", async () => {
+  const { queue, committed, release } = heldQueue();
+  const call = (key: string): WriteCall =>
+    ({ key, isRepeatable: true, method: "add_drawer", params: {}, peer, requestId: key, atMs: 1 }) as WriteCall;
+  const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+  const begun = queue.submit(1, call("begun"), 1, first.signal);
+  // The first group is under way.
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const waiting = queue.submit(1, call("waiting"), 1, second.signal);
+  const kept = queue.submit(2, call("kept"), 1, third.signal);
+  first.abort(new Error("too late"));
+  second.abort(new Error("taken back"));
+  release();
+  await expect(waiting).rejects.toThrow("taken back");
+  expect(await begun).toMatchObject({ outcome: { ok: true } });
+  expect(await kept).toMatchObject({ outcome: { ok: true } });
+  await queue.drain();
+  expect(committed).toEqual(["begun", "kept"]);
+  expect(queue.depth).toBe(0);
+});
+
+test("a request that is taken back gets no answer, others of the same peer do", async () => {
+  const { queue, committed, release } = heldQueue();
+  const never = new Promise<never>(() => {});
+  const dependencies: MethodsDependencies = {
+    ready: async () => ({ reads: { reader: {} } as never, queue }),
+    status: () => ({}) as never,
+    stop: () => {},
+    metrics: new Metrics(),
+    log: SILENT_LOG,
+  };
+  const dispatch = createDispatch(dependencies);
+  const add = (id: number): Promise<unknown> => {
+    const args = { wing: "w", room: "r", content: `c${id}` };
+    const params = { name: "mempalace_add_drawer", arguments: args, _meta: { "palace/idempotencyKey": `k${id}` } };
+    return dispatch(peer, { jsonrpc: "2.0", id, method: "tools/call", params }, 10);
+  };
+  const cancel = (requestId: number): Promise<unknown> =>
+    dispatch(peer, { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } }, 10);
+  const begun = add(1);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const taken = add(2);
+  const kept = add(3);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await cancel(2);
+  await cancel(99);
+  release();
+  expect(await taken).toBeUndefined();
+  expect(await begun).toMatchObject({ id: 1, result: {} });
+  expect(await kept).toMatchObject({ id: 3, result: {} });
+  expect(committed).toEqual(["k1", "k3"]);
+
+  // A read that hangs is let go of at once.
+  const slow = createDispatch({ ...dependencies, ready: () => never });
+  const reading = slow(
+    peer,
+    { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "mempalace_status", arguments: {} } },
+    10,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await slow(peer, { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } }, 10);
+  expect(await reading).toBeUndefined();
+});
