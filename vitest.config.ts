@@ -13,6 +13,7 @@ export default defineConfig({
       project("unit", ["test/{unit,pins,house,regressions}/**/*.test.ts"], 20_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       project("process", ["test/process/**/*.test.ts"], 300_000),
+      project("fuzz", ["test/fuzz/**/*.test.ts"], 300_000),
       project("topology", ["test/topology/**/*.test.ts"], 900_000),
     ],
   },

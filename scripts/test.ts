@@ -32,6 +32,7 @@ const SUITES: readonly Suite[] = [
   { name: "unit", vitest: ["--project", "unit"] },
   { name: "contract", vitest: ["--project", "contract"] },
   { name: "process", vitest: ["--project", "process"] },
+  { name: "fuzz", vitest: ["--project", "fuzz"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) },
 ];
 
