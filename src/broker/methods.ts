@@ -7,6 +7,7 @@ import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
 import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
@@ -77,7 +78,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.list": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     const { reads } = await ready();
-    const sources = reads.reader.sources(String(params["wing"]));
+    const sources = reads.reader.sources(stringOf(params, "wing"));
     return {
       sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })),
     };
@@ -86,6 +87,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "drawer.search": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
+    stringOf(params, "query");
     return searchTool((await ready()).reads, params, searchMode(params["mode"]));
   },
   "broker.stop": ({ stop }, { params }) => {
@@ -102,7 +104,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
-    if (method.startsWith("notifications/")) return undefined;
+    // With an id it is a request, whatever its name: somebody waits for the answer.
+    if (method.startsWith("notifications/") && message["id"] === undefined) return undefined;
     const handler = HANDLERS.get(method);
     if (handler === undefined) {
       // A response, or a notification we do not know, wants no answer.
@@ -128,7 +131,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(dependencies, call, method, startedAt, error);
-      return failure(id, toRpcError(error));
+      return failure(id, toRpcError(Object.hasOwn(OURS, method) ? asTyped(error) : error));
     }
   };
 }
@@ -210,6 +213,12 @@ async function submit(
 function toolResult(value: unknown, replayed: boolean): unknown {
   const content = [{ type: "text", text: JSON.stringify(value, null, 2) }];
   return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+}
+
+function stringOf(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value === "string") return value;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, "the parameters are in protocol/spec.ts");
 }
 
 function searchMode(value: unknown): SearchMode {

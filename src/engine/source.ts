@@ -7,21 +7,21 @@ import { chunkDocument } from "./chunk.ts";
 import { hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
 import { localTimestamp } from "./text.ts";
-import { InvalidValue, validName } from "./validate.ts";
+import { asTyped, InvalidValue, validName } from "./validate.ts";
 
 const NORMALIZE_VERSION = 2;
 
+/** Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const { params } = call;
-  const wing = validName(params["wing"], "wing");
-  const room = validName(params["room"], "room");
-  const sourceFile = text(params, "sourceFile");
-  const content = text(params, "content");
-  const sha256 = text(params, "sha256");
-  const mtime = Number(params["mtime"]);
-  if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
-  if (!Number.isFinite(mtime)) throw new InvalidValue("mtime must be a number of seconds");
-
+  const { wing, room, sourceFile, content, sha256, mtime } = checked(() => ({
+    wing: validName(params["wing"], "wing"),
+    room: validName(params["room"], "room"),
+    sourceFile: fileName(params),
+    content: text(params, "content"),
+    sha256: text(params, "sha256"),
+    mtime: seconds(params, "mtime"),
+  }));
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
@@ -51,8 +51,30 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: chunks.length, removed };
 }
 
+/** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
-  return { removed: tx.deleteSource(text(call.params, "sourceFile")) };
+  return { removed: tx.deleteSource(checked(() => fileName(call.params))) };
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+function fileName(params: Record<string, unknown>): string {
+  const name = text(params, "sourceFile");
+  if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
+  return name;
+}
+
+function seconds(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw new InvalidValue(`${key} must be a number of seconds`);
+  return value;
 }
 
 function text(params: Record<string, unknown>, key: string): string {
