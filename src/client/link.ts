@@ -8,7 +8,7 @@ import type { Config } from "../config/config.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, RPC, type RpcResponse } from "../protocol/spec.ts";
-import { FrameSplitter } from "../transport/frame.ts";
+import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { openStream, type Stream } from "./discover.ts";
 
 export type LinkOptions = {
@@ -116,7 +116,9 @@ export class Link {
   }
 
   #onFrame(bytes: Buffer): void {
-    const response = JSON.parse(bytes.toString("utf8")) as RpcResponse;
+    const response = toResponse(bytes);
+    // Whoever says that is no broker, or one that has lost its way: the next connection may be better.
+    if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
     const pending = id === undefined ? undefined : this.#pending.get(id);
     // An answer that came already, of a request that was put twice.
@@ -160,4 +162,13 @@ export class Link {
       JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.SERVER_ERROR, message, data: error.toWire() } }),
     );
   }
+}
+
+/** Undefined for what no broker says. */
+function toResponse(bytes: Buffer): RpcResponse | undefined {
+  const decoded = decodeFrame(bytes);
+  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
+  const { error } = decoded.message as { error?: unknown };
+  const isWell = error === undefined || (typeof error === "object" && error !== null);
+  return isWell ? (decoded.message as RpcResponse) : undefined;
 }

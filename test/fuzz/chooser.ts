@@ -58,6 +58,9 @@ const NUMBERS = [
   "0.1e-7",
 ];
 
+/** One key of a JSON object, its value as text. */
+export type Entry = [key: string, json: string];
+
 export class Chooser {
   readonly #random: () => number;
 
@@ -119,7 +122,7 @@ export class Chooser {
       case 6:
         return this.chance(0.03) ? this.#deep() : `[${this.some(4, () => this.json(depth - 1)).join()}]`;
       default:
-        return object(this.some(4, () => [this.text(), this.json(depth - 1)] as const));
+        return object(this.some(4, () => [this.text(), this.json(depth - 1)]));
     }
   }
 
@@ -128,6 +131,17 @@ export class Chooser {
     return this.chance(0.5)
       ? "[".repeat(levels) + "]".repeat(levels)
       : `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+  }
+
+  /** Some of the entries changed, taken out, doubled, renamed; now and then one more that nobody asked for. */
+  bent(entries: readonly Entry[], probability: number): Entry[] {
+    const result = entries.flatMap((entry): Entry[] => {
+      if (!this.chance(probability)) return [entry];
+      const wild: Entry = [entry[0], this.json()];
+      return this.pick([[wild], [wild], [], [entry, wild], [[this.text(), entry[1]]]]);
+    });
+    if (this.chance(probability / 2)) result.push([this.text(), this.json()]);
+    return result;
   }
 
   /** The same bytes with a few of them changed, taken out, doubled, or cut off. */
@@ -156,6 +170,6 @@ export class Chooser {
 }
 
 /** A JSON object from texts that are JSON already; the same key may come twice. */
-export function object(entries: readonly (readonly [key: string, json: string])[]): string {
+export function object(entries: readonly Entry[]): string {
   return `{${entries.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join()}}`;
 }

@@ -4,12 +4,10 @@
  */
 import { TOOLS } from "../../src/engine/tool-table.ts";
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
-import { type Chooser, object } from "./chooser.ts";
+import { type Chooser, type Entry, object } from "./chooser.ts";
 
 /** In a message: the id of a drawer that its sender has filed before. */
 export const OWN_DRAWER = "@own-drawer@";
-
-type Entry = [key: string, json: string];
 
 const OURS = ["source.replace", "source.replace", "source.remove", "source.list", "drawer.search", "palace.status"];
 const OTHERS = [
@@ -65,7 +63,7 @@ function requestText(chooser: Chooser): string {
   const [method, params] = call(chooser);
   entries.push(["method", chooser.chance(0.97) ? JSON.stringify(method) : chooser.json(1)]);
   if (!chooser.chance(0.02)) entries.push(["params", chooser.chance(0.96) ? params : chooser.json()]);
-  return object(bent(chooser, entries, 0.04));
+  return object(chooser.bent(entries, 0.04));
 }
 
 function id(chooser: Chooser): string {
@@ -79,7 +77,7 @@ function call(chooser: Chooser): [method: string, params: string] {
   if (chooser.chance(0.3)) {
     const method = chooser.pick(OURS);
     const meta: Entry[] = chooser.chance(0.1) ? [["_meta", object([[IDEMPOTENCY_META, chooser.json(1)]])]] : [];
-    return [method, object(bent(chooser, [...ourParams(chooser), ...meta], 0.15))];
+    return [method, object(chooser.bent([...ourParams(chooser), ...meta], 0.15))];
   }
   const tool = chooser.pick(TOOLS);
   const required = new Set(tool.inputSchema.required);
@@ -88,10 +86,10 @@ function call(chooser: Chooser): [method: string, params: string] {
     .map((key): Entry => [key, argument(chooser, key)]);
   const params: Entry[] = [
     ["name", JSON.stringify(chooser.chance(0.97) ? tool.name : `${tool.name}${chooser.text()}`)],
-    ["arguments", object(bent(chooser, entries, 0.2))],
+    ["arguments", object(chooser.bent(entries, 0.2))],
   ];
   if (chooser.chance(0.3)) params.push(["_meta", meta(chooser)]);
-  return ["tools/call", object(bent(chooser, params, 0.03))];
+  return ["tools/call", object(chooser.bent(params, 0.03))];
 }
 
 function meta(chooser: Chooser): string {
@@ -133,15 +131,4 @@ function ourParams(chooser: Chooser): Entry[] {
     ["limit", argument(chooser, "limit")],
     ["mode", JSON.stringify(chooser.pick(["auto", "lexical", "vector", "hybrid", "none"]))],
   ];
-}
-
-/** Some of the entries changed, taken out, doubled; some more that nobody asked for. */
-function bent(chooser: Chooser, entries: readonly Entry[], probability: number): Entry[] {
-  const result = entries.flatMap((entry): Entry[] => {
-    if (!chooser.chance(probability)) return [entry];
-    const wild: Entry = [entry[0], chooser.json()];
-    return chooser.pick([[wild], [wild], [], [entry, wild], [[chooser.text(), entry[1]]]]);
-  });
-  if (chooser.chance(probability / 2)) result.push([chooser.text(), chooser.json()]);
-  return result;
 }
