@@ -6,7 +6,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
-import { TOOLS } from "../engine/tool-table.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
@@ -114,7 +113,7 @@ function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): 
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as never);
+  server.setRequestHandler("tools/list", () => forward("tools/list", {}) as never);
   server.setRequestHandler("tools/call", (request) => {
     const { name, arguments: given, _meta } = request.params;
     const meta = key === undefined ? _meta : { [IDEMPOTENCY_META]: key, ..._meta };
