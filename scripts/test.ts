@@ -33,6 +33,7 @@ const SUITES: readonly Suite[] = [
   { name: "contract", vitest: ["--project", "contract"] },
   { name: "process", vitest: ["--project", "process"] },
   { name: "fuzz", vitest: ["--project", "fuzz"] },
+  { name: "soak", vitest: ["--project", "soak"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) },
 ];
 
