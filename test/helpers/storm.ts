@@ -97,7 +97,7 @@ export async function assertWhole(
       one(`SELECT count(*) FROM vector WHERE row NOT IN (SELECT row FROM drawer)
       OR row NOT IN (SELECT row FROM vector_code)`),
     ).toBe(0);
-    const journaled = one("SELECT count(*) FROM journal WHERE method = 'add_drawer'");
+    const journaled = one("SELECT count(*) FROM journal WHERE method IN ('add_drawer', 'diary_write')");
     expect(journaled, "one journal row a filed drawer").toBe(ids.length + absent.size);
   } finally {
     database.close();
