@@ -2,6 +2,7 @@
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
  * transaction. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
+import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
 import { hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
@@ -18,7 +19,7 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
     wing: validName(params["wing"], "wing"),
     room: validName(params["room"], "room"),
     sourceFile: fileName(params),
-    content: text(params, "content"),
+    content: documentText(params),
     sha256: text(params, "sha256"),
     mtime: seconds(params, "mtime"),
   }));
@@ -62,6 +63,14 @@ function checked<T>(read: () => T): T {
   } catch (error) {
     throw asTyped(error);
   }
+}
+
+/** A longer one would hold up everybody's writes while it is filed. */
+function documentText(params: Record<string, unknown>): string {
+  const content = text(params, "content");
+  if (content.length > SOURCE_SIZE_MAX_BYTES)
+    throw new InvalidValue(`content exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
+  return content;
 }
 
 function fileName(params: Record<string, unknown>): string {

@@ -114,7 +114,7 @@ function prose(chooser: Chooser): string {
     chooser.pick(["fuzz", "notes", "über", "日本", "a", "?", "OR", '"x"', "*", "decision"]),
   );
   const text = `${words.join(" ")} ${chooser.below(100_000)}`;
-  if (chooser.chance(0.02)) return text.repeat(chooser.between(100, 9000));
+  if (chooser.chance(0.02)) return text.repeat(chooser.between(100, 3000));
   return chooser.chance(0.85) ? text : text + chooser.text();
 }
 
@@ -125,7 +125,7 @@ function ourParams(chooser: Chooser): Entry[] {
     ["sourceFile", JSON.stringify(`/fuzz/${chooser.below(40)}.md`)],
     ["mtime", String(chooser.below(1_000_000))],
     ["sha256", JSON.stringify("0".repeat(64))],
-    ["content", JSON.stringify(`# ${prose(chooser)}\n\n`.repeat(chooser.between(1, 30)))],
+    ["content", JSON.stringify(`# ${prose(chooser).slice(0, 20_000)}\n\n`.repeat(chooser.between(1, 30)))],
     ["addedBy", '"fuzz"'],
     ["query", argument(chooser, "query")],
     ["limit", argument(chooser, "limit")],

@@ -39,6 +39,7 @@ test.each([
   ["source.replace", source({ wing: "a/b" }), BAD_PARAMS],
   ["source.replace", source({ sourceFile: 5 }), BAD_PARAMS],
   ["source.replace", source({ mtime: 0 }).replace('"mtime":0', `"mtime":${WILD}`), BAD_PARAMS],
+  ["source.replace", source({ content: "x ".repeat(3_000_000) }), BAD_PARAMS],
   ["source.remove", "{}", BAD_PARAMS],
   ["source.list", `{"wing":${WILD}}`, BAD_PARAMS],
   ["drawer.search", `{"query":${WILD}}`, BAD_PARAMS],
@@ -50,7 +51,7 @@ test.each([
   ["tools/call", tool("list_drawers", '{"offset":1e300}'), { result: {} }],
   ["tools/call", tool("list_drawers", '{"offset":1e999}'), { error: { code: -32602 } }],
   ["notifications/initialized", "{}", { error: { code: -32601 } }],
-])("%s %s is answered by what is wrong with it", async (method, params, answer) => {
+])("%s, arguments %#: the answer says what is wrong", async (method, params, answer) => {
   stream.write(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}\n`);
   stream.resume();
   const [line] = (await once(stream, "data", { signal: AbortSignal.timeout(15_000) })) as [Buffer];
