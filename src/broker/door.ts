@@ -46,6 +46,8 @@ export type OpenDoor = {
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than clients keep an idle connection, so that they close it and never write into one that we just closed. */
 const KEEP_ALIVE_MS = 75_000;
+/** How long a refused peer may take to read why. */
+const REFUSED_MAX_MS = 2_000;
 /** How soon a revoked token's streams are cut. */
 const REVOKED_CHECK_MS = 500;
 
@@ -119,7 +121,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
     const admitted = isStream ? admit(request, "unknown") : BAD_UPGRADE;
     if (admitted === undefined) return void socket.destroy();
-    if (!("peer" in admitted)) return void socket.end(refusalHead(admitted));
+    if (!("peer" in admitted)) return refuse(socket, admitted);
     const { peer, headers, tokenId } = admitted;
     socket.setTimeout(0);
     const lines = [options.instanceHeader, ...Object.entries(headers)].map(([name, value]) => `${name}: ${value}\r\n`);
@@ -191,6 +193,13 @@ function listen(server: Server, at: DoorOptions["at"]): Promise<void> {
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";
+}
+
+/** Node has let go of the socket: unless it is read on nobody notices its end, and a peer may never end it. */
+function refuse(socket: Socket, refusal: Refusal): void {
+  socket.end(refusalHead(refusal));
+  socket.resume();
+  socket.setTimeout(REFUSED_MAX_MS, () => socket.destroy());
 }
 
 function refusalHead({ status, why, headers }: Refusal): string {

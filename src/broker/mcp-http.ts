@@ -6,11 +6,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
-import { TOOLS } from "../engine/tool-table.ts";
 import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
-import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
+import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../protocol/spec.ts";
 import { SERVER_NAME } from "../protocol/version.ts";
+import { decodeFrame } from "../transport/frame.ts";
 import type { Dispatch } from "./methods.ts";
 import type { Peer } from "./peer.ts";
 
@@ -27,8 +28,19 @@ class WireError extends Error {
   }
 }
 
+/** What the SDK answers or refuses in its own words; of others it cannot even make a request. */
+const METHODS = ["POST", "GET", "DELETE"];
+
 export function createMcpHttp(dispatch: Dispatch): McpHttp {
   return async (request, response, peer) => {
+    const { method = "" } = request;
+    if (!METHODS.includes(method))
+      return void response.writeHead(405, { allow: METHODS.join(", "), "content-length": 0 }).end();
+    const body = method === "POST" ? await readMessage(request) : { message: undefined };
+    if (body === undefined) return;
+    if ("error" in body) return refuse(response, body);
+    // The door has judged the name; the SDK only makes a URL of it that nobody reads, and fails where it cannot.
+    request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
       () => createServer(dispatch, peer, typeof header === "string" ? header : undefined),
@@ -39,11 +51,58 @@ export function createMcpHttp(dispatch: Dispatch): McpHttp {
     );
     try {
       // The SDK's types were written without exactOptionalPropertyTypes.
-      await toNodeHandler(handler)(request as Parameters<ReturnType<typeof toNodeHandler>>[0], response);
+      const serve = toNodeHandler(handler, { maxRequestBodySize: FRAME_SIZE_MAX_BYTES });
+      await serve(request as Parameters<typeof serve>[0], response, body.message);
     } finally {
       await handler.close();
     }
   };
+}
+
+type Refused = { status: 400 | 413; code: number; error: PalaceError };
+
+/**
+ * The body by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Its message is undefined where the body is
+ * empty; all is undefined where the peer left in the middle.
+ */
+async function readMessage(request: IncomingMessage): Promise<{ message: unknown } | Refused | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    // Ending the loop must leave the connection open for the refusal.
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      parts.push(part);
+      size += part.length;
+      if (size > FRAME_SIZE_MAX_BYTES) break;
+    }
+  } catch {
+    return undefined;
+  }
+  if (size > FRAME_SIZE_MAX_BYTES) {
+    const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
+    const error = new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once");
+    return { status: 413, code: RPC.INVALID_REQUEST, error };
+  }
+  const decoded = decodeFrame(Buffer.concat(parts));
+  if (decoded.ok) return { message: decoded.message };
+  if (decoded.why === "") return { message: undefined };
+  const error = new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, "send one JSON-RPC message a request");
+  return { status: 400, code: RPC.PARSE_ERROR, error };
+}
+
+/** Closes the connection: the rest of a body that was too long is not read. */
+function refuse(response: ServerResponse, { status, code, error }: Refused): void {
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: null,
+    error: { code, message: error.message, data: error.toWire() },
+  });
+  const headers = {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
+  };
+  response.writeHead(status, headers).end(body);
 }
 
 function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): Server {
@@ -54,7 +113,7 @@ function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): 
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as never);
+  server.setRequestHandler("tools/list", () => forward("tools/list", {}) as never);
   server.setRequestHandler("tools/call", (request) => {
     const { name, arguments: given, _meta } = request.params;
     const meta = key === undefined ? _meta : { [IDEMPOTENCY_META]: key, ..._meta };

@@ -7,6 +7,7 @@ import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
 import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
@@ -80,7 +81,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.list": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     const { reads } = await ready();
-    const sources = reads.reader.sources(String(params["wing"]));
+    const sources = reads.reader.sources(stringOf(params, "wing"));
     return {
       sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })),
     };
@@ -89,6 +90,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "drawer.search": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
+    stringOf(params, "query");
     return searchTool((await ready()).reads, params, searchMode(params["mode"]));
   },
   "broker.stop": ({ stop }, { params }) => {
@@ -106,8 +108,11 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
-    if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
-    if (method.startsWith("notifications/")) return undefined;
+    // With an id it is a request, whatever its name: somebody waits for the answer.
+    if (method.startsWith("notifications/") && message["id"] === undefined) {
+      if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
+      return undefined;
+    }
     const handler = HANDLERS.get(method);
     if (handler === undefined) {
       // A response, or a notification we do not know, wants no answer.
@@ -140,7 +145,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     } catch (error) {
       report(dependencies, call, method, startedAt, error);
       // As MCP has it: who takes a request back wants no answer.
-      return error instanceof Cancelled ? undefined : failure(id, toRpcError(error));
+      if (error instanceof Cancelled) return undefined;
+      return failure(id, toRpcError(Object.hasOwn(OURS, method) ? asTyped(error) : error));
     } finally {
       clearTimeout(timer);
       if (id !== null && mine.get(id) === controller) mine.delete(id);
@@ -249,6 +255,12 @@ async function submit(
 function toolResult(value: unknown, replayed: boolean): unknown {
   const content = [{ type: "text", text: JSON.stringify(value, null, 2) }];
   return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+}
+
+function stringOf(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value === "string") return value;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, "the parameters are in protocol/spec.ts");
 }
 
 function searchMode(value: unknown): SearchMode {

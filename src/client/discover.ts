@@ -2,12 +2,13 @@
  * Where is the broker? `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: what counts is a handshake
  * that returns the same instance id. A pid from a file proves nothing and is never looked at.
  */
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
+import { isAbsolute } from "node:path";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
-import { AGENT_HEADER, type BrokerFile, type Health } from "../protocol/spec.ts";
+import { AGENT_HEADER, type BrokerFile, type Door, type Health } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { authorize } from "./authorize.ts";
@@ -27,14 +28,44 @@ const BRIDGE_TIMEOUT_MS = 10_000;
 
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** Reads broker.json; undefined where there is none or it is no such file. Never throws. */
+/** What a broker writes is a thirtieth of it. */
+const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
+/** Each door that does not answer costs a dial's time-out. */
+const DOORS_MAX = 4;
+
+/**
+ * Reads broker.json; undefined where there is none or it is no such file. Never throws, never waits. Doors of a kind that
+ * this client does not know are left out.
+ */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
-    const file = JSON.parse(readFileSync(path, "utf8")) as BrokerFile;
-    return file.schema === 1 && typeof file.instanceId === "string" && Array.isArray(file.doors) ? file : undefined;
+    const file = JSON.parse(readSmallFile(path)) as BrokerFile;
+    if (file.schema !== 1 || typeof file.instanceId !== "string" || !Array.isArray(file.doors)) return undefined;
+    return { ...file, doors: file.doors.filter(isDoor).slice(0, DOORS_MAX) };
   } catch {
     return undefined;
   }
+}
+
+/** Of a regular file only, and never more than it may have: a pipe in its place would be waited for. */
+function readSmallFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) return "";
+    const bytes = Buffer.alloc(BROKER_FILE_SIZE_MAX_BYTES + 1);
+    const length = readSync(file, bytes);
+    return length > BROKER_FILE_SIZE_MAX_BYTES ? "" : bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Node's connect() takes much more for an address than a door is. */
+function isDoor(value: unknown): value is Door {
+  const { kind, path, host, port } = (value ?? {}) as Record<string, unknown>;
+  if (kind === "unix") return typeof path === "string" && isAbsolute(path) && !path.includes("\0");
+  if (kind !== "tcp" || typeof host !== "string" || typeof port !== "number") return false;
+  return /^[\w.:%-]+$/.test(host) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
 /** Endpoints worth dialling, best first. */
@@ -78,11 +109,18 @@ export async function findBroker(config: Config): Promise<{ health: Health; endp
     const { headers: more, verify } = await authorize(socket, endpoint, "/health", config.token);
     const { body, headers } = await get(socket, "/health", more, timeoutMs);
     verify(headers);
-    const health = JSON.parse(body) as Health;
+    const health: unknown = JSON.parse(body);
+    if (!isHealth(health)) return undefined;
     if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;
     assertProtocol(health);
     return { health, endpoint: formatEndpoint(endpoint) };
   });
+}
+
+function isHealth(value: unknown): value is Health {
+  const { instanceId, version, protocol } = (value ?? {}) as Partial<Record<keyof Health, unknown>>;
+  const { min, max } = (protocol ?? {}) as Record<string, unknown>;
+  return [instanceId, version].every((one) => typeof one === "string") && [min, max].every(Number.isInteger);
 }
 
 async function firstLive<T>(

@@ -11,7 +11,7 @@ import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, RPC, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
-import { FrameSplitter } from "../transport/frame.ts";
+import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { hasBridge, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { Silence } from "./silence.ts";
@@ -219,7 +219,9 @@ export class Link {
   }
 
   #onFrame(bytes: Buffer): void {
-    const response = JSON.parse(bytes.toString("utf8")) as RpcResponse;
+    const response = toResponse(bytes);
+    // Whoever says that is no broker, or one that has lost its way: the next connection may be better.
+    if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
     if (this.#silence.isPong(id)) return;
     const delivered = id === undefined ? undefined : this.#delivering.get(id);
@@ -346,3 +348,12 @@ export class Link {
 }
 
 const STUCK = new PalaceError("STORE_UNAVAILABLE", "the broker does not take writes for now", "run `palace doctor`");
+
+/** Undefined for what no broker says. */
+function toResponse(bytes: Buffer): RpcResponse | undefined {
+  const decoded = decodeFrame(bytes);
+  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
+  const { error } = decoded.message as { error?: unknown };
+  const isWell = error === undefined || (typeof error === "object" && error !== null);
+  return isWell ? (decoded.message as RpcResponse) : undefined;
+}

@@ -32,6 +32,8 @@ export function checkArguments(tool: string, schema: ToolInputSchema, given: unk
 /** Python's int() and float(): "5" and 5.0 are 5, true is 1, null and "x" are nothing. */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
+  // JSON has no infinity, but 1e999 becomes one.
+  if (typeof value === "number" && !Number.isFinite(value)) return undefined;
   if (typeof value === "number") return type === "integer" ? Math.trunc(value) : value;
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value.replaceAll("_", ""));

@@ -4,7 +4,7 @@
  */
 import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
-import { InvalidValue, looseText, validContent, validName } from "./validate.ts";
+import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
 
 export const CHUNK_SIZE = 800;
 
@@ -86,7 +86,7 @@ export function insertSlices(
 }
 
 export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
-  const id = String(call.params["drawer_id"]);
+  const id = asText(call.params["drawer_id"]);
   if (!tx.deleteDrawer(id)) return { success: false, error: `Drawer not found: ${id}` };
   return { success: true, drawer_id: id };
 }
@@ -94,7 +94,7 @@ export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
 export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
   return refused(() => {
     const { params } = call;
-    const id = String(params["drawer_id"]);
+    const id = asText(params["drawer_id"]);
     const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
     if (!["content", "wing", "room"].some(given)) return { success: true, drawer_id: id, noop: true };
     const before = tx.findDrawer(id);

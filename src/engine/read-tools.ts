@@ -9,7 +9,7 @@ import { sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchDependencies } from "./search.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
 import { baseName, codePointLength, head, round } from "./text.ts";
-import { clampLimit, InvalidValue, looseText, validFilter } from "./validate.ts";
+import { asText, clampLimit, InvalidValue, looseText, validFilter } from "./validate.ts";
 
 /** Settings and notices that live in upstream's JSON files, not in the ledger. */
 export interface SettingsStore {
@@ -65,7 +65,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
   ),
   mempalace_get_drawer: founded(({ reader }, values) => {
-    const id = String(values["drawer_id"]);
+    const id = asText(values["drawer_id"]);
     const drawer = reader.findDrawer(id);
     if (drawer === undefined) return { error: `Drawer not found: ${id}` };
     const { wing, room, text, metadata } = drawer;
@@ -81,7 +81,8 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   mempalace_list_drawers: founded(({ reader }, values) => {
     const filter = placeFilter(values);
     const limit = clampLimit(values["limit"], 20);
-    const offset = Math.max(0, Number(values["offset"] ?? 0));
+    // More than SQLite counts is as good as the end.
+    const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { drawers, total } = reader.listDrawers(filter, limit, offset);
     const shown = drawers.map(({ id, wing, room, text }) => ({
       drawer_id: id,
@@ -142,7 +143,7 @@ export async function searchTool(
   mode: SearchMode,
 ): Promise<Record<string, unknown>> {
   const filter = placeFilter(values);
-  const sanitized = sanitizeQuery(String(values["query"]));
+  const sanitized = sanitizeQuery(asText(values["query"]));
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
   const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
   const { hits, candidates, vectorDisabledReason } = await search(context, request);

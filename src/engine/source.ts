@@ -2,26 +2,27 @@
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
  * transaction. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
+import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
 import { hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
 import { localTimestamp } from "./text.ts";
-import { InvalidValue, validName } from "./validate.ts";
+import { asTyped, InvalidValue, validName } from "./validate.ts";
 
 const NORMALIZE_VERSION = 2;
 
+/** Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const { params } = call;
-  const wing = validName(params["wing"], "wing");
-  const room = validName(params["room"], "room");
-  const sourceFile = text(params, "sourceFile");
-  const content = text(params, "content");
-  const sha256 = text(params, "sha256");
-  const mtime = Number(params["mtime"]);
-  if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
-  if (!Number.isFinite(mtime)) throw new InvalidValue("mtime must be a number of seconds");
-
+  const { wing, room, sourceFile, content, sha256, mtime } = checked(() => ({
+    wing: validName(params["wing"], "wing"),
+    room: validName(params["room"], "room"),
+    sourceFile: fileName(params),
+    content: documentText(params),
+    sha256: text(params, "sha256"),
+    mtime: seconds(params, "mtime"),
+  }));
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
@@ -51,8 +52,38 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: chunks.length, removed };
 }
 
+/** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
-  return { removed: tx.deleteSource(text(call.params, "sourceFile")) };
+  return { removed: tx.deleteSource(checked(() => fileName(call.params))) };
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+/** A longer one would hold up everybody's writes while it is filed. */
+function documentText(params: Record<string, unknown>): string {
+  const content = text(params, "content");
+  if (content.length > SOURCE_SIZE_MAX_BYTES)
+    throw new InvalidValue(`content exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
+  return content;
+}
+
+function fileName(params: Record<string, unknown>): string {
+  const name = text(params, "sourceFile");
+  if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
+  return name;
+}
+
+function seconds(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw new InvalidValue(`${key} must be a number of seconds`);
+  return value;
 }
 
 function text(params: Record<string, unknown>, key: string): string {

@@ -2,11 +2,23 @@
  * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
  * turns into its own kind of answer; agents read these texts.
  */
+import { PalaceError } from "../protocol/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
 /** Upstream's ValueError: text for the agent, not one of our typed errors. */
 export class InvalidValue extends Error {
   override readonly name = "ValueError";
+}
+
+/** Upstream's TypeError, which it raises where its ValueError would be an answer. */
+export class WrongType extends Error {
+  override readonly name = "TypeError";
+}
+
+/** What does not fit, as our own methods say it: their clients go by codes, not by upstream's classes. */
+export function asTyped(error: unknown): unknown {
+  if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
+  return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, "the parameters are in protocol/spec.ts");
 }
 
 const NAME_MAX = 128;
@@ -28,7 +40,7 @@ export function validName(value: unknown, field: string): string {
 /** A filter: absent, null or blank is no filter. */
 export function validFilter(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string") throw new TypeError(`${field} must be a string`);
+  if (typeof value !== "string") throw new WrongType(`${field} must be a string`);
   return strip(value) === "" ? undefined : validName(value, field);
 }
 
@@ -46,7 +58,12 @@ export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }
 
-/** Row limits: clamped to 1…100. */
+/** Values that are looked up or searched for, whatever they are: no object's own idea of its text. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** Row limits: whole, clamped to 1…100. */
 export function clampLimit(value: unknown, absent: number): number {
-  return Math.max(1, Math.min(100, typeof value === "number" ? value : absent));
+  return Math.max(1, Math.min(100, typeof value === "number" ? Math.trunc(value) : absent));
 }

@@ -9,11 +9,14 @@ import type { Door } from "../protocol/spec.ts";
 
 export type Endpoint = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
+const PORT_MAX = 65_535;
+
 /** Errors: CONFIG_BAD_VALUE. */
 export function parseEndpoint(text: string): Endpoint {
   if (text.startsWith("unix:")) return { kind: "unix", path: text.slice("unix:".length).replace(/^\/\/(?=\/)/, "") };
   const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
-  if (match?.[1] !== undefined) return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
+  if (match?.[1] !== undefined && Number(match[2]) <= PORT_MAX)
+    return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
     `MEMPALACE_BROKER=${text} is not an endpoint`,
@@ -30,10 +33,18 @@ export function formatEndpoint(endpoint: Endpoint | Door): string {
 export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   return new Promise((resolve, reject) => {
-    const socket =
-      endpoint.kind === "unix"
-        ? connect(endpoint.path)
-        : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
+    const refuse = (cause: unknown): void =>
+      reject(new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }));
+    let socket: Socket;
+    try {
+      // By name: of a bare argument Node takes digits for a port.
+      socket =
+        endpoint.kind === "unix"
+          ? connect({ path: endpoint.path })
+          : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
+    } catch (cause) {
+      return refuse(cause);
+    }
     const timer = setTimeout(() => {
       socket.destroy();
       reject(
@@ -47,7 +58,7 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
     });
     socket.once("error", (cause) => {
       clearTimeout(timer);
-      reject(new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }));
+      refuse(cause);
     });
   });
 }

@@ -36,8 +36,9 @@ export class FrameSplitter {
         this.#size += part.length;
       }
       if (end !== -1) {
-        if (!this.#skipping && this.#size > 0)
-          frames.push({ bytes: this.#parts.length === 1 ? part : Buffer.concat(this.#parts) });
+        // The one part may have come with an earlier chunk: `part` is what this chunk has of the line, perhaps nothing.
+        const [first, ...more] = this.#parts;
+        if (first !== undefined) frames.push({ bytes: more.length === 0 ? first : Buffer.concat(this.#parts) });
         this.#parts = [];
         this.#size = 0;
         this.#skipping = false;

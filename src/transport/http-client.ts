@@ -41,8 +41,11 @@ export async function get(
   socket.write(requestHead(path, { Connection: "close", ...more }));
   const { status, headers, rest } = await readHead(socket, timeoutMs);
   assertAdmitted(socket, status);
-  const length = Number(headers.get("content-length") ?? Number.NaN);
-  if (!Number.isInteger(length) || length > BODY_SIZE_MAX_BYTES) {
+  // Digits and nothing else: Number() also takes 1e3, 0x10 and -5.
+  const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "")
+    ? Number(headers.get("content-length"))
+    : undefined;
+  if (length === undefined || length > BODY_SIZE_MAX_BYTES) {
     socket.destroy();
     throw new PalaceError(
       "TRANSPORT_REFUSED",
@@ -113,7 +116,7 @@ async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Re
         (line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const,
       ),
   );
-  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1] ?? 0), headers, rest };
+  return { status: Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? 0), headers, rest };
 }
 
 /** Reads until `end` gives an index; the socket is paused then, what lies behind the index is `rest`. */

@@ -30,6 +30,8 @@ export type TestPalace = AsyncDisposable & {
   startBroker(more?: Env): Promise<ChildProcess>;
   shim(more?: Env): Promise<StdioMcp>;
   client(): Promise<Client>;
+  /** The file of an executable, as the other methods start it. */
+  executable(bin: string): string;
   /** Runs an executable of src/bin to its end. */
   run(
     bin: string,
@@ -75,6 +77,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     home,
     env,
     config,
+    executable,
     async startBroker(more = {}) {
       const child = spawnBin("mempalace-broker", ["--foreground"], more);
       let stderr = "";

@@ -44,7 +44,7 @@ async function serve(answer: (line: Line, socket: Socket) => void): Promise<void
         const end = text.indexOf("\r\n\r\n");
         if (end === -1) return;
         if (text.startsWith("GET /health ")) {
-          const health = JSON.stringify({ protocol: PROTOCOL });
+          const health = JSON.stringify({ instanceId: "x", version: "0", protocol: PROTOCOL });
           socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${health.length}\r\n\r\n${health}`);
           return;
         }

@@ -1,0 +1,79 @@
+/** Lines and JSON of the message stream, against a second, slower way to say what they mean. */
+import { expect } from "vitest";
+import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
+import { decodeFrame, type Frame, FrameSplitter } from "../../src/transport/frame.ts";
+import type { Chooser } from "./chooser.ts";
+import { fuzz } from "./harness.ts";
+
+const LF = 10;
+
+type Cut = { sizeMax: number; pieces: Buffer[] };
+
+fuzz("frames", {
+  count: 20_000,
+  generate: (chooser): Cut => {
+    const parts = chooser.some(12, () =>
+      chooser.chance(0.4) ? Buffer.of(LF) : chooser.chance(0.3) ? Buffer.from(chooser.text()) : chooser.bytes(40),
+    );
+    return { sizeMax: chooser.between(1, 60), pieces: chooser.pieces(Buffer.concat(parts), 8) };
+  },
+  check: ({ sizeMax, pieces }) => {
+    const splitter = new FrameSplitter(sizeMax);
+    expect(pieces.flatMap((piece) => splitter.push(piece))).toEqual(framesOf(Buffer.concat(pieces), sizeMax));
+  },
+});
+
+/** Whole lines at once; the last one has no LF and counts only once it is too long. */
+function framesOf(bytes: Buffer, sizeMax: number): Frame[] {
+  const lines = bytes.toString("latin1").split("\n");
+  return lines.flatMap((line, index): Frame[] => {
+    if (line.length > sizeMax) return [{ oversize: true }];
+    return line === "" || index === lines.length - 1 ? [] : [{ bytes: Buffer.from(line, "latin1") }];
+  });
+}
+
+fuzz("frame-json", {
+  count: 20_000,
+  generate: (chooser): Buffer => {
+    const bytes = Buffer.from(chooser.json(6));
+    return chooser.chance(0.5) ? bytes : wrong(chooser, bytes);
+  },
+  check: (bytes) => {
+    const decoded = decodeFrame(bytes);
+    const expected = parsed(bytes);
+    if (expected === undefined || depthOf(bytes.toString()) > JSON_DEPTH_MAX) {
+      expect(decoded.ok).toBe(false);
+      // Blank lines are passed over, everything else is told what is wrong, in a few words of ours.
+      if (!decoded.ok) expect(decoded.why).toMatch(/^(?:Parse error: [\w -]{5,40})?$/);
+    } else expect(decoded).toEqual({ ok: true, message: expected.value });
+  },
+});
+
+function wrong(chooser: Chooser, bytes: Buffer): Buffer {
+  if (chooser.chance(0.5)) return chooser.damaged(bytes);
+  const bad = chooser.pick([[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xef, 0xbb, 0xbf]]);
+  const at = chooser.below(bytes.length + 1);
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from(bad), bytes.subarray(at)]);
+}
+
+/** Node's lenient decoder, with the check that nothing was replaced. */
+function parsed(bytes: Buffer): { value: unknown } | undefined {
+  const text = bytes.toString("utf8");
+  if (!Buffer.from(text).equals(bytes)) return undefined;
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of the text, not of its value: of a key that comes twice the first value is lost. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const bracket of json.replaceAll(/"(?:[^"\\]|\\.)*"/gs, "").match(/[[\]{}]/g) ?? []) {
+    depth += "[{".includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}

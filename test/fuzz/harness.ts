@@ -1,0 +1,116 @@
+/**
+ * Seeded fuzzing as ordinary tests. Each input has a generator of its own, made from the seed and its number, so one input
+ * can be made again without those before it. A failure leaves a file and prints the command that makes it fail again.
+ *
+ *   FUZZ_SEED=7 ./scripts/test fuzz          other inputs (default 1: a red run is about the change, not about luck)
+ *   FUZZ_COUNT=1000000 ./scripts/test fuzz   more of them
+ *   FUZZ_AT=1234 ./scripts/test fuzz         one input; FUZZ_AT=1200-1234 those, where what came before matters
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { seededRandom } from "../helpers/random.ts";
+import { Chooser } from "./chooser.ts";
+
+export type FuzzOptions<T> = {
+  /** Inputs, FUZZ_COUNT replaces it. */
+  count: number;
+  /** Makes one input; must take all its chance from `chooser`. */
+  generate: (chooser: Chooser) => T;
+  /** Throws where something that must hold does not. `lane` is busy with one input at a time. */
+  check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
+  /** Inputs checked at the same time. */
+  lanes?: number;
+  /** After the last input: what must hold for all of them together. */
+  finish?: () => Promise<void> | void;
+};
+
+const FAILURES = join(import.meta.dirname, "failures");
+/** No input may take that long, on any machine. */
+const INPUT_MAX_MS = 60_000;
+const TEST_MAX_MS = 3_600_000;
+
+/** One test. `name` is words and hyphens: it becomes a file name and a pattern on a command line. */
+export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
+  const { count, generate, check, lanes = 1, finish } = options;
+  const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+  const { first, last } = range(process.env["FUZZ_AT"], Number(process.env["FUZZ_COUNT"] ?? count));
+
+  test(`${name}: ${last - first + 1} inputs of seed ${seed}`, { timeout: TEST_MAX_MS }, async () => {
+    let next = first;
+    let failed = false;
+    const run = async (lane: number): Promise<void> => {
+      while (next <= last && !failed) {
+        const number = next++;
+        const input = generate(new Chooser(seededRandom(mix(seed, number))));
+        try {
+          await settled(check(input, { lane, number }));
+        } catch (error) {
+          failed = true;
+          throw reported({ name, seed, number, input, error });
+        }
+        // An input that was checked without waiting: timers and sockets get their turn.
+        if (number % 256 === 0) await new Promise(setImmediate);
+      }
+    };
+    const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
+    const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
+    // One broken thing makes several lanes fail: the first input is the one to look at.
+    const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
+    if (worst !== undefined) throw worst;
+    await finish?.();
+  });
+}
+
+class FuzzFailure extends Error {
+  override readonly name = "FuzzFailure";
+  readonly number: number;
+  constructor(message: string, number: number, cause: unknown) {
+    super(message, { cause });
+    this.number = number;
+  }
+}
+
+function numberOf(error: Error): number {
+  return error instanceof FuzzFailure ? error.number : Number.POSITIVE_INFINITY;
+}
+
+type Failure = { name: string; seed: number; number: number; input: unknown; error: unknown };
+
+/** The failure with its command, after it was written down. */
+function reported({ name, seed, number, input, error }: Failure): Error {
+  const why = error instanceof Error ? error.message : String(error);
+  const replay = `FUZZ_SEED=${seed} FUZZ_AT=${number} ./scripts/test fuzz -t ${name}`;
+  mkdirSync(FAILURES, { recursive: true });
+  const file = join(FAILURES, `${name}-${seed}-${number}.json`);
+  writeFileSync(file, `${JSON.stringify({ name, seed, at: number, replay, why, input }, readable, 2)}\n`);
+  return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
+}
+
+/** Bytes as base64; JSON.stringify has already asked a Buffer for its own form. */
+function readable(_key: string, value: unknown): unknown {
+  const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
+  return type === "Buffer" && Array.isArray(data)
+    ? { base64: Buffer.from(data as number[]).toString("base64") }
+    : value;
+}
+
+function range(at: string | undefined, count: number): { first: number; last: number } {
+  if (at === undefined) return { first: 0, last: count - 1 };
+  const [first = 0, last = first] = at.split("-").map(Number);
+  return { first, last };
+}
+
+/** Neighbouring numbers must not give neighbouring generators. */
+function mix(seed: number, number: number): number {
+  return Math.imul(seed ^ Math.imul(number + 1, 0x9e3779b1), 0x85ebca6b) >>> 0;
+}
+
+async function settled(work: Promise<void> | void): Promise<void> {
+  if (work === undefined) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not settled within ${INPUT_MAX_MS / 1000} s`)), INPUT_MAX_MS);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

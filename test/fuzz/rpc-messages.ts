@@ -1,0 +1,134 @@
+/**
+ * JSON-RPC messages that start out right and are then bent: wrong types, missing and doubled and foreign keys, ids of every
+ * kind, names of the language as keys, nesting, numbers no parser agrees on, broken UTF-8. Every method and every tool.
+ */
+import { TOOLS } from "../../src/engine/tool-table.ts";
+import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
+import { type Chooser, type Entry, object } from "./chooser.ts";
+
+/** In a message: the id of a drawer that its sender has filed before. */
+export const OWN_DRAWER = "@own-drawer@";
+
+const OURS = ["source.replace", "source.replace", "source.remove", "source.list", "drawer.search", "palace.status"];
+const OTHERS = [
+  "initialize",
+  "ping",
+  "tools/list",
+  "notifications/initialized",
+  "notifications/",
+  "resources/list",
+  "toString",
+  "__proto__",
+  "broker.stop ",
+  "TOOLS/CALL",
+  "",
+];
+const IDS = [
+  "null",
+  "true",
+  "{}",
+  "[1]",
+  '{"toString":1}',
+  '"\\ud800"',
+  '""',
+  "1e999",
+  "-0",
+  "1.5",
+  "12345678901234567890",
+];
+
+export function message(chooser: Chooser): Buffer {
+  const whole = Buffer.from(requestText(chooser));
+  if (chooser.chance(0.04)) return withoutLf(chooser.damaged(whole));
+  if (chooser.chance(0.03)) {
+    const at = chooser.below(whole.length);
+    return Buffer.concat([
+      whole.subarray(0, at),
+      Buffer.from(chooser.pick([[0xff], [0xc3], [0xed, 0xa0, 0x80]])),
+      whole.subarray(at),
+    ]);
+  }
+  return whole;
+}
+
+function withoutLf(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte) => (byte === 10 ? 32 : byte)));
+}
+
+function requestText(chooser: Chooser): string {
+  if (chooser.chance(0.04)) return chooser.json(6);
+  const entries: Entry[] = [];
+  if (!chooser.chance(0.03)) entries.push(["jsonrpc", chooser.chance(0.97) ? '"2.0"' : chooser.json(1)]);
+  if (!chooser.chance(0.05)) entries.push(["id", id(chooser)]);
+  const [method, params] = call(chooser);
+  entries.push(["method", chooser.chance(0.97) ? JSON.stringify(method) : chooser.json(1)]);
+  if (!chooser.chance(0.02)) entries.push(["params", chooser.chance(0.96) ? params : chooser.json()]);
+  return object(chooser.bent(entries, 0.04));
+}
+
+function id(chooser: Chooser): string {
+  if (chooser.chance(0.8)) return String(chooser.below(1000));
+  if (chooser.chance(0.03)) return JSON.stringify("i".repeat(chooser.between(10_000, 300_000)));
+  return chooser.chance(0.5) ? chooser.pick(IDS) : chooser.json(1);
+}
+
+function call(chooser: Chooser): [method: string, params: string] {
+  if (chooser.chance(0.12)) return [chooser.pick(OTHERS), chooser.json()];
+  if (chooser.chance(0.3)) {
+    const method = chooser.pick(OURS);
+    const meta: Entry[] = chooser.chance(0.1) ? [["_meta", object([[IDEMPOTENCY_META, chooser.json(1)]])]] : [];
+    return [method, object(chooser.bent([...ourParams(chooser), ...meta], 0.15))];
+  }
+  const tool = chooser.pick(TOOLS);
+  const required = new Set(tool.inputSchema.required);
+  const entries = Object.keys(tool.inputSchema.properties)
+    .filter((key) => required.has(key) || chooser.chance(0.4))
+    .map((key): Entry => [key, argument(chooser, key)]);
+  const params: Entry[] = [
+    ["name", JSON.stringify(chooser.chance(0.97) ? tool.name : `${tool.name}${chooser.text()}`)],
+    ["arguments", object(chooser.bent(entries, 0.2))],
+  ];
+  if (chooser.chance(0.3)) params.push(["_meta", meta(chooser)]);
+  return ["tools/call", object(chooser.bent(params, 0.03))];
+}
+
+function meta(chooser: Chooser): string {
+  if (chooser.chance(0.2)) return chooser.json(2);
+  // A few keys only, so that they come again: with the same arguments, or others.
+  const key = chooser.chance(0.8) ? JSON.stringify(`key-${chooser.below(500)}`) : chooser.json(1);
+  return object([[IDEMPOTENCY_META, key]]);
+}
+
+/** A value of the right kind. */
+function argument(chooser: Chooser, key: string): string {
+  if (/limit|last_n|offset/.test(key)) return chooser.chance(0.8) ? String(chooser.below(120)) : chooser.number();
+  if (/distance|threshold/.test(key)) return chooser.chance(0.8) ? "0.5" : chooser.number();
+  if (/silent|desktop/.test(key)) return chooser.pick(["true", "false"]);
+  if (/drawer_id/.test(key)) return JSON.stringify(chooser.chance(0.7) ? OWN_DRAWER : chooser.text());
+  if (/content|entry|query|context/.test(key)) return JSON.stringify(prose(chooser));
+  return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
+}
+
+function prose(chooser: Chooser): string {
+  const words = chooser.some(12, () =>
+    chooser.pick(["fuzz", "notes", "über", "日本", "a", "?", "OR", '"x"', "*", "decision"]),
+  );
+  const text = `${words.join(" ")} ${chooser.below(100_000)}`;
+  if (chooser.chance(0.02)) return text.repeat(chooser.between(100, 3000));
+  return chooser.chance(0.85) ? text : text + chooser.text();
+}
+
+function ourParams(chooser: Chooser): Entry[] {
+  return [
+    ["wing", argument(chooser, "wing")],
+    ["room", argument(chooser, "room")],
+    ["sourceFile", JSON.stringify(`/fuzz/${chooser.below(40)}.md`)],
+    ["mtime", String(chooser.below(1_000_000))],
+    ["sha256", JSON.stringify("0".repeat(64))],
+    ["content", JSON.stringify(`# ${prose(chooser).slice(0, 20_000)}\n\n`.repeat(chooser.between(1, 30)))],
+    ["addedBy", '"fuzz"'],
+    ["query", argument(chooser, "query")],
+    ["limit", argument(chooser, "limit")],
+    ["mode", JSON.stringify(chooser.pick(["auto", "lexical", "vector", "hybrid", "none"]))],
+  ];
+}

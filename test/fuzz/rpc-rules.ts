@@ -1,0 +1,143 @@
+/** What the answer to any JSON-RPC message must be like, said a second time and apart from the code that answers. */
+import { isErrorCode } from "../../src/protocol/errors.ts";
+import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
+import { REPLAYED_META, RPC } from "../../src/protocol/spec.ts";
+import { isDeeper } from "../../src/transport/frame.ts";
+
+export type Answer = {
+  jsonrpc?: unknown;
+  id?: unknown;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+};
+
+/** The message as it is understood; undefined for a line that is none. */
+export function understood(line: Buffer): { message: unknown } | undefined {
+  const text = line.toString();
+  if (!Buffer.from(text).equals(line) || isDeeper(text, JSON_DEPTH_MAX)) return undefined;
+  try {
+    return { message: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id of the one answer that is due, or undefined where none is. */
+export function answerDue(line: Buffer): { id: string | number | null } | undefined {
+  const known = understood(line);
+  if (known === undefined) return line.toString().trim() === "" && isUtf8(line) ? undefined : { id: null };
+  const { message } = known;
+  if (!isObject(message)) return { id: null };
+  const { id, method } = message;
+  const known_ = typeof method === "string" && METHODS.has(method);
+  // Upstream executes and answers its own methods without an id too.
+  if (id === undefined && !known_) return undefined;
+  return { id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null };
+}
+
+const METHODS = new Set([
+  "initialize",
+  "ping",
+  "tools/list",
+  "tools/call",
+  "palace.status",
+  "source.list",
+  "source.replace",
+  "source.remove",
+  "drawer.search",
+]);
+
+/** Why the answer is one that must not be, or undefined. */
+export function objection({ jsonrpc, result, error }: Answer): string | undefined {
+  if (jsonrpc !== "2.0") return "it is no JSON-RPC 2.0";
+  if ((result === undefined) === (error === undefined)) return "it has not one of result and error";
+  if (error === undefined) return undefined;
+  const { code, message, data } = error;
+  if (typeof message !== "string" || message === "") return "the error says nothing";
+  if (code === RPC.METHOD_NOT_FOUND || code === RPC.INVALID_PARAMS || code === RPC.INVALID_REQUEST) return undefined;
+  if (isUpstreams(data)) return undefined;
+  if (code !== RPC.SERVER_ERROR && code !== RPC.PARSE_ERROR) return `the number ${code} is none of ours`;
+  const named = data?.["code"];
+  if (!isErrorCode(named)) return `an untyped error: ${JSON.stringify(error)}`;
+  // Nothing is wrong with stores and broker: an input that makes them say so has broken something.
+  return /^(PROTOCOL_|BROKER_BUSY|BROKER_DENIED)/.test(named) ? undefined : `${named} for an input`;
+}
+
+/** What upstream raises on purpose reaches agents in this form (palace.md 2.6 and the recorded replies). */
+function isUpstreams(data: Record<string, unknown> | undefined): boolean {
+  const { error_class: name, message } = data ?? {};
+  if (typeof message !== "string") return false;
+  return (
+    (name === "ValueError" && /^name /.test(message)) ||
+    (name === "TypeError" && /^\w+ must be a string$/.test(message))
+  );
+}
+
+/** By how many drawers the palace grew with this call, by its own answer; and whether such a call may succeed at all. */
+export function effectOf(message: unknown, { result }: Answer): { grown: number; wrong?: string; filed?: string } {
+  if (!isObject(message) || result === undefined) return { grown: 0 };
+  const params = isObject(message["params"]) ? message["params"] : {};
+  if (message["method"] === "source.replace") {
+    const wrong = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
+    return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad source" }) };
+  }
+  if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
+  if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };
+  const value = valueOf(result);
+  if (value?.["success"] !== true) return { grown: 0 };
+  const args = isObject(params["arguments"]) ? params["arguments"] : {};
+  switch (params["name"]) {
+    case "mempalace_add_drawer": {
+      if (value["reason"] === "already_exists") return { grown: 0 };
+      const right = isName(args["wing"]) && isName(args["room"]) && isContent(args["content"]);
+      const filed = value["chunks"] === 1 ? { filed: String(value["drawer_id"]) } : {};
+      return { grown: Number(value["chunks"]), ...filed, ...(!right && { wrong: "a bad drawer" }) };
+    }
+    case "mempalace_diary_write": {
+      const right = isName(args["agent_name"]) && isContent(args["entry"] ?? args["content"]);
+      return { grown: Number(value["chunks"]), ...(!right && { wrong: "a bad diary entry" }) };
+    }
+    case "mempalace_delete_drawer":
+      return { grown: -1, ...(typeof args["drawer_id"] !== "string" && { wrong: "an id that is none" }) };
+    default:
+      return { grown: 0 };
+  }
+}
+
+function valueOf(result: Record<string, unknown>): Record<string, unknown> | undefined {
+  const [first] = (result["content"] ?? []) as { text?: string }[];
+  const value: unknown = JSON.parse(first?.text ?? "null");
+  return isObject(value) ? value : undefined;
+}
+
+function isReplayed({ _meta }: Record<string, unknown>): boolean {
+  return isObject(_meta) && _meta[REPLAYED_META] === true;
+}
+
+/** palace.md 2.6 */
+function isName(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  const name = value.trim();
+  const letters = Array.from(name);
+  return (
+    letters.length > 0 &&
+    letters.length <= 128 &&
+    !name.includes("..") &&
+    letters.every((letter) => /[\p{L}\p{N}_ .'-]/u.test(letter)) &&
+    [letters[0], letters.at(-1)].every((letter) => /[\p{L}\p{N}]/u.test(letter ?? ""))
+  );
+}
+
+function isContent(value: unknown): boolean {
+  return (
+    typeof value === "string" && value.trim() !== "" && !value.includes("\0") && Array.from(value).length <= 100_000
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isUtf8(line: Buffer): boolean {
+  return Buffer.from(line.toString()).equals(line);
+}

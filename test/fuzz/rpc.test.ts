@@ -1,0 +1,105 @@
+/**
+ * Messages on the streams of a real broker, over both doors: each gets the one answer that is due, typed, under its id;
+ * what was wrong has written nothing, and the palace holds exactly what the answers say it holds.
+ */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, expect } from "vitest";
+import { seededRandom } from "../helpers/random.ts";
+import { Chooser } from "./chooser.ts";
+import { fuzz } from "./harness.ts";
+import { message, OWN_DRAWER } from "./rpc-messages.ts";
+import { type Answer, answerDue, effectOf, objection, understood } from "./rpc-rules.ts";
+import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
+
+const LANES = 24;
+
+let world: Witnessed;
+const lanes: Lane[] = [];
+let expectedDrawers = 0;
+
+beforeAll(async () => {
+  world = await startWitnessed();
+  for (let lane = 0; lane < LANES; lane++) lanes.push(await openLane(lane));
+});
+afterAll(async () => {
+  for (const { socket } of lanes) socket.destroy();
+  await world[Symbol.asyncDispose]();
+});
+
+fuzz("json-rpc", {
+  count: 10_000,
+  lanes: LANES,
+  generate: message,
+  check: async (input, { lane: index, number }) => {
+    const lane = lanes[index] as Lane;
+    const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed ?? "none"), "latin1");
+    const due = answerDue(line);
+    if (due === undefined) {
+      // Nothing may come back, so the next answer is the next request's.
+      expect(await lane.ask(line, true)).toEqual({ jsonrpc: "2.0", id: "sentinel", result: {} });
+      return;
+    }
+    const answer = await lane.ask(line, false);
+    // As text: of 0 and -0 JSON knows one when it writes.
+    expect(JSON.stringify(answer.id), "the id of the answer").toBe(JSON.stringify(due.id));
+    expect(objection(answer), JSON.stringify(answer).slice(0, 500)).toBeUndefined();
+    if (answer.error !== undefined) assertNoLeak(JSON.stringify(answer), world.palace.home);
+    const { grown, wrong, filed } = effectOf(understood(line)?.message, answer);
+    expect(wrong, "was filed").toBeUndefined();
+    expectedDrawers += grown;
+    if (filed !== undefined) lane.filed = filed;
+    await world.stillAnswers(number);
+  },
+  finish: async () => {
+    for (const lane of lanes) expect(await lane.ask(Buffer.alloc(0), true)).toMatchObject({ id: "sentinel" });
+    expect(expectedDrawers).toBeGreaterThan(0);
+    expect(await world.drawers(), "drawers by the answers").toBe(expectedDrawers);
+    for (const { socket } of lanes) socket.destroy();
+    await world.assertUnharmed();
+  },
+});
+
+type Lane = {
+  socket: Socket;
+  /** The drawer it filed last. */
+  filed?: string;
+  /** The next answer after the line, or after a ping behind it. */
+  ask(line: Buffer, sentinel: boolean): Promise<Answer>;
+};
+
+/** One stream: every second one came in over TCP with a token, the others by the UNIX socket. */
+async function openLane(number: number): Promise<Lane> {
+  const door = number % 2 === 0 ? "unix" : "tcp";
+  const socket = await openDoorSocket(door, world, new Chooser(seededRandom(number)));
+  const authorization = `Authorization: Bearer ${world.token}`;
+  socket.write(
+    ["GET /mcp HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: mcp", authorization, "", ""].join("\r\n"),
+  );
+  const [head] = (await once(socket, "data")) as [Buffer];
+  expect(head.toString()).toMatch(/^HTTP\/1\.1 101 [^]*\r\n\r\n$/);
+  let waiting: PromiseWithResolvers<Answer> | undefined;
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const answer = JSON.parse(part) as Answer;
+      if (waiting === undefined) surplus.push(part);
+      waiting?.resolve(answer);
+      waiting = undefined;
+    }
+  });
+  const surplus: string[] = [];
+  socket.on("close", () => waiting?.reject(new Error("the broker closed the stream")));
+  return {
+    socket,
+    ask: (line, sentinel) => {
+      expect(surplus, "answers that nobody waits for").toEqual([]);
+      waiting = Promise.withResolvers();
+      const ping = sentinel ? '{"jsonrpc":"2.0","id":"sentinel","method":"ping"}\n' : "";
+      socket.write(Buffer.concat([line, Buffer.from(`\n${ping}`)]));
+      return waiting.promise;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * One real broker with both doors for all inputs of a file, and a client that was there before the first of them: whatever
+ * the others send, it gets its answers, and the broker's memory and descriptors stay what they were.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { expect } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
+import type { Chooser } from "./chooser.ts";
+
+export type Witnessed = AsyncDisposable & {
+  palace: TestPalace;
+  port: number;
+  /** An agent's, for the TCP door. */
+  token: string;
+  drawers(): Promise<number>;
+  /** To be called with every input; asks now and then. */
+  stillAnswers(number: number): Promise<void>;
+  /** After the last input. */
+  assertUnharmed(): Promise<void>;
+};
+
+const ASK_EVERY = 500;
+/** By then caches are filled, modules loaded, and the heap has found its size. */
+const WARM_AFTER = 2_500;
+const ANSWER_MAX_MS = 20_000;
+const GROWTH_MAX_MIB = 60;
+/** With room to spare V8 collects late, and its laziness would hide a leak of the same size. */
+const SMALL_HEAP = "--max-semi-space-size=2 --max-old-space-size=128";
+
+export async function startWitnessed(): Promise<Witnessed> {
+  const port = await freePort();
+  const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}`, NODE_OPTIONS: SMALL_HEAP } });
+  const broker = await palace.startBroker();
+  const added = await palace.run("palace", ["token", "add", "fuzz", "--role", "agent", "--json"]);
+  const { token } = JSON.parse(added.stdout) as { token: string };
+  const client = await palace.client();
+  const { instanceId } = client.health;
+  let warm: Usage | undefined;
+
+  return {
+    palace,
+    port,
+    token,
+    drawers: () => drawersOf(client),
+    async stillAnswers(number) {
+      if (number % ASK_EVERY !== 0) return;
+      const value = await client.callTool("mempalace_get_aaak_spec", {}, { timeoutMs: ANSWER_MAX_MS });
+      expect(value).toHaveProperty("aaak_spec");
+      if (number >= WARM_AFTER) warm ??= usage(broker);
+    },
+    async assertUnharmed() {
+      expect([broker.exitCode, broker.signalCode], "the broker's end").toEqual([null, null]);
+      const status = await client.call("palace.status", {}, { timeoutMs: ANSWER_MAX_MS });
+      expect(status, "the same broker").toMatchObject({ instanceId, pid: broker.pid, state: "ready" });
+      // Its own connection is the only one left: no request is still counted as under way.
+      await expect.poll(async () => (await client.call("palace.status", {})).peers, { timeout: 10_000 }).toBe(1);
+      if (warm !== undefined) {
+        const before = warm;
+        await expect.poll(() => usage(broker).descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before.descriptors);
+        expect(usage(broker).residentMiB - before.residentMiB, "MiB grown").toBeLessThan(GROWTH_MAX_MIB);
+      }
+      expect(palace.log()).not.toMatch(/broken invariant|route failed/);
+    },
+    async [Symbol.asyncDispose]() {
+      client.close();
+      await palace[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function drawersOf(client: Client): Promise<number> {
+  return (await client.call("palace.status", {}, { timeoutMs: ANSWER_MAX_MS })).drawers;
+}
+
+type Usage = { residentMiB: number; descriptors: number };
+
+function usage({ pid = 0 }: ChildProcess): Usage {
+  const kib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  return { residentMiB: kib / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
+}
+
+/** Nothing of how the broker is made is told to a peer: no stack, no file of ours, no folder of the user. */
+export function assertNoLeak(text: string, home: string): void {
+  expect(text).not.toMatch(/node:internal|node_modules|\n\s+at |\bat \S+ \(|\.[cm]?[jt]s:\d+/);
+  expect(text.includes(ROOT) || text.includes(home), "a path of this machine").toBe(false);
+}
+
+/** A connection to one of the doors; over TCP from an address that nobody else has used, failures being counted by address. */
+export function openDoorSocket(door: "unix" | "tcp", { palace, port }: Witnessed, chooser: Chooser): Promise<Socket> {
+  const localAddress = `127.${chooser.below(250)}.${chooser.below(250)}.${chooser.between(2, 250)}`;
+  const socket =
+    door === "unix"
+      ? connect({ path: palace.config.paths.socketPath })
+      : connect({ host: "127.0.0.1", port, localAddress });
+  return once(socket, "connect").then(() => socket.on("error", () => {}));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,63 @@
+/**
+ * A line that is no answer ended the client's whole process with an exception that nobody could catch, and the length of an
+ * answer could be negative. Found by the fuzzing of our own client.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Link } from "../../src/client/link.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { dial } from "../../src/transport/endpoint.ts";
+import { get } from "../../src/transport/http-client.ts";
+
+/** Something that listens in the broker's place, as long as `work` takes. */
+async function behind(
+  serve: (socket: Socket) => void,
+  work: (path: string, home: string) => Promise<void>,
+): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), "palace-"));
+  const path = join(home, "s.sock");
+  const server = createServer((socket) => void socket.on("error", () => {}).once("data", () => serve(socket)));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  await work(path, home);
+  server.close();
+  rmSync(home, { recursive: true });
+}
+
+test.each(["garbage", "null", "[", '{"id":1,"error":null}'])(
+  "after the line %s the call is put to the next connection",
+  async (line) => {
+    let connections = 0;
+    const serve = (socket: Socket): void => {
+      connections += 1;
+      socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+      if (connections === 1) socket.write(`${line}\n`);
+      else socket.write('{"jsonrpc":"2.0","id":1,"result":"right"}\n');
+    };
+    await behind(serve, async (path, home) => {
+      const answer = Promise.withResolvers<string>();
+      const config = loadConfig({ HOME: home, MEMPALACE_BROKER: `unix:${path}` });
+      const link = new Link({
+        config,
+        agent: "test",
+        start: "never",
+        onLine: (text) => answer.resolve(text.toString()),
+      });
+      link.send(1, '{"jsonrpc":"2.0","id":1,"method":"ping"}');
+      expect(await answer.promise).toContain("right");
+      link.close();
+    });
+  },
+);
+
+test.each(["-5", "1e3", "0x10"])("an answer of %s bytes is refused", async (length) => {
+  const serve = (socket: Socket): void =>
+    void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(2000)}`);
+  await behind(serve, async (path) => {
+    await expect(get(await dial({ kind: "unix", path }), "/health")).rejects.toMatchObject({
+      code: "TRANSPORT_REFUSED",
+    });
+  });
+});
