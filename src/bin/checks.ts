@@ -44,7 +44,14 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   );
   checks.push(ok("topology", health.topology));
   if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
-  else checks.push(checkLedger(status), checkQueue(status), checkModel(status), checkDriver(status));
+  else
+    checks.push(
+      checkLedger(status),
+      checkQueue(status),
+      checkModel(status),
+      checkDriver(status),
+      checkUpstreamLock(status),
+    );
   checks.push(checkIdle(config));
   return checks;
 }
@@ -166,6 +173,14 @@ function checkDriver({ driver }: StatusReport): Check {
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
     : ok("driver", detail);
+}
+
+/** MemPalace's own lock, not ours: without ours there is no broker to ask. */
+function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
+  if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
+  if (state === "none") return ok("palace lock", `not needed: ${detail}`);
+  const waits = "what is new waits in the ledger, nothing is lost";
+  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
 }
 
 function checkIdle({ idleExitMs, endpoint }: Config): Check {

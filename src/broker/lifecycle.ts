@@ -22,6 +22,7 @@ import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
 import { openPalace, type Palace } from "./palace.ts";
 import { TokenBook } from "./tokens.ts";
+import { keepUpstreamLock } from "./upstream-lock.ts";
 
 export type LifecycleOptions = {
   config: Config;
@@ -64,8 +65,15 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const peers = (): number => open.reduce((total, door) => total + door.peers(), 0);
   let idleSinceMs = Date.now();
 
+  const upstreamLock = keepUpstreamLock({
+    palaceDir: paths.palaceDir,
+    locksDir: paths.upstreamLocksDir,
+    log,
+    onChange: () => palace?.wakeOutbox(),
+  });
   const opening = openPalace({
     config,
+    upstreamLock,
     log,
     onFatal: (error) => {
       failure = error;
@@ -116,6 +124,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     state,
     ...broken(),
     peers: peers(),
+    upstreamLock: upstreamLock.status(),
     ...(palace?.status() ?? NOT_OPEN),
   });
   const health = (door: Door["kind"]): Health => ({
@@ -206,6 +215,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     failed ? (palace as Palace | undefined)?.abandon() : (palace as Palace | undefined)?.close(),
     DRAIN_MAX_MS,
   );
+  upstreamLock.release();
   unpublish(config, instanceId);
   log.info("ended", { why });
   return failed ? (failure?.exitCode ?? 70) : 0;

@@ -20,6 +20,7 @@ import { createSettingsStore } from "../store/settings-file.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
 import { startModel } from "./model.ts";
+import type { UpstreamLock } from "./upstream-lock.ts";
 import { WriteQueue } from "./queue.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
@@ -27,6 +28,8 @@ export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
   status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+  /** Whether it may send has changed. */
+  wakeOutbox(): void;
   close(): Promise<void>;
   /** Ends without touching the palace's files: they are gone, or another's by now. */
   abandon(): Promise<void>;
@@ -34,6 +37,8 @@ export type Palace = {
 
 export type PalaceOptions = {
   config: Config;
+  /** While another has it the public palace is left alone. */
+  upstreamLock: Pick<UpstreamLock, "lockedBy">;
   log: Log;
   /** The ledger is gone or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
@@ -47,7 +52,7 @@ const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
-export async function openPalace({ config, log, onFatal }: PalaceOptions): Promise<Palace> {
+export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
   const { paths } = config;
   const { ledgerFile } = paths;
   const data: WriterData = { ledgerFile, fault: config.fault };
@@ -84,6 +89,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
       : startOutbox({
           driver,
           log,
+          lockedBy: () => upstreamLock.lockedBy(),
           onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
             peek: (limit) => reader.outboxEntries(limit),
@@ -161,6 +167,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
     }),
+    wakeOutbox: () => outbox?.wake(),
     abandon: () => model.close(),
     async close() {
       await queue.drain();

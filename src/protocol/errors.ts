@@ -24,7 +24,7 @@ export const ERROR_CODES = {
   BROKER_DENIED: "this peer may not do that",
   PALACE_NOT_FOUND: "no palace at that place",
   PALACE_GONE: "the palace directory or ledger vanished",
-  PALACE_LOCKED: "another broker holds this palace",
+  PALACE_LOCKED: "another writer holds this palace",
   STORE_UNAVAILABLE: "a store does not answer for now",
   STORE_CORRUPT: "a store's file is damaged",
   STORE_DISK_FULL: "the disk is full; nothing was written",

@@ -86,6 +86,12 @@ export type SourceContent = {
   addedBy: string;
 };
 
+/**
+ * MemPalace's own palace lock: ours for life; another's, so that the public palace waits; or none, because no MemPalace of
+ * this HOME could take it either.
+ */
+export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
+
 /** `palace.status`. */
 export type StatusReport = {
   version: string;
@@ -122,6 +128,7 @@ export type StatusReport = {
     lagMs: number;
     detail: string;
   };
+  upstreamLock: UpstreamLockStatus;
 };
 
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
