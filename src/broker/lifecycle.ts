@@ -236,6 +236,10 @@ const NOT_OPEN: ReturnType<Palace["status"]> = {
     pending: 0,
   },
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
+  strays: {
+    ...{ state: "looking", detail: "the palace is not open" },
+    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },
+  },
 };
 
 /** The TCP door that was asked for, which must open, or that of the last time, whose failure leaves the socket to all. */

@@ -19,6 +19,9 @@ import type { Changes } from "../store/port.ts";
 import { createSettingsStore } from "../store/settings-file.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
+import { mayHold } from "../store/watch/chroma-file.ts";
+import { CountedDriver } from "../store/watch/counted-driver.ts";
+import { startWatch } from "../store/watch/watch.ts";
 import { startModel } from "./model.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { WriteQueue } from "./queue.ts";
@@ -27,7 +30,7 @@ import type { WriterData, WriterMethods } from "./writer-thread.ts";
 export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
-  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "strays">;
   /** Whether it may send has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
@@ -38,7 +41,7 @@ export type Palace = {
 export type PalaceOptions = {
   config: Config;
   /** While another has it the public palace is left alone. */
-  upstreamLock: Pick<UpstreamLock, "lockedBy">;
+  upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
   /** The ledger is gone or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
@@ -60,7 +63,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   const reader = new SqliteLedgerReader(ledgerFile);
   rememberLedger(paths);
   const lexical = await openLexicalIndex({ ledgerFile });
-  const driver = config.driver === "none" ? undefined : createChromaDriver({ chroma: config.chroma, log });
+  const driver =
+    config.driver === "none" ? undefined : new CountedDriver(createChromaDriver({ chroma: config.chroma, log }));
   const local = config.vectors === "chroma" && driver !== undefined ? undefined : await openVectorIndex({ ledgerFile });
   const vectors = local ?? driverVectorIndex({ driver: driver as NonNullable<typeof driver>, reader });
 
@@ -89,7 +93,11 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       : startOutbox({
           driver,
           log,
-          lockedBy: () => upstreamLock.lockedBy(),
+          lockedBy: () => {
+            const error = upstreamLock.lockedBy();
+            // A MemPalace in that folder is no concern of a palace elsewhere.
+            return error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader)) ? error : undefined;
+          },
           onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
             peek: (limit) => reader.outboxEntries(limit),
@@ -98,6 +106,22 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
             retarget: (target) => writer.call("retarget", target),
           },
         });
+
+  const watch = startWatch({
+    palaceDir: paths.palaceDir,
+    ledgerFile,
+    driver,
+    seen: {
+      read: () => reader.meta("palace_seen"),
+      write: (text) => writer.call("putMeta", "palace_seen", text),
+    },
+    resend: async (ids) => {
+      await writer.call("resend", ids);
+      outbox?.wake();
+    },
+    guess: (recent) => guessWriter(recent, upstreamLock),
+    log,
+  });
 
   const maintenance = whenQuiet(() => writer.call("maintain"), log);
   const queue = new WriteQueue({
@@ -166,6 +190,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         kind: driver?.kind ?? "none",
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
+      strays: watch.status(),
     }),
     wakeOutbox: () => outbox?.wake(),
     abandon: () => model.close(),
@@ -173,12 +198,27 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await queue.drain();
       maintenance.stop();
       await Promise.all([outbox?.stop(), backlog?.stop(), model.close()]);
+      await watch.stop();
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
       await writer.call("close");
       await writer.close();
     },
   };
+}
+
+/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
+function writtenCollection(reader: SqliteLedgerReader): string | undefined {
+  const [, id] = (reader.meta("driver_target") ?? "").split("#");
+  return id === "" ? undefined : id;
+}
+
+/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
+function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
+  if (recent && lock.status().state === "held")
+    return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";
+  const former = lock.formerHolder();
+  return former === "" ? "a MemPalace, before this broker" : `a MemPalace, perhaps ${former}`;
 }
 
 /** Runs `step` in pauses of the writing, again while it says there is more. */

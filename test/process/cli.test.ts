@@ -172,6 +172,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "model",
     "driver",
     "palace lock",
+    "strays",
     "idle exit",
   ]);
 

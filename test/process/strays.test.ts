@@ -1,0 +1,150 @@
+/**
+ * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
+ * writes through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { StatusReport } from "../../src/protocol/spec.ts";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import {
+  MEMPALACE_VERSIONS,
+  type MempalaceOptions,
+  mempalaceMissing,
+  type MempalaceVersion,
+  openMempalace,
+  type PythonChroma,
+  startPythonChroma,
+} from "../helpers/python-mempalace.ts";
+
+const OURS = 30;
+const FOUND_MAX_MS = 60_000;
+
+let otherHome: string;
+beforeEach(() => {
+  otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
+});
+afterEach(() => rmSync(otherHome, { recursive: true }));
+
+type Scene = AsyncDisposable & {
+  palace: TestPalace;
+  chroma: PythonChroma;
+  env: Record<string, string>;
+  palaceDir: string;
+};
+
+/** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
+async function setScene(version: MempalaceVersion): Promise<Scene> {
+  const palace = createTestPalace();
+  const { palaceDir } = palace.config.paths;
+  const chroma = await startPythonChroma(version, palace.home, palaceDir);
+  const env = { MEMPALACE_CHROMA_URL: chroma.url, MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model") };
+  await palace.startBroker(env);
+  await using shim = await palace.shim(env);
+  for (let index = 0; index < OURS; index++)
+    await shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: `ours ${index}` });
+  await expect
+    .poll(async () => (await status(palace)).driver, { timeout: 60_000 })
+    .toMatchObject({ state: "synced", lag: 0 });
+  await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
+  return {
+    ...{ palace, chroma, env, palaceDir },
+    async [Symbol.asyncDispose]() {
+      await palace[Symbol.asyncDispose]();
+      await chroma[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function status(palace: TestPalace): Promise<StatusReport> {
+  const client = await palace.client();
+  try {
+    return await client.call("palace.status", {});
+  } finally {
+    client.close();
+  }
+}
+
+async function doctor({ palace, env }: Scene): Promise<{ state: string; detail: string; hint: string } | undefined> {
+  const { stdout } = await palace.run("palace", ["doctor", "--json"], { env });
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string; hint: string }[] };
+  return checks.find(({ name }) => name === "strays");
+}
+
+function idsIn(file: string, sql: string): string[] {
+  const database = new Database(file, { readonly: true });
+  const ids = database.prepare<[], string>(sql).pluck().all();
+  database.close();
+  return ids.sort();
+}
+const ledgerIds = ({ palace }: Scene): string[] => idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer");
+const palaceIds = ({ palaceDir }: Scene): string[] =>
+  idsIn(join(palaceDir, "chroma.sqlite3"), "SELECT embedding_id FROM embeddings");
+
+/** The same folder under another name, in a mount namespace of the stray's own; not a link, which would be resolved. */
+const mountMissing = ((): string | undefined => {
+  try {
+    execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "a mount namespace needs root and unshare";
+  }
+})();
+if (mountMissing !== undefined) console.log(`left out: strays at another mount point (${mountMissing})`);
+
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.log(`left out: strays, ${version} (${missing})`);
+
+  describe.skipIf(missing !== undefined)(`a stray MemPalace ${version}`, () => {
+    /** Files and deletes as an agent would, and tells the rows it leaves. */
+    const meddle = async (scene: Scene, options: MempalaceOptions): Promise<string[]> => {
+      const victim = ledgerIds(scene)[0] ?? "";
+      const before = new Set(palaceIds(scene));
+      await using stray = await openMempalace(version, options);
+      for (let index = 0; index < 5; index++) {
+        const note = { wing: "stray", room: "notes", content: `of a stray ${index}` };
+        expect(await stray.call("add_drawer", note)).toMatchObject({ success: true });
+      }
+      expect(await stray.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
+      return palaceIds(scene).filter((id) => !before.has(id));
+    };
+
+    const isNamed = async (scene: Scene, written: string[]): Promise<void> => {
+      const { palace } = scene;
+      await expect
+        .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
+        .toMatchObject({ state: "found", rows: written.length, resent: 1 });
+      const { strays } = await status(palace);
+      expect(strays.collections).toContainEqual({ name: "mempalace_drawers", rows: expect.any(Number) as number });
+      expect(Math.abs((strays.newestAtMs ?? 0) - Date.now())).toBeLessThan(600_000);
+      const check = await doctor(scene);
+      expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
+      expect(check?.detail).toContain(`${written.length} rows in the public palace are not of this memory`);
+      // Ours are all there, on both sides, and theirs were not touched.
+      await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
+      expect(ledgerIds(scene)).toHaveLength(OURS);
+      expect(palaceIds(scene)).toEqual([...ledgerIds(scene), ...written].sort());
+    };
+
+    it("of another HOME is reported with its rows, and what it deleted of ours is there again", async () => {
+      await using scene = await setScene(version);
+      const written = await meddle(scene, { home: otherHome, palace: scene.palaceDir });
+      expect(written.length).toBeGreaterThanOrEqual(5);
+      await isNamed(scene, written);
+    });
+
+    it.skipIf(mountMissing)("at another mount point, of the same HOME, is reported as well", async () => {
+      await using scene = await setScene(version);
+      const mount = join(otherHome, "mounted");
+      mkdirSync(mount);
+      const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;
+      const wrapper = ["unshare", "--mount", "sh", "-c", script, "sh", scene.palaceDir, mount];
+      const written = await meddle(scene, { home: scene.palace.home, palace: mount, wrapper });
+      await isNamed(scene, written);
+    });
+  });
+}
