@@ -43,12 +43,7 @@ async function setScene(version: MempalaceVersion): Promise<Scene> {
   const chroma = await startPythonChroma(version, palace.home, palaceDir);
   const env = { MEMPALACE_CHROMA_URL: chroma.url, MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model") };
   await palace.startBroker(env);
-  await using shim = await palace.shim(env);
-  for (let index = 0; index < OURS; index++)
-    await shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: `ours ${index}` });
-  await expect
-    .poll(async () => (await status(palace)).driver, { timeout: 60_000 })
-    .toMatchObject({ state: "synced", lag: 0 });
+  await file(palace, env, 0, OURS);
   await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
   return {
     ...{ palace, chroma, env, palaceDir },
@@ -57,6 +52,20 @@ async function setScene(version: MempalaceVersion): Promise<Scene> {
       await chroma[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Files numbered drawers and waits until Chroma has them. */
+async function file(palace: TestPalace, env: Record<string, string>, from: number, to: number): Promise<void> {
+  await using shim = await palace.shim(env);
+  for (let start = from; start < to; start += 100)
+    await Promise.all(
+      Array.from({ length: Math.min(100, to - start) }, (_, at) =>
+        shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: `ours ${start + at}` }),
+      ),
+    );
+  await expect
+    .poll(async () => (await status(palace)).driver, { timeout: FOUND_MAX_MS })
+    .toMatchObject({ state: "synced", lag: 0 });
 }
 
 async function status(palace: TestPalace): Promise<StatusReport> {
@@ -147,4 +156,54 @@ for (const version of MEMPALACE_VERSIONS) {
       await isNamed(scene, written);
     });
   });
+}
+
+/** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
+const INDEXED = 1_150;
+const OLD = "3.3.6";
+
+describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a stray MemPalace ${OLD} that only reads`, () => {
+  // It moves the folder of the index away when it opens a palace whose index a newer Chroma wrote, lock or no lock.
+  it("and so costs the palace its vectors is noticed, and a restart of Chroma and broker brings them all back", async () => {
+    await using scene = await setScene(OLD);
+    const { palace, palaceDir, chroma, env } = scene;
+    // An index in which something was deleted is one that 3.3.6 takes for damaged.
+    await using shim = await palace.shim(env);
+    await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
+    await file(palace, env, OURS, INDEXED + 1);
+    expect(await withVector(chroma.url, ledgerIds(scene))).toBe(INDEXED);
+    await using stray = await openMempalace(OLD, { home: palace.home, palace: palaceDir });
+    await stray.call("search", { query: "ours" });
+    await stray[Symbol.asyncDispose]();
+    await expect
+      .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
+      .toMatchObject({ state: "found", rows: 0, unindexed: expect.toSatisfy((count) => count >= 1_000) as number });
+    const check = await doctor(scene);
+    expect(check).toMatchObject({
+      state: "warn",
+      detail: expect.stringMatching(/its index has lost the vectors of \d+ rows/) as string,
+      hint: expect.stringContaining("restart Chroma, then `palace restart`") as string,
+    });
+
+    await chroma.restart();
+    expect(await withVector(chroma.url, ledgerIds(scene))).toBeLessThan(INDEXED);
+    expect(await palace.run("palace", ["restart"], { env })).toMatchObject({ code: 0 });
+    await expect.poll(() => withVector(chroma.url, ledgerIds(scene)), { timeout: 60_000 }).toBe(INDEXED);
+    await expect.poll(async () => (await status(palace)).strays, { timeout: 120_000 }).toMatchObject({ unindexed: 0 });
+  });
+});
+
+/** How many of these Chroma gives a vector for; it fails a request as a whole for one that has none. */
+async function withVector(url: string, ids: readonly string[]): Promise<number> {
+  const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
+  const [{ id }] = (await (await fetch(collections)).json()) as [{ id: string }];
+  const response = await fetch(`${collections}/${id}/get`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ids, include: ["embeddings"] }),
+  });
+  if (response.ok) return ((await response.json()) as { embeddings: unknown[] }).embeddings.filter(Boolean).length;
+  if (ids.length === 1) return 0;
+  const half = ids.length >> 1;
+  return (await withVector(url, ids.slice(0, half))) + (await withVector(url, ids.slice(half)));
 }

@@ -10,7 +10,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../platform/log.ts";
 import type { StrayReport } from "../../protocol/spec.ts";
-import { startThread, threadFile } from "../thread.ts";
+import { startThread, type Thread, threadFile } from "../thread.ts";
 import { chromaFile, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
@@ -28,6 +28,8 @@ export type WatchOptions = {
   /** Who may have written what is not ours; `recent`: some of it while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
+  /** Clock that is never stepped, ms; tests bring their own. */
+  now?: () => number;
 };
 
 export type Watch = {
@@ -56,7 +58,7 @@ type Mark = Readonly<{ head: number; segment: number; sent: SentCounts }>;
 type Seen = { ours: string; head: number; segment: number; unindexed: number; report: StrayReport };
 
 export function startWatch(options: WatchOptions): Watch {
-  const watch = new Watcher(options);
+  const watch = new Watcher({ now: () => performance.now(), ...options });
   const timer = setInterval(() => void watch.look(), LOOK_MS).unref();
   if (options.driver !== undefined) options.driver.onQuiet = () => watch.lookSoon();
   return {
@@ -70,12 +72,13 @@ export function startWatch(options: WatchOptions): Watch {
 }
 
 class Watcher {
-  readonly #options: WatchOptions;
+  readonly #options: Required<WatchOptions>;
   report: StrayReport = { ...NOTHING, state: "looking", detail: "" };
   #mark: Mark | undefined;
   /** The palace's number when this broker first looked. */
   #startHead: number | undefined;
   #comparing: Promise<void> | undefined;
+  #thread: Thread<CompareMethods> | undefined;
   #nextAtMs = 0;
   #lookedAtMs = 0;
   #stopped = false;
@@ -84,21 +87,21 @@ class Watcher {
   /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
   #again = 0;
 
-  constructor(options: WatchOptions) {
+  constructor(options: Required<WatchOptions>) {
     this.#options = options;
   }
 
   /** A busy driver is quiet for a moment only, which the timer would miss. */
   lookSoon(): void {
-    if (Date.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
+    if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
 
   async look(): Promise<void> {
     if (this.#stopped) return;
     if (this.#comparing !== undefined) return this.#comparing;
-    this.#lookedAtMs = Date.now();
+    this.#lookedAtMs = this.#options.now();
     const found = this.#read();
-    if (found === undefined || this.#addsUp(found) || Date.now() < this.#nextAtMs) return;
+    if (found === undefined || this.#addsUp(found) || this.#options.now() < this.#nextAtMs) return;
     this.#comparing = this.#compare(found);
     await this.#comparing;
     this.#comparing = undefined;
@@ -106,9 +109,10 @@ class Watcher {
 
   async stop(): Promise<void> {
     if (this.#stopped) return;
+    this.#stopped = true;
+    await this.#thread?.close();
     await this.#comparing;
     const found = this.#read();
-    this.#stopped = true;
     if (found !== undefined && this.#addsUp(found)) await this.#remember(found);
   }
 
@@ -168,11 +172,13 @@ class Watcher {
 
   async #compare(mark: Mark): Promise<void> {
     const { palaceDir, ledgerFile, log, resend } = this.#options;
-    const startedAtMs = Date.now();
+    const startedAtMs = this.#options.now();
     const isRetry = this.#mark === undefined || this.#mark.sent.reconnects !== mark.sent.reconnects;
     try {
       const data: CompareThreadData = { ledgerFile };
       const thread = await startThread<CompareMethods>(threadFile(import.meta.url, "compare-thread"), data);
+      this.#thread = thread;
+      if (this.#stopped) return void (await thread.close());
       const input = { palaceDir, ours: this.#options.driver?.collectionId, sinceSeq: this.#startHead ?? mark.head };
       const comparison = await thread.call("compare", input).finally(() => thread.close());
       if (comparison === null || this.#stopped) return;
@@ -188,9 +194,9 @@ class Watcher {
       this.#tell(comparison);
       await this.#remember(mark);
     } catch (error) {
-      log.warn("the palace could not be compared", { why: String(error) });
+      if (!this.#stopped) log.warn("the palace could not be compared", { why: String(error) });
     } finally {
-      this.#nextAtMs = Date.now() + Math.max(GAP_MIN_MS, (Date.now() - startedAtMs) * GAP_FACTOR);
+      this.#nextAtMs = this.#options.now() + Math.max(GAP_MIN_MS, (this.#options.now() - startedAtMs) * GAP_FACTOR);
     }
   }
 
