@@ -167,15 +167,20 @@ export async function startPythonChroma(
   const url = `http://127.0.0.1:${port}`;
   mkdirSync(palace, { recursive: true });
   const args = ["run", "--path", palace, "--host", "127.0.0.1", "--port", String(port)];
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn(mempalaceBin(version, "chroma"), args, { env: mempalaceEnv(home), stdio: "ignore" });
-    await ready(url);
-    return child;
-  };
   const kill = async (child: ChildProcess): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
     await once(child, "exit");
+  };
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(mempalaceBin(version, "chroma"), args, { env: mempalaceEnv(home), stdio: "ignore" });
+    try {
+      await ready(url);
+    } catch (error) {
+      await kill(child);
+      throw error;
+    }
+    return child;
   };
   let server = await start();
   return {

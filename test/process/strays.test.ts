@@ -38,20 +38,18 @@ type Scene = AsyncDisposable & {
 
 /** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
 async function setScene(version: MempalaceVersion): Promise<Scene> {
+  // What is begun is ended also when the rest of this fails, the broker before its Chroma.
+  await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
-  const chroma = await startPythonChroma(version, palace.home, palaceDir);
+  const chroma = begun.use(await startPythonChroma(version, palace.home, palaceDir));
+  begun.use(palace);
   const env = { MEMPALACE_CHROMA_URL: chroma.url, MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model") };
   await palace.startBroker(env);
   await file(palace, env, 0, OURS);
   await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
-  return {
-    ...{ palace, chroma, env, palaceDir },
-    async [Symbol.asyncDispose]() {
-      await palace[Symbol.asyncDispose]();
-      await chroma[Symbol.asyncDispose]();
-    },
-  };
+  const scene = begun.move();
+  return { palace, chroma, env, palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
 }
 
 /** Files numbered drawers and waits until Chroma has them. */
