@@ -14,6 +14,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
+import { describeStrays } from "./strays.ts";
 import { formatBytes, formatDuration, plural } from "./output.ts";
 
 /** `hint` is empty where there is nothing to do. */
@@ -45,7 +46,15 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   );
   checks.push(ok("topology", health.topology));
   if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
-  else checks.push(checkLedger(status), checkQueue(status), checkModel(status), checkDriver(status));
+  else
+    checks.push(
+      checkLedger(status),
+      checkQueue(status),
+      checkModel(status),
+      checkDriver(status),
+      checkUpstreamLock(status),
+      checkStrays(status),
+    );
   checks.push(checkIdle(config));
   return checks;
 }
@@ -181,6 +190,25 @@ function checkDriver({ driver }: StatusReport): Check {
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
     : ok("driver", detail);
+}
+
+/** MemPalace's own lock, not ours: without ours there is no broker to ask. */
+function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
+  if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
+  if (state === "none") return ok("palace lock", `not needed: ${detail}`);
+  const waits = "what is new waits in the ledger, nothing is lost";
+  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
+}
+
+/** Rows of others are no fault of this memory, but somebody should know that two write one palace. */
+function checkStrays({ strays, driver }: StatusReport): Check {
+  const detail = describeStrays(strays);
+  if (strays.state !== "found") return ok("strays", detail);
+  if (strays.unindexed > 0)
+    return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
+  if (driver.kind === "none")
+    return warn("strays", detail, "nothing is lost: they stay in the palace, which this memory does not read yet");
+  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory; what it wrote is left alone");
 }
 
 function checkIdle({ idleExitMs, endpoint }: Config): Check {

@@ -22,6 +22,7 @@ import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
 import { openPalace, type Palace } from "./palace.ts";
 import { TokenBook } from "./tokens.ts";
+import { keepUpstreamLock } from "./upstream-lock.ts";
 
 export type LifecycleOptions = {
   config: Config;
@@ -69,8 +70,15 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const peers = (): number => open.reduce((total, door) => total + door.peers(), 0);
   let idleSinceMs = Date.now();
 
+  const upstreamLock = keepUpstreamLock({
+    palaceDir: paths.palaceDir,
+    locksDir: paths.upstreamLocksDir,
+    log,
+    onChange: () => palace?.wakeOutbox(),
+  });
   const opening = openPalace({
     config,
+    upstreamLock,
     log,
     onFatal: (error) => {
       failure = error;
@@ -121,6 +129,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     state,
     ...broken(),
     peers: peers(),
+    upstreamLock: upstreamLock.status(),
     ...(palace?.status() ?? NOT_OPEN),
   });
   const health = (door: DoorName): Health => ({
@@ -223,6 +232,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     failed ? (palace as Palace | undefined)?.abandon() : (palace as Palace | undefined)?.close(),
     DRAIN_MAX_MS,
   );
+  upstreamLock.release();
   unpublish(config, instanceId);
   log.info("ended", { why });
   return failed ? (failure?.exitCode ?? 70) : 0;
@@ -243,6 +253,10 @@ const NOT_OPEN: ReturnType<Palace["status"]> = {
     pending: 0,
   },
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
+  strays: {
+    ...{ state: "looking", detail: "the palace is not open" },
+    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },
+  },
 };
 
 /** The TCP door that was asked for, which must open, or that of the last time, whose failure leaves the socket to all. */

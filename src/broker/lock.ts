@@ -35,7 +35,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
       { cause: error },
     );
   }
-  if (!tryFlock(fd)) {
+  if (!lockable(fd, file)) {
     const holder = readFileSync(file, "utf8").trim();
     closeSync(fd);
     return { heldBy: holder === "" ? "another broker" : holder };
@@ -54,4 +54,19 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
     },
     release: () => closeSync(fd),
   };
+}
+
+/** Errors: STORE_READ_ONLY where nothing can be locked: a palace without its lock could have two brokers. */
+function lockable(fd: number, file: string): boolean {
+  try {
+    return tryFlock(fd);
+  } catch (cause) {
+    closeSync(fd);
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${file} cannot be locked: its file system has no locks`,
+      "keep the palace on a local disk: --palace DIR, or MEMPALACE_PATH",
+      { cause },
+    );
+  }
 }

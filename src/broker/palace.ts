@@ -19,14 +19,20 @@ import type { Changes } from "../store/port.ts";
 import { createSettingsStore } from "../store/settings-file.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
+import { mayHold } from "../store/watch/chroma-file.ts";
+import { CountedDriver } from "../store/watch/counted-driver.ts";
+import { startWatch } from "../store/watch/watch.ts";
 import { startModel } from "./model.ts";
+import type { UpstreamLock } from "./upstream-lock.ts";
 import { WriteQueue } from "./queue.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
-  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "strays">;
+  /** Whether it may send has changed. */
+  wakeOutbox(): void;
   close(): Promise<void>;
   /** Ends without touching the palace's files: they are gone, or another's by now. */
   abandon(): Promise<void>;
@@ -34,6 +40,8 @@ export type Palace = {
 
 export type PalaceOptions = {
   config: Config;
+  /** While another has it the public palace is left alone. */
+  upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
   /** The ledger is gone or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
@@ -47,7 +55,7 @@ const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
-export async function openPalace({ config, log, onFatal }: PalaceOptions): Promise<Palace> {
+export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
   const { paths } = config;
   const { ledgerFile } = paths;
   const data: WriterData = { ledgerFile, fault: config.fault };
@@ -60,7 +68,8 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   const lexical = await openLexicalIndex({ ledgerFile });
-  const driver = config.driver === "none" ? undefined : createChromaDriver({ chroma: config.chroma, log });
+  const driver =
+    config.driver === "none" ? undefined : new CountedDriver(createChromaDriver({ chroma: config.chroma, log }));
   const local = config.vectors === "chroma" && driver !== undefined ? undefined : await openVectorIndex({ ledgerFile });
   const vectors = local ?? driverVectorIndex({ driver: driver as NonNullable<typeof driver>, reader });
 
@@ -89,6 +98,11 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
       : startOutbox({
           driver,
           log,
+          lockedBy: () => {
+            const error = upstreamLock.lockedBy();
+            // A MemPalace in that folder is no concern of a palace elsewhere.
+            return error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader)) ? error : undefined;
+          },
           onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
             peek: (limit) => reader.outboxEntries(limit),
@@ -97,6 +111,22 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
             retarget: (target) => writer.call("retarget", target),
           },
         });
+
+  const watch = startWatch({
+    palaceDir: paths.palaceDir,
+    ledgerFile,
+    driver,
+    seen: {
+      read: () => reader.meta("palace_seen"),
+      write: (text) => writer.call("putMeta", "palace_seen", text),
+    },
+    resend: async (ids) => {
+      await writer.call("resend", ids);
+      outbox?.wake();
+    },
+    guess: (recent) => guessWriter(recent, upstreamLock),
+    log,
+  });
 
   const maintenance = whenQuiet(() => writer.call("maintain"), log);
   const queue = new WriteQueue({
@@ -165,18 +195,35 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         kind: driver?.kind ?? "none",
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
+      strays: watch.status(),
     }),
+    wakeOutbox: () => outbox?.wake(),
     abandon: () => model.close(),
     async close() {
       await queue.drain();
       maintenance.stop();
       await Promise.all([outbox?.stop(), backlog?.stop(), model.close()]);
+      await watch.stop();
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
       await writer.call("close");
       await writer.close();
     },
   };
+}
+
+/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
+function writtenCollection(reader: SqliteLedgerReader): string | undefined {
+  const [, id] = (reader.meta("driver_target") ?? "").split("#");
+  return id === "" ? undefined : id;
+}
+
+/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
+function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
+  if (recent && lock.status().state === "held")
+    return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";
+  const former = lock.formerHolder();
+  return former === "" ? "a MemPalace, before this broker" : `a MemPalace, perhaps ${former}`;
 }
 
 /** Runs `step` in pauses of the writing, again while it says there is more. */

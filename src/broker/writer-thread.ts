@@ -17,6 +17,8 @@ export type WriterMethods = {
   storeVectors: (vectors: NewVector[], model: string) => Changes;
   outboxDone: (entries: { id: string; seq: number }[]) => void;
   retarget: (target: string) => void;
+  resend: (ids: readonly string[] | "all") => void;
+  putMeta: (key: string, value: string) => void;
   /** One step of what can wait; true if there is more. */
   maintain: () => boolean;
   forgetKeys: (beforeMs: number) => void;
@@ -33,6 +35,8 @@ await serveThread<WriterMethods>(() => {
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
     outboxDone: (entries) => writer.outboxDone(entries),
     retarget: (target) => writer.retarget(target),
+    resend: (ids) => writer.resend(ids),
+    putMeta: (key, value) => writer.putMeta(key, value),
     maintain: () => writer.maintain(),
     forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),
     close: () => writer.close(),

@@ -38,6 +38,8 @@ export type Paths = Readonly<{
   cacheDir: string;
   /** Home of upstream's settings and hook state: config.json, hook_state/. */
   settingsDir: string;
+  /** Where every version of upstream has its locks, wherever the palace is. */
+  upstreamLocksDir: string;
 }>;
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
@@ -94,6 +96,8 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     },
     cacheDir,
     settingsDir,
+    // Source: upstream-latest.md 2.2 and 10.1 of palace.md; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
+    upstreamLocksDir: join(user, ".mempalace", "locks"),
   });
 }
 

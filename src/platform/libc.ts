@@ -5,6 +5,7 @@
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
+import { constants } from "node:os";
 
 type Koffi = typeof import("koffi");
 
@@ -28,9 +29,19 @@ function load(): {
 let loaded: ReturnType<typeof load> | undefined;
 const libc = (): ReturnType<typeof load> => (loaded ??= load());
 
-/** Takes the lock on an open file without waiting. The kernel gives it back when the process ends, however it ends. */
+/** Linux and macOS number it differently, and both have it in os.constants. */
+const { EWOULDBLOCK, EINTR } = constants.errno;
+
+/**
+ * Takes the lock on an open file without waiting; false: somebody else has it. The kernel gives it back when the process
+ * ends, however it ends. Errors: the system's number, where the file system has no such locks.
+ */
 export function tryFlock(fd: number): boolean {
-  return libc().flock(fd, LOCK_EX | LOCK_NB) === 0;
+  const { flock, koffi } = libc();
+  if (flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+  const errno = koffi.errno();
+  if (errno === EWOULDBLOCK || errno === EINTR) return false;
+  throw new Error(`flock is refused here (errno ${errno})`);
 }
 
 export type PeerCredentials = { uid: number; pid: number };

@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   PALACE_NOT_FOUND: "no palace at that place",
   PALACE_GONE: "the palace directory or ledger vanished",
   PALACE_FOREIGN_MOUNT: "the palace lies on a mount whose locks other machines do not see",
-  PALACE_LOCKED: "another broker holds this palace",
+  PALACE_LOCKED: "another writer holds this palace",
   STORE_UNAVAILABLE: "a store does not answer for now",
   STORE_CORRUPT: "a store's file is damaged",
   STORE_DISK_FULL: "the disk is full; nothing was written",

@@ -91,6 +91,31 @@ export type SourceContent = {
   addedBy: string;
 };
 
+/**
+ * MemPalace's own palace lock: ours for life; another's, so that the public palace waits; or none, because no MemPalace of
+ * this HOME could take it either.
+ */
+export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
+
+/**
+ * What others did to the public palace, found by its own sequence numbers: looking, nothing, something, or not to be told.
+ */
+export type StrayReport = {
+  state: "off" | "looking" | "clear" | "found" | "unreadable";
+  /** Who it may have been, or why it is not known. */
+  detail: string;
+  /** Rows that are not of this memory, and in which collections. */
+  rows: number;
+  collections: { name: string; rows: number }[];
+  newestAtMs: number | null;
+  /** Drawers of ours that others have changed there. */
+  changed: number;
+  /** Drawers of ours that were missing there and were sent again by this broker. */
+  resent: number;
+  /** Rows whose vector its index has lost. */
+  unindexed: number;
+};
+
 /** `palace.status`. */
 export type StatusReport = {
   version: string;
@@ -127,6 +152,8 @@ export type StatusReport = {
     lagMs: number;
     detail: string;
   };
+  upstreamLock: UpstreamLockStatus;
+  strays: StrayReport;
 };
 
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */

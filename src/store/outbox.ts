@@ -40,6 +40,8 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
+  /** Why the palace must be left alone for now; asked before anything is opened or sent. `wake` when that changes. */
+  lockedBy?: () => PalaceError | undefined;
   /** Called when the state or its detail changes. Contract: does not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
 };
@@ -54,7 +56,7 @@ export type Outbox = {
 
 /** Errors: none reach the caller; they are in `status` and in the log, and the pump tries again. */
 export function startOutbox(options: OutboxOptions): Outbox {
-  const pump = new Pump({ clock: WALL_CLOCK, ...options });
+  const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
   const running = pump.run();
   let stopping: Promise<void> | undefined;
   return {
@@ -111,6 +113,11 @@ class Pump {
   async run(): Promise<void> {
     while (!this.#stopped) {
       try {
+        const lock = this.#deps.lockedBy();
+        if (lock !== undefined) {
+          await this.#leaveAlone(lock);
+          continue;
+        }
         await this.#open();
         this.#woken = false;
         while (await this.#sendNext()) this.#failures = 0;
@@ -160,10 +167,18 @@ class Pump {
     this.#refused.clear();
   }
 
+  /** Somebody else writes the palace. What he did to it is looked at when it is opened again. */
+  async #leaveAlone(lock: PalaceError): Promise<void> {
+    this.#openedAtMs = undefined;
+    this.#enter("waiting", lock.message);
+    this.#woken = false;
+    await this.#sleep(IDLE_MS);
+  }
+
   /** Sends one batch. False when there is nothing left to send. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
-    if (this.#stopped) return false;
+    if (this.#stopped || this.#deps.lockedBy() !== undefined) return false;
     const batch = this.#nextBatch(source.peek(driver.recordsMax + this.#refused.size));
     if (batch.length === 0) return false;
     this.#enter("syncing", "");
@@ -230,7 +245,7 @@ class Pump {
 
   /** Nothing left to send: what is it that we wait for? */
   #rest(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
     const { awaitingVector } = this.#deps.source.lag();
     if (this.#refused.size > 0)
       this.#enter("waiting", `the palace refuses ${this.#refused.size} drawers, first ${this.#firstRefusal()}`);

@@ -127,6 +127,8 @@ export interface PalaceDriver {
   readonly kind: "chroma" | "memory";
   /** Names the place written to; another target means that everything is sent again. */
   readonly target: string;
+  /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
+  readonly collectionId: string | undefined;
   /** Most records in one upsert or remove. */
   readonly recordsMax: number;
   /** Makes the collections if needed. Idempotent. */

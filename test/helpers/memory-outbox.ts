@@ -105,6 +105,10 @@ export class FlakyDriver implements PalaceDriver {
     return this.#inner.target;
   }
 
+  get collectionId(): string | undefined {
+    return this.#inner.collectionId;
+  }
+
   get recordsMax(): number {
     return this.#inner.recordsMax;
   }

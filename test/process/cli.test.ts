@@ -171,6 +171,8 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "queue",
     "model",
     "driver",
+    "palace lock",
+    "strays",
     "idle exit",
   ]);
 

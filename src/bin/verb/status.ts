@@ -4,6 +4,7 @@ import { findBroker } from "../../client/discover.ts";
 import { isStopped } from "../../platform/marks.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { describeStrays } from "../strays.ts";
 import { formatBytes, formatDuration, plural } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -36,7 +37,7 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
 });
 
 function describe(status: StatusReport, endpoint: string): [string, string][] {
-  const { search, driver, queue } = status;
+  const { search, driver, queue, upstreamLock, strays } = status;
   const embedded =
     search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
   const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
@@ -66,6 +67,8 @@ function describe(status: StatusReport, endpoint: string): [string, string][] {
       `${search.mode} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
     ],
     ["driver", `${driver.kind}: ${driver.state}${lag}${withDetail(driver.detail)}`],
+    ["palace lock", `${upstreamLock.state}${withDetail(upstreamLock.detail)}`],
+    ["strays", describeStrays(strays)],
     ...(status.error === undefined
       ? []
       : [["error", `${status.error.message}; ${status.error.hint}`] as [string, string]]),

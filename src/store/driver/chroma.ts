@@ -62,6 +62,10 @@ class ChromaDriver implements PalaceDriver {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
 
+  get collectionId(): string | undefined {
+    return this.#collectionId;
+  }
+
   get recordsMax(): number {
     return Math.min(this.#server.batchMax, this.#place.cloud ? CLOUD_LIMITS.recordsMax : LOCAL_RECORDS_MAX);
   }

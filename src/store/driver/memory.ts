@@ -11,6 +11,7 @@ export type MemoryDriverOptions = { target?: string; recordsMax?: number };
 export class MemoryDriver implements PalaceDriver {
   readonly kind = "memory";
   readonly target: string;
+  readonly collectionId: undefined;
   readonly recordsMax: number;
   readonly #records = new Map<string, PalaceRecord>();
   #open = false;

@@ -75,6 +75,10 @@ export class LedgerWriter {
         `INSERT OR REPLACE INTO outbox (id, at_ms)
            SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row ORDER BY d.row`,
       ),
+      listOne: prepare(
+        `INSERT OR REPLACE INTO outbox (id, at_ms)
+           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?`,
+      ),
       dirtySources: this.#database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
       cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
       sourceRow: this.#database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
@@ -224,6 +228,19 @@ export class LedgerWriter {
       listAll.run();
       putMeta.run("driver_target", target);
     });
+  }
+
+  /** Lists drawers again that the palace has lost. Those without a vector are listed when they have one. */
+  resend(ids: readonly string[] | "all"): void {
+    const { listAll, listOne } = this.#statements;
+    this.#group(() => {
+      if (ids === "all") listAll.run();
+      else for (const id of ids) listOne.run(id);
+    });
+  }
+
+  putMeta(key: string, value: string): void {
+    this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
   /**

@@ -360,3 +360,34 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     expect(held.sort(byId)).toEqual([...source.drawers.values()].sort(byId));
   },
 );
+
+test("a palace that another writer holds is neither opened nor written, and caught up when he is gone", async () => {
+  const [source, driver] = [new MemoryOutboxSource(), flaky(new MemoryDriver(), () => false)];
+  source.write(record("a"));
+  let holder: PalaceError | undefined = new PalaceError("PALACE_LOCKED", "held by PID 7 (mempalace mine)", "");
+  await using outbox = start(source, driver, { lockedBy: () => holder });
+  await reaches(outbox, "waiting");
+  source.write(record("b"));
+  outbox.wake();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(driver.calls).toEqual([]);
+  expect(outbox.status()).toMatchObject({ state: "waiting", lag: 2, detail: "held by PID 7 (mempalace mine)" });
+  holder = undefined;
+  outbox.wake();
+  await reaches(outbox, "synced");
+  expect(driver.calls.flatMap(({ ids }) => ids).sort()).toEqual(["a", "b"]);
+});
+
+test("a writer who comes while it sends is left alone from the next batch on", async () => {
+  const source = new MemoryOutboxSource();
+  for (let index = 0; index < 30; index++) source.write(record(`n${index}`));
+  let holder: PalaceError | undefined;
+  const driver = flaky(new MemoryDriver({ recordsMax: 10 }), ({ op }) => {
+    if (op === "upsert") holder = new PalaceError("PALACE_LOCKED", "held", "");
+    return false;
+  });
+  await using outbox = start(source, driver, { lockedBy: () => holder });
+  await reaches(outbox, "waiting");
+  expect(driver.calls.filter(({ op }) => op === "upsert")).toHaveLength(1);
+  expect(outbox.status()).toMatchObject({ lag: 20, detail: "held" });
+});

@@ -1,0 +1,98 @@
+/**
+ * A palace driver that counts: Chroma numbers every record of a write, so the palace's own sequence number may grow by what
+ * we sent and by nothing else. Wraps any driver; watch.ts reads the counts.
+ */
+import type { PalaceDriver, PalaceRecord, PlaceFilter } from "../port.ts";
+
+export type SentCounts = {
+  /** Records that were written and answered. */
+  done: number;
+  /** Records of which nobody knows: the call failed. */
+  unsure: number;
+  /** A write is under way. */
+  busy: boolean;
+  /** How often the palace was opened after it had not answered. */
+  reconnects: number;
+};
+
+export class CountedDriver implements PalaceDriver {
+  readonly #inner: PalaceDriver;
+  readonly #sent: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };
+  #failed = false;
+  /** Called after each write, when none is under way. Contract: quick, does not throw. */
+  onQuiet: () => void = () => {};
+
+  constructor(inner: PalaceDriver) {
+    this.#inner = inner;
+  }
+
+  get sent(): Readonly<SentCounts> {
+    return this.#sent;
+  }
+
+  get kind(): PalaceDriver["kind"] {
+    return this.#inner.kind;
+  }
+
+  get target(): string {
+    return this.#inner.target;
+  }
+
+  get collectionId(): string | undefined {
+    return this.#inner.collectionId;
+  }
+
+  get recordsMax(): number {
+    return this.#inner.recordsMax;
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#inner.open();
+    } catch (error) {
+      this.#failed = true;
+      throw error;
+    }
+    if (this.#failed) this.#sent.reconnects += 1;
+    this.#failed = false;
+  }
+
+  upsert(records: readonly PalaceRecord[]): Promise<void> {
+    return this.#count(new Set(records.map(({ id }) => id)).size, () => this.#inner.upsert(records));
+  }
+
+  remove(ids: readonly string[]): Promise<void> {
+    return this.#count(new Set(ids).size, () => this.#inner.remove(ids));
+  }
+
+  count(): Promise<number> {
+    return this.#inner.count();
+  }
+
+  ids(offset: number, limit: number): Promise<string[]> {
+    return this.#inner.ids(offset, limit);
+  }
+
+  query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]> {
+    return this.#inner.query(vector, filter, limit);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  async #count(records: number, write: () => Promise<void>): Promise<void> {
+    this.#sent.busy = true;
+    try {
+      await write();
+      this.#sent.done += records;
+    } catch (error) {
+      this.#sent.unsure += records;
+      this.#failed = true;
+      throw error;
+    } finally {
+      this.#sent.busy = false;
+      this.onQuiet();
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
+ * writes through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { StatusReport } from "../../src/protocol/spec.ts";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import {
+  MEMPALACE_VERSIONS,
+  type MempalaceOptions,
+  mempalaceMissing,
+  type MempalaceVersion,
+  openMempalace,
+  type PythonChroma,
+  startPythonChroma,
+} from "../helpers/python-mempalace.ts";
+
+const OURS = 30;
+const FOUND_MAX_MS = 60_000;
+
+let otherHome: string;
+beforeEach(() => {
+  otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
+});
+afterEach(() => rmSync(otherHome, { recursive: true }));
+
+type Scene = AsyncDisposable & {
+  palace: TestPalace;
+  chroma: PythonChroma;
+  env: Record<string, string>;
+  palaceDir: string;
+};
+
+/** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
+async function setScene(version: MempalaceVersion): Promise<Scene> {
+  // What is begun is ended also when the rest of this fails, the broker before its Chroma.
+  await using begun = new AsyncDisposableStack();
+  const palace = createTestPalace();
+  const { palaceDir } = palace.config.paths;
+  const chroma = begun.use(await startPythonChroma(version, palace.home, palaceDir));
+  begun.use(palace);
+  const env = { MEMPALACE_CHROMA_URL: chroma.url, MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model") };
+  await palace.startBroker(env);
+  await file(palace, env, 0, OURS);
+  await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
+  const scene = begun.move();
+  return { palace, chroma, env, palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
+}
+
+/** Files numbered drawers and waits until Chroma has them. */
+async function file(palace: TestPalace, env: Record<string, string>, from: number, to: number): Promise<void> {
+  await using shim = await palace.shim(env);
+  for (let start = from; start < to; start += 100)
+    await Promise.all(
+      Array.from({ length: Math.min(100, to - start) }, (_, at) =>
+        shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: `ours ${start + at}` }),
+      ),
+    );
+  await expect
+    .poll(async () => (await status(palace)).driver, { timeout: FOUND_MAX_MS })
+    .toMatchObject({ state: "synced", lag: 0 });
+}
+
+async function status(palace: TestPalace): Promise<StatusReport> {
+  const client = await palace.client();
+  try {
+    return await client.call("palace.status", {});
+  } finally {
+    client.close();
+  }
+}
+
+async function doctor({ palace, env }: Scene): Promise<{ state: string; detail: string; hint: string } | undefined> {
+  const { stdout } = await palace.run("palace", ["doctor", "--json"], { env });
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string; hint: string }[] };
+  return checks.find(({ name }) => name === "strays");
+}
+
+function idsIn(file: string, sql: string): string[] {
+  const database = new Database(file, { readonly: true });
+  const ids = database.prepare<[], string>(sql).pluck().all();
+  database.close();
+  return ids.sort();
+}
+const ledgerIds = ({ palace }: Scene): string[] => idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer");
+const palaceIds = ({ palaceDir }: Scene): string[] =>
+  idsIn(join(palaceDir, "chroma.sqlite3"), "SELECT embedding_id FROM embeddings");
+
+/** The same folder under another name, in a mount namespace of the stray's own; not a link, which would be resolved. */
+const mountMissing = ((): string | undefined => {
+  try {
+    execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "a mount namespace needs root and unshare";
+  }
+})();
+if (mountMissing !== undefined) console.log(`left out: strays at another mount point (${mountMissing})`);
+
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.log(`left out: strays, ${version} (${missing})`);
+
+  describe.skipIf(missing !== undefined)(`a stray MemPalace ${version}`, () => {
+    /** Files and deletes as an agent would, and tells the rows it leaves. */
+    const meddle = async (scene: Scene, options: MempalaceOptions): Promise<string[]> => {
+      const victim = ledgerIds(scene)[0] ?? "";
+      const before = new Set(palaceIds(scene));
+      await using stray = await openMempalace(version, options);
+      for (let index = 0; index < 5; index++) {
+        const note = { wing: "stray", room: "notes", content: `of a stray ${index}` };
+        expect(await stray.call("add_drawer", note)).toMatchObject({ success: true });
+      }
+      expect(await stray.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
+      return palaceIds(scene).filter((id) => !before.has(id));
+    };
+
+    const isNamed = async (scene: Scene, written: string[]): Promise<void> => {
+      const { palace } = scene;
+      await expect
+        .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
+        .toMatchObject({ state: "found", rows: written.length, resent: 1 });
+      const { strays } = await status(palace);
+      expect(strays.collections).toContainEqual({ name: "mempalace_drawers", rows: expect.any(Number) as number });
+      expect(Math.abs((strays.newestAtMs ?? 0) - Date.now())).toBeLessThan(600_000);
+      const check = await doctor(scene);
+      expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
+      expect(check?.detail).toContain(`${written.length} rows in the public palace are not of this memory`);
+      // Ours are all there, on both sides, and theirs were not touched.
+      await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
+      expect(ledgerIds(scene)).toHaveLength(OURS);
+      expect(palaceIds(scene)).toEqual([...ledgerIds(scene), ...written].sort());
+    };
+
+    it("of another HOME is reported with its rows, and what it deleted of ours is there again", async () => {
+      await using scene = await setScene(version);
+      const written = await meddle(scene, { home: otherHome, palace: scene.palaceDir });
+      expect(written.length).toBeGreaterThanOrEqual(5);
+      await isNamed(scene, written);
+    });
+
+    it.skipIf(mountMissing)("at another mount point, of the same HOME, is reported as well", async () => {
+      await using scene = await setScene(version);
+      const mount = join(otherHome, "mounted");
+      mkdirSync(mount);
+      const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;
+      const wrapper = ["unshare", "--mount", "sh", "-c", script, "sh", scene.palaceDir, mount];
+      const written = await meddle(scene, { home: scene.palace.home, palace: mount, wrapper });
+      await isNamed(scene, written);
+    });
+  });
+}
+
+/** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
+const INDEXED = 1_150;
+const OLD = "3.3.6";
+
+describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a stray MemPalace ${OLD} that only reads`, () => {
+  // It moves the folder of the index away when it opens a palace whose index a newer Chroma wrote, lock or no lock.
+  it("and so costs the palace its vectors is noticed, and a restart of Chroma and broker brings them all back", async () => {
+    await using scene = await setScene(OLD);
+    const { palace, palaceDir, chroma, env } = scene;
+    // An index in which something was deleted is one that 3.3.6 takes for damaged.
+    await using shim = await palace.shim(env);
+    await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
+    await file(palace, env, OURS, INDEXED + 1);
+    expect(await withVector(chroma.url, ledgerIds(scene))).toBe(INDEXED);
+    await using stray = await openMempalace(OLD, { home: palace.home, palace: palaceDir });
+    await stray.call("search", { query: "ours" });
+    await stray[Symbol.asyncDispose]();
+    await expect
+      .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
+      .toMatchObject({ state: "found", rows: 0, unindexed: expect.toSatisfy((count) => count >= 1_000) as number });
+    const check = await doctor(scene);
+    expect(check).toMatchObject({
+      state: "warn",
+      detail: expect.stringMatching(/its index has lost the vectors of \d+ rows/) as string,
+      hint: expect.stringContaining("restart Chroma, then `palace restart`") as string,
+    });
+
+    await chroma.restart();
+    expect(await withVector(chroma.url, ledgerIds(scene))).toBeLessThan(INDEXED);
+    expect(await palace.run("palace", ["restart"], { env })).toMatchObject({ code: 0 });
+    await expect.poll(() => withVector(chroma.url, ledgerIds(scene)), { timeout: 60_000 }).toBe(INDEXED);
+    await expect.poll(async () => (await status(palace)).strays, { timeout: 120_000 }).toMatchObject({ unindexed: 0 });
+  });
+});
+
+/** How many of these Chroma gives a vector for; it fails a request as a whole for one that has none. */
+async function withVector(url: string, ids: readonly string[]): Promise<number> {
+  const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
+  const [{ id }] = (await (await fetch(collections)).json()) as [{ id: string }];
+  const response = await fetch(`${collections}/${id}/get`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ids, include: ["embeddings"] }),
+  });
+  if (response.ok) return ((await response.json()) as { embeddings: unknown[] }).embeddings.filter(Boolean).length;
+  if (ids.length === 1) return 0;
+  const half = ids.length >> 1;
+  return (await withVector(url, ids.slice(0, half))) + (await withVector(url, ids.slice(half)));
+}

@@ -1,0 +1,96 @@
+/** Where MemPalace's lock lies, when it is taken, and that nothing is left lying where MemPalace never was. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { keepUpstreamLock, type UpstreamLock } from "../../../src/broker/upstream-lock.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
+
+let home: string;
+let locksDir: string;
+const locks: UpstreamLock[] = [];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "palace-lock-"));
+  locksDir = join(home, ".mempalace/locks");
+});
+afterEach(() => {
+  for (const lock of locks.splice(0)) lock.release();
+  rmSync(home, { recursive: true });
+});
+
+function keep(palaceDir: string, onChange = (): void => {}): UpstreamLock {
+  const lock = keepUpstreamLock({ palaceDir, locksDir, log: SILENT_LOG, onChange });
+  locks.push(lock);
+  return lock;
+}
+
+it("is the file upstream names after the palace's path", () => {
+  mkdirSync(join(home, ".mempalace"));
+  // Source: palace.md, appendix of test vectors.
+  expect(keep("/data/palace").status()).toEqual({
+    state: "held",
+    detail: join(locksDir, "mine_palace_9a994364b7c26031.lock"),
+  });
+});
+
+it("is one lock by whatever links a palace is reached, also before the folder exists", () => {
+  mkdirSync(join(home, ".mempalace"));
+  symlinkSync(join(home, "real"), join(home, "link"));
+  const byLink = keep(join(home, "link/palace")).status().detail;
+  mkdirSync(join(home, "real/palace"), { recursive: true });
+  const other = keep(join(home, "real/palace"));
+  expect(other.status()).toMatchObject({ state: "waiting" });
+  expect(other.lockedBy()).toMatchObject({ code: "PALACE_LOCKED" });
+  expect(byLink).toMatch(/mine_palace_[0-9a-f]{16}\.lock$/);
+});
+
+it("leaves byte 0 alone and writes who holds it from byte 1, in the form upstream quotes", () => {
+  mkdirSync(locksDir, { recursive: true });
+  const file = join(locksDir, "mine_palace_9a994364b7c26031.lock");
+  writeFileSync(
+    file,
+    "\x0077 /usr/bin/mempalace mine /some/very/long/path/that/is/longer/than/what/we/write/there/at/all/".repeat(2),
+  );
+  const lock = keep("/data/palace");
+  expect(readFileSync(file, "latin1")).toMatch(new RegExp(`^\\x00${process.pid} palace-devbox broker: [^\\x00]*$`));
+  expect(lock.formerHolder()).toMatch(/^PID 77 \(\/usr\/bin\/mempalace mine/);
+});
+
+it("makes nothing in a HOME where MemPalace never was, until there is a palace it could open", async () => {
+  const palaceDir = join(home, "elsewhere/palace");
+  mkdirSync(palaceDir, { recursive: true });
+  const lock = keep(palaceDir);
+  expect(lock.status().state).toBe("none");
+  expect(lock.lockedBy()).toBeUndefined();
+  expect(existsSync(join(home, ".mempalace"))).toBe(false);
+  writeFileSync(join(palaceDir, "chroma.sqlite3"), "");
+  await expect.poll(() => lock.status().state, { timeout: 10_000 }).toBe("held");
+});
+
+it("is taken when it becomes free, and says so", async () => {
+  mkdirSync(join(home, ".mempalace"));
+  const first = keep("/data/palace");
+  let changes = 0;
+  const second = keep("/data/palace", () => (changes += 1));
+  expect(second.status().detail).toContain(`PID ${process.pid} (palace-devbox broker`);
+  first.release();
+  await expect.poll(() => second.status().state, { timeout: 10_000 }).toBe("held");
+  expect(changes).toBe(2);
+});
+
+it("is taken again when the file is removed under it: a lock on no file keeps nobody out", async () => {
+  mkdirSync(join(home, ".mempalace"));
+  const lock = keep("/data/palace");
+  const file = lock.status().detail;
+  rmSync(locksDir, { recursive: true });
+  await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+  expect(keep("/data/palace").status().state).toBe("waiting");
+});
+
+it("does without where no lock can be made", () => {
+  writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
+  const lock = keep("/data/palace");
+  expect(lock.status()).toMatchObject({ state: "none", detail: expect.stringContaining("ENOTDIR") as string });
+  expect(lock.lockedBy()).toBeUndefined();
+});
