@@ -6,13 +6,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
-import { TOOLS } from "../engine/tool-table.ts";
 import { VERSION } from "../platform/version.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { SERVER_NAME } from "../protocol/version.ts";
 import type { Dispatch } from "./methods.ts";
 import type { Peer } from "./peer.ts";
+
+/** What `initialize` says of the server. */
+export type Identity = { serverInfo: { name: string; version: string }; instructions?: string };
+
+const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION } };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
@@ -27,11 +31,11 @@ class WireError extends Error {
   }
 }
 
-export function createMcpHttp(dispatch: Dispatch): McpHttp {
+export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | undefined): McpHttp {
   return async (request, response, peer) => {
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
-      () => createServer(dispatch, peer, typeof header === "string" ? header : undefined),
+      () => createServer(dispatch, peer, identity?.() ?? OUR_IDENTITY, typeof header === "string" ? header : undefined),
       {
         maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
         keepAliveMs: 0,
@@ -46,15 +50,19 @@ export function createMcpHttp(dispatch: Dispatch): McpHttp {
   };
 }
 
-function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): Server {
-  const server = new Server({ name: SERVER_NAME, version: VERSION }, { capabilities: { tools: {} } });
+function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: string | undefined): Server {
+  const { serverInfo, instructions } = identity;
+  const server = new Server(serverInfo, {
+    capabilities: { tools: {} },
+    ...(instructions !== undefined && { instructions }),
+  });
   const forward = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, JSON.stringify(params).length);
     if (answer === undefined || "error" in answer)
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as never);
+  server.setRequestHandler("tools/list", (request) => forward("tools/list", request.params ?? {}) as never);
   server.setRequestHandler("tools/call", (request) => {
     const { name, arguments: given, _meta } = request.params;
     const meta = key === undefined ? _meta : { [IDEMPOTENCY_META]: key, ..._meta };

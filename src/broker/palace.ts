@@ -23,10 +23,14 @@ import { startModel } from "./model.ts";
 import { WriteQueue } from "./queue.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
+export type PalaceStatus = Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+
 export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
-  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver">;
+  status(): PalaceStatus;
+  /** Resolves when every accepted write is committed. */
+  drain(): Promise<void>;
   close(): Promise<void>;
   /** Ends without touching the palace's files: they are gone, or another's by now. */
   abandon(): Promise<void>;
@@ -161,6 +165,7 @@ export async function openPalace({ config, log, onFatal }: PalaceOptions): Promi
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
     }),
+    drain: () => queue.drain(),
     abandon: () => model.close(),
     async close() {
       await queue.drain();

@@ -12,9 +12,9 @@ import {
   PEER_STALL_MAX_MS,
   PEER_UNREAD_MAX_BYTES,
 } from "../protocol/limits.ts";
-import { RPC, type RpcResponse } from "../protocol/spec.ts";
+import { RPC, type RpcNotification, type RpcResponse } from "../protocol/spec.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../transport/frame.ts";
-import type { Dispatch } from "./methods.ts";
+import type { Dispatch, Notify } from "./methods.ts";
 import { type Peer, peerFields } from "./peer.ts";
 
 export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
@@ -33,7 +33,7 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
   /** Somebody waits for the last answer. */
   let quiet: PromiseWithResolvers<void> | undefined;
 
-  const send = (response: RpcResponse): void => {
+  const send = (response: RpcResponse | RpcNotification): void => {
     if (!socket.writable) return;
     socket.write(`${JSON.stringify(response)}\n`);
     if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || stall !== undefined) return;
@@ -41,6 +41,11 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
       log.warn("peer does not read its answers", peerFields(peer));
       socket.destroy();
     }, PEER_STALL_MAX_MS);
+  };
+
+  /** What nobody asked for is not kept for a peer that does not read. */
+  const notify: Notify = (method, params) => {
+    if (stall === undefined) send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
   };
 
   const isFull = (): boolean =>
@@ -72,7 +77,7 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
       });
       return;
     }
-    const response = await dispatch(peer, decoded.message, frame.bytes.length);
+    const response = await dispatch(peer, decoded.message, frame.bytes.length, notify);
     if (response !== undefined) send(response);
   };
 

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
+import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type Paths, resolvePaths } from "./paths.ts";
 
@@ -36,6 +37,10 @@ export type Config = Readonly<{
   token: () => string | undefined;
   idleExitMs: number;
   topology: string;
+  /** Undefined = as the last time, else builtin. */
+  engine: EngineConfig | undefined;
+  /** An engine that was remembered as text; same errors as loadConfig. */
+  parseEngine: (text: string | undefined) => EngineConfig;
   driver: "none" | "chroma";
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
@@ -50,6 +55,7 @@ export type ConfigOptions = { palace?: string | undefined };
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
   const chromaUrl = readVariable(env, "MEMPALACE_CHROMA_URL");
+  const engine = readVariable(env, "MEMPALACE_ENGINE");
   return Object.freeze({
     paths,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
@@ -62,6 +68,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? "native-only",
+    engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
+    parseEngine: (text) => parseEngine(text, env, paths),
     driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",

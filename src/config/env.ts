@@ -54,6 +54,17 @@ export const VARIABLES = {
     default: "native-only",
     meaning: "name of the topology this broker serves, shown by status and doctor",
   },
+  MEMPALACE_ENGINE: {
+    group: "broker",
+    default: "as the last time, at first builtin",
+    meaning:
+      "who serves the palace: builtin, or command:ARGV, an MCP server that the broker runs as its child; ARGV is words or a JSON array",
+  },
+  MEMPALACE_ENGINE_TIMEOUT_SECONDS: {
+    group: "broker",
+    default: "120",
+    meaning: "seconds without an answer or progress after which the child of engine command is ended and replaced",
+  },
   MEMPALACE_DRIVER: {
     group: "broker",
     default: "none; chroma when MEMPALACE_CHROMA_URL is set",
