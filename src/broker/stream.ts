@@ -17,6 +17,9 @@ import { decodeFrame, type Frame, FrameSplitter } from "../transport/frame.ts";
 import type { Dispatch, Notify } from "./methods.ts";
 import { type Peer, peerFields } from "./peer.ts";
 
+/** How often a silent client with open requests is looked after. */
+const PROBE_MS = 1_000;
+
 export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
 
 export type Stream = {
@@ -110,15 +113,25 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     pump();
   });
   socket.on("error", () => {});
-  // A client that has said all it wants to say still gets its answers.
-  socket.on("end", () => void end());
+  // A client that has said all it wants to say still gets its answers. One that is gone altogether looks the same until
+  // something is written to it; an empty line says nothing.
+  let probe: NodeJS.Timeout | undefined;
+  socket.on("end", () => {
+    if (inFlight > 0) {
+      socket.write("\n");
+      probe = setInterval(() => socket.write("\n"), PROBE_MS);
+    }
+    void end();
+  });
   socket.on("close", () => {
     clearTimeout(stall);
+    clearInterval(probe);
     waiting.length = 0;
     quiet?.resolve();
   });
   const end = async (): Promise<void> => {
     if (inFlight > 0) await (quiet = Promise.withResolvers()).promise;
+    clearInterval(probe);
     socket.end();
   };
   if (head.length > 0) onData(head);

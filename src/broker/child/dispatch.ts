@@ -27,8 +27,8 @@ import type { ToolBook } from "./tools.ts";
 export type ChildDispatchOptions = {
   line: Line;
   tools: ToolBook;
-  /** Resolves when a child has introduced itself once. Errors: ENGINE_UNAVAILABLE. */
-  introduced: () => Promise<Introduction>;
+  /** What a child said of itself; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
+  introduced: () => Introduction | Promise<Introduction>;
   /** Pid of the child: it must not be our client. */
   childPid: () => number | undefined;
   status: () => StatusReport;
@@ -88,8 +88,10 @@ export function createChildDispatch(options: ChildDispatchOptions): ChildDispatc
         `${method} needs the builtin engine, and another one is in use`,
         instead,
       );
-    // What is a write is known once the child has listed its tools.
-    await introduced();
+    // What is a write is known once the child has listed its tools. No turn is lost afterwards: what comes right behind
+    // may be the client's word that it takes this call back.
+    const introduction = introduced();
+    if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
     assertAllowed(peer, method, isWrite);
     return forward(peer, method, request, isWrite);

@@ -65,9 +65,8 @@ export function startChildEngine({ config, home, log, ...rest }: ChildEngineOpti
   });
   const line = new Line(supervisor, config.requestTimeoutMs);
 
-  const introduced = async (): Promise<Introduction> => {
-    const known = supervisor.introduction;
-    if (known !== undefined) return known;
+  const introduced = (): Introduction | Promise<Introduction> => supervisor.introduction ?? firstIntroduction();
+  const firstIntroduction = async (): Promise<Introduction> => {
     supervisor.wake();
     if (supervisor.failed !== undefined) throw supervisor.failed;
     let timer: NodeJS.Timeout | undefined;

@@ -59,6 +59,10 @@ export class ServerProcess {
     this.#listen();
   }
 
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   get pid(): number | undefined {
     return this.#isGone ? undefined : this.#child.pid;
   }

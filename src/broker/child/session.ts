@@ -68,7 +68,7 @@ export class Session {
   /** Errors: the child's own as RpcFailure; ENGINE_TIMEOUT, ENGINE_CALL_LOST, TRANSPORT_FRAME_TOO_LARGE. */
   request(method: string, params: object | undefined, { timeoutMs, onProgress }: RequestOptions): Promise<unknown> {
     const id = ++lastId;
-    if (this.process.pid === undefined) return Promise.reject(lost("is gone"));
+    if (this.process.isGone) return Promise.reject(lost("is gone"));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const expire = (): void => {
       this.#pending.delete(id);
@@ -91,7 +91,7 @@ export class Session {
    * shows that it is free again.
    */
   cancel(): void {
-    for (const [id, pending] of this.#pending) {
+    for (const [id, pending] of [...this.#pending]) {
       this.process.send({
         jsonrpc: "2.0",
         method: "notifications/cancelled",
