@@ -1,6 +1,5 @@
-/** A palace served by engine `command`: by the small server of test/fixtures, or by the real MemPalace where it is at hand. */
+/** A palace served by engine `command`, by the small server of test/fixtures, and what tests ask of any child. */
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { openStream } from "../../src/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
@@ -95,12 +94,4 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** MemPalace's own server, as .ci/mempalace puts it into the cache; undefined where that was not run. */
-export function pythonServer(version: "3.3.6" | "3.11.0"): string | undefined {
-  const cache =
-    process.env["DEVBOX_CI_HOME"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "devbox-ci");
-  const file = join(cache, "mempalace/bin", `mempalace-mcp-${version}`);
-  return existsSync(file) ? file : undefined;
 }

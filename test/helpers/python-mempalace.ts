@@ -1,0 +1,207 @@
+/**
+ * The real MemPalace, from the package index: one virtual environment a version, kept in the CI cache and shared by every
+ * test and checkout of the machine. Installed at the first use, by whoever comes first. It needs no model of ours: the tiny
+ * one is laid where its Chroma looks, so nothing is downloaded later (upstream-latest.md 1).
+ */
+import { execFile, type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { writeTinyModel } from "./tiny-model.ts";
+
+export const MEMPALACE_VERSIONS = ["3.3.6", "3.11.0"] as const;
+export type MempalaceVersion = (typeof MEMPALACE_VERSIONS)[number];
+
+const INSTALL_TIMEOUT_MS = 600_000;
+const CALL_TIMEOUT_MS = 120_000;
+const READY_TIMEOUT_MS = 60_000;
+const run = promisify(execFile);
+
+const cache =
+  process.env["DEVBOX_CI_HOME"] ??
+  join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? homedir(), ".cache"), "devbox-ci");
+
+/** An executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
+export function mempalaceBin(version: MempalaceVersion, name: string): string {
+  return join(cache, `mempalace-${version}`, "bin", name);
+}
+
+/** Installs it if need be. Why it cannot be used here; undefined if it can. Errors: the same reason, where CI=true. */
+export async function mempalaceMissing(version: MempalaceVersion): Promise<string | undefined> {
+  const folder = join(cache, `mempalace-${version}`);
+  // pip lays the package itself last, after all it needs; the lock keeps a second test from installing beside the first.
+  const script = `
+    [ -x "$1/bin/mempalace-mcp" ] && exit 0
+    rm -rf "$1"
+    python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check "mempalace==$2"`;
+  try {
+    mkdirSync(cache, { recursive: true });
+    await run("flock", [`${folder}.lock`, "sh", "-c", script, "sh", folder, version], { timeout: INSTALL_TIMEOUT_MS });
+    return undefined;
+  } catch (error) {
+    const { stderr = "", message } = error as Error & { stderr?: string };
+    const words = (stderr.trim() === "" ? message : stderr).trim().split("\n").at(-1);
+    const reason = `mempalace ${version} cannot be installed with python3 -m venv and pip: ${words}`;
+    if (process.env["CI"] === "true") throw new Error(reason, { cause: error });
+    return reason;
+  }
+}
+
+/** A HOME for it. Nothing of the test's own environment leaks in. */
+export function mempalaceEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
+  const model = join(home, ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx");
+  if (!existsSync(model)) {
+    const tiny = writeTinyModel(join(home, "tiny-model"));
+    mkdirSync(model, { recursive: true });
+    for (const name of [
+      "config.json",
+      "special_tokens_map.json",
+      "tokenizer_config.json",
+      "tokenizer.json",
+      "vocab.txt",
+    ])
+      symlinkSync(join(tiny, name), join(model, name));
+    symlinkSync(join(tiny, "onnx/model.onnx"), join(model, "model.onnx"));
+  }
+  return { HOME: home, PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8", ...more };
+}
+
+export type Mempalace = AsyncDisposable & {
+  pid: number;
+  /** The tool's text, parsed where it is JSON; an error of the server is thrown with its `code` and `data`. */
+  call(tool: string, args?: Record<string, unknown>): Promise<Record<string, unknown>>;
+};
+
+export type MempalaceOptions = {
+  home: string;
+  palace?: string;
+  env?: Record<string, string>;
+  /** Words before the command, to start it in another namespace, say. */
+  wrapper?: readonly string[];
+};
+
+/** Its MCP server over stdio, driven by the official client. */
+export async function openMempalace(version: MempalaceVersion, options: MempalaceOptions): Promise<Mempalace> {
+  const { home, palace, env, wrapper = [] } = options;
+  const palaceArgs = palace === undefined ? [] : ["--palace", palace];
+  const [command = "", ...args] = [...wrapper, mempalaceBin(version, "mempalace-mcp"), ...palaceArgs];
+  const transport = new StdioClientTransport({ command, args, env: mempalaceEnv(home, env), stderr: "ignore" });
+  const client = new Client({ name: "stray", version: "1" });
+  await client.connect(transport, { timeout: CALL_TIMEOUT_MS });
+  return {
+    pid: transport.pid ?? 0,
+    async call(tool, values = {}) {
+      const result = await client.callTool(
+        { name: `mempalace_${tool}`, arguments: values },
+        { timeout: CALL_TIMEOUT_MS },
+      );
+      const [content] = result.content as { text?: string }[];
+      return JSON.parse(content?.text ?? "{}") as Record<string, unknown>;
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** Its command line, run to the end. */
+export async function runMempalace(
+  version: MempalaceVersion,
+  args: readonly string[],
+  { home, env }: Pick<MempalaceOptions, "home" | "env">,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(mempalaceBin(version, "mempalace"), args, {
+    env: mempalaceEnv(home, env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
+}
+
+/** A process that holds the palace by upstream's own function, as a long mine does; disposing ends it. */
+export async function holdMempalaceLock(
+  version: MempalaceVersion,
+  home: string,
+  palace: string,
+): Promise<AsyncDisposable & { pid: number }> {
+  const code = `
+import sys
+from mempalace.palace import mine_palace_lock
+with mine_palace_lock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()`;
+  const child = spawn(mempalaceBin(version, "python"), ["-c", code, palace], {
+    env: mempalaceEnv(home),
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  return {
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null) return;
+      child.stdin.end();
+      await once(child, "exit");
+    },
+  };
+}
+
+export type PythonChroma = AsyncDisposable & {
+  readonly url: string;
+  /** SIGKILL, then the same again at the same address. */
+  restart(): Promise<void>;
+};
+
+/** A Chroma server over a palace folder on this machine's own disk: the one that MemPalace brings, the same engine. */
+export async function startPythonChroma(
+  version: MempalaceVersion,
+  home: string,
+  palace: string,
+): Promise<PythonChroma> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  mkdirSync(palace, { recursive: true });
+  const args = ["run", "--path", palace, "--host", "127.0.0.1", "--port", String(port)];
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(mempalaceBin(version, "chroma"), args, { env: mempalaceEnv(home), stdio: "ignore" });
+    await ready(url);
+    return child;
+  };
+  const kill = async (child: ChildProcess): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  let server = await start();
+  return {
+    url,
+    async restart() {
+      await kill(server);
+      server = await start();
+    },
+    [Symbol.asyncDispose]: () => kill(server),
+  };
+}
+
+async function ready(url: string): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const response = await fetch(`${url}/api/v2/heartbeat`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+    if (response?.ok === true) return;
+    if (Date.now() > deadline) throw new Error(`no Chroma answers at ${url}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
