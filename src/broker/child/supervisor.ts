@@ -8,6 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { EngineReport } from "../../protocol/spec.ts";
 import { RpcFailure } from "../answers.ts";
+import { rollBackJournals } from "./journal.ts";
 import { takeChildLock } from "./lock.ts";
 import { type Introduction, type Notification, Session } from "./session.ts";
 import type { ToolBook } from "./tools.ts";
@@ -157,6 +158,7 @@ export class Supervisor {
     let session: Session | undefined;
     try {
       const lock = await takeChildLock(join(config.palaceDir, "engine.lock"), home, log);
+      await rollBackJournals(config.palaceDir, log);
       if (this.#closed) return lock.drop();
       try {
         session = new Session({

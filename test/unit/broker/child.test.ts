@@ -1,7 +1,15 @@
-/** What of engine `command` is pure: which calls only read, and which keys are remembered. */
+/** What of engine `command` is pure: which calls only read, which keys are remembered, what a killed MemPalace left. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { rollBackJournals } from "../../../src/broker/child/journal.ts";
 import { Replays } from "../../../src/broker/child/replays.ts";
 import { ToolBook } from "../../../src/broker/child/tools.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
 
 test("a tool reads only where it says so itself, or is MemPalace's own from before it said so", () => {
@@ -43,4 +51,33 @@ test("a result and a doubt are remembered, a refusal is not, and the window is b
   expect(replays.find("done", { name: "a" })).toBeUndefined();
   expect(replays.find("key 4999", { name: "a" })).toBeDefined();
   expect(replays.find("key 900", { name: "a" })).toBeUndefined();
+});
+
+test("what a killed writer left unfinished is rolled back, so that a reader can open the database", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
+  const file = join(folder, "chroma.sqlite3");
+  try {
+    // A small cache spills pages into the file long before the commit.
+    const script = `
+      const db = new (require(process.argv[1]))(process.argv[2]);
+      db.exec("PRAGMA cache_size = 5; CREATE TABLE t (x); INSERT INTO t VALUES ('kept'); BEGIN");
+      for (let i = 0; i < 500; i++) db.prepare("INSERT INTO t VALUES (?)").run("x".repeat(2000));
+      process.kill(process.pid, "SIGKILL");`;
+    const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
+    expect(spawnSync(process.execPath, ["-e", script, sqlite, file]).signal).toBe("SIGKILL");
+    const count = (): unknown => {
+      const database = new Database(file, { readonly: true });
+      try {
+        return database.prepare("SELECT count(*) FROM t").pluck().get();
+      } finally {
+        database.close();
+      }
+    };
+    expect(count).toThrow(/readonly/);
+    await rollBackJournals(folder, SILENT_LOG);
+    expect(count()).toBe(1);
+    expect(existsSync(`${file}-journal`)).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
