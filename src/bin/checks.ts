@@ -12,10 +12,10 @@ import type { Config } from "../config/config.ts";
 import { isStopped, vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import type { Health, StatusReport } from "../protocol/spec.ts";
+import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { describeStrays } from "./strays.ts";
-import { formatBytes, formatDuration, plural } from "./output.ts";
+import { formatBytes, formatDuration, formatEngine, plural, printable } from "./output.ts";
 
 /** `hint` is empty where there is nothing to do. */
 export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
@@ -46,6 +46,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   );
   checks.push(ok("topology", health.topology));
   if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
+  else if (status.engine?.kind === "command") checks.push(checkEngine(status.engine, config), checkQueue(status));
   else
     checks.push(
       checkLedger(status),
@@ -162,6 +163,22 @@ function checkLedger(status: StatusReport): Check {
   return status.state === "ready"
     ? ok("ledger", size)
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
+}
+
+/** What the engine keeps is its own; a ledger of ours beside it is a second memory, which nobody reads meanwhile. */
+function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
+  const { state, lastError } = engine;
+  const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
+  const detail = `command: ${formatEngine(engine)}${said}`;
+  if (state === "failed") return fail("engine", detail, lastError?.hint ?? "run `palace logs`");
+  if (state !== "ready") return warn("engine", detail, "run `palace doctor` again in a moment");
+  if (existsSync(paths.ledgerFile))
+    return warn(
+      "engine",
+      `${detail}; ${paths.ledgerFile} is the builtin engine's and is not read`,
+      "MEMPALACE_ENGINE=builtin palace restart, to have what is in it",
+    );
+  return ok("engine", detail);
 }
 
 function checkQueue({ queue, peers }: StatusReport): Check {

@@ -2,6 +2,8 @@
  * What a person or a program sees: tables on a terminal, plain tab-separated lines without one, one JSON document with
  * --json; progress and notices on stderr. Imported by the files of bin only.
  */
+import type { EngineReport } from "../protocol/spec.ts";
+
 export type Cell = string | number;
 
 const TERMINAL_COLUMNS = 80;
@@ -92,4 +94,14 @@ export function formatDuration(ms: number): string {
 /** 1 drawer, 2 drawers. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The child of engine `command`, in one clause. */
+export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
+  const { state, pid, generation, server, program, failures } = engine;
+  const who = server === null ? program : `${server.name} ${server.version} (${program})`;
+  const process = pid === null ? "no process" : `pid ${pid}`;
+  return printable(
+    `${state}, ${process}, generation ${generation}, ${who}${failures === 0 ? "" : `, ${plural(failures, "failure")} in a row`}`,
+  );
 }

@@ -34,6 +34,8 @@ export type DoorOptions = {
   routes: ReadonlyMap<string, Route>;
   /** A peer came, asked or went. */
   onPeers: () => void;
+  /** A connection that had said something is closed. */
+  onLeft: (peerId: number) => void;
   log: Log;
 };
 
@@ -89,6 +91,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const admit = (request: IncomingMessage, fallback: string): Admitted | Refusal | undefined => {
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const peerId = peerIds.get(request.socket) ?? ++lastPeer;
+    if (!peerIds.has(request.socket)) request.socket.once("close", () => options.onLeft(peerId));
     peerIds.set(request.socket, peerId);
     if (at.kind === "unix") {
       const credentials = unixPeers.get(request.socket);

@@ -9,20 +9,21 @@ import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { peerCredentials } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
-import { vanishedPalace } from "../platform/marks.ts";
+import { recallEngine, rememberEngine, vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import type { BrokerFile, Door, DoorName, Health, StatusReport } from "../protocol/spec.ts";
+import type { BrokerFile, Door, DoorName, EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
+import { type ChildEngine, startChildEngine } from "./child/engine.ts";
 import { type DoorOptions, type OpenDoor, openDoor, type Route } from "./door.ts";
 import { Guard } from "./guard.ts";
 import { isLoopback, recallAddress, rememberAddress, resolveListenHost } from "./listen.ts";
 import { takeLock } from "./lock.ts";
 import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
-import { openPalace, type Palace } from "./palace.ts";
+import { openPalace, type Palace, type PalaceStatus } from "./palace.ts";
 import { TokenBook } from "./tokens.ts";
-import { keepUpstreamLock } from "./upstream-lock.ts";
+import { keepUpstreamLock, type UpstreamLock } from "./upstream-lock.ts";
 
 export type LifecycleOptions = {
   config: Config;
@@ -51,12 +52,15 @@ type Ending = { why: string; failed: boolean };
 export async function runBroker(options: LifecycleOptions): Promise<number | { heldBy: string }> {
   const { config, log, onListening, mustStayAway, startAnew } = options;
   const { paths } = config;
-  const gone = startAnew ? undefined : vanishedPalace(paths);
+  const engine = config.engine ?? config.parseEngine(recallEngine(paths));
+  // A ledger is the builtin engine's.
+  const gone = startAnew || engine.kind === "command" ? undefined : vanishedPalace(paths);
   if (gone !== undefined) throw gone;
   const lock = takeLock(paths.lockFile, options.isOnDemand);
   if ("heldBy" in lock) return lock;
   if (mustStayAway()) return 0;
   rmSync(paths.wantedFile, { force: true });
+  if (config.engine !== undefined) rememberEngine(paths, engine.kind === "command" ? engine.text : undefined);
 
   const instanceId = randomUUID();
   const startedAtMs = Date.now();
@@ -70,25 +74,38 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const peers = (): number => open.reduce((total, door) => total + door.peers(), 0);
   let idleSinceMs = Date.now();
 
-  const upstreamLock = keepUpstreamLock({
-    palaceDir: paths.palaceDir,
-    locksDir: paths.upstreamLocksDir,
-    log,
-    onChange: () => palace?.wakeOutbox(),
-  });
-  const opening = openPalace({
-    config,
-    upstreamLock,
-    log,
-    onFatal: (error) => {
-      failure = error;
-      state = "failed";
-      log.error("the palace is lost", { code: error.code, why: error.message });
-      ending.resolve({ why: error.code, failed: true });
-    },
-  });
-  const opened = opening.then(
+  // A child MCP server takes that lock itself.
+  const ownLock = (): UpstreamLock =>
+    keepUpstreamLock({
+      palaceDir: paths.palaceDir,
+      locksDir: paths.upstreamLocksDir,
+      log,
+      onChange: () => palace?.wakeOutbox(),
+    });
+  const upstreamLock = engine.kind === "command" ? undefined : ownLock();
+  const child: ChildEngine | undefined =
+    engine.kind === "command"
+      ? startChildEngine({
+          ...{ config: engine, home: paths.home, log, metrics },
+          status: () => status(),
+          stop: () => ending.resolve({ why: "stop", failed: false }),
+        })
+      : undefined;
+  const openOwn = (lock: UpstreamLock): Promise<Palace> =>
+    openPalace({
+      config,
+      upstreamLock: lock,
+      log,
+      onFatal: (error) => {
+        failure = error;
+        state = "failed";
+        log.error("the palace is lost", { code: error.code, why: error.message });
+        ending.resolve({ why: error.code, failed: true });
+      },
+    });
+  const opened = (upstreamLock === undefined ? Promise.resolve(undefined) : openOwn(upstreamLock)).then(
     (open) => {
+      if (open === undefined) return;
       palace = open;
       if (state === "opening") state = "ready";
       log.info("palace open", { tookMs: Date.now() - startedAtMs });
@@ -118,6 +135,9 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   };
   const broken = (): Pick<Health, "error"> =>
     failure === undefined ? {} : { error: { message: failure.message, ...failure.toWire() } };
+  const now = (): Pick<Health, "status" | "error"> =>
+    child === undefined || state === "draining" ? { status: state, ...broken() } : child.health();
+  const engineReport = (): EngineReport => child?.report() ?? { kind: "builtin" };
   const status = (): StatusReport => ({
     version: VERSION,
     instanceId,
@@ -126,37 +146,43 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     topology: config.topology,
     doors,
     home: paths.home,
-    state,
-    ...broken(),
+    state: now().status,
+    ...withoutStatus(now()),
+    engine: engineReport(),
     peers: peers(),
-    upstreamLock: upstreamLock.status(),
-    ...(palace?.status() ?? NOT_OPEN),
+    upstreamLock: upstreamLock?.status() ?? { state: "none", detail: "the engine's own" },
+    ...(child?.status() ?? palace?.status() ?? NOT_OPEN),
   });
   const health = (door: DoorName): Health => ({
-    status: state,
     instanceId,
     version: VERSION,
     protocol: PROTOCOL,
     topology: config.topology,
     door,
     startedAtMs,
-    ...broken(),
+    engine: engineReport(),
+    ...now(),
   });
 
-  const dispatch = createDispatch({
-    ready,
-    status,
-    stop: () => ending.resolve({ why: "stop", failed: false }),
-    metrics,
-    log,
-  });
+  const dispatch =
+    child?.dispatch ??
+    createDispatch({
+      ready,
+      status,
+      stop: () => ending.resolve({ why: "stop", failed: false }),
+      metrics,
+      log,
+    });
   let mcpHttp: Promise<Route> | undefined;
   const routes = new Map<string, Route>([
     ["/health", (_request, response, peer) => sendJson(response, 200, health(peer.door))],
     [
       "/ready",
-      (_request, response) =>
-        sendJson(response, state === "ready" ? 200 : 503, { ready: state === "ready", status: state, ...broken() }),
+      (_request, response) => {
+        const current = now();
+        const ready = current.status === "ready";
+        sendJson(response, ready ? 200 : 503, { ready, engine: engineReport(), ...current });
+      },
     ],
     [
       "/metrics",
@@ -166,7 +192,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
-        mcpHttp ??= import("./mcp-http.ts").then(({ createMcpHttp }) => createMcpHttp(dispatch));
+        mcpHttp ??= import("./mcp-http.ts").then(({ createMcpHttp }) => createMcpHttp(dispatch, child?.identity));
         await (
           await mcpHttp
         )(request, response, peer);
@@ -180,7 +206,9 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     };
     const openPlace = async (at: DoorOptions["at"]): Promise<void> => {
       const onPeers = (): void => void (idleSinceMs = Date.now());
-      open.push(await openDoor({ at, instanceHeader: [INSTANCE_HEADER, instanceId], dispatch, routes, onPeers, log }));
+      const onLeft = (peerId: number): void => child?.leave(peerId);
+      const instanceHeader: [string, string] = [INSTANCE_HEADER, instanceId];
+      open.push(await openDoor({ at, instanceHeader, dispatch, routes, onPeers, onLeft, log }));
     };
     await openAt({ kind: "unix", path: paths.socketPath });
     // Not in broker.json: `palace gate` alone leads there, for keys of other machines.
@@ -195,7 +223,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     publish(config, { instanceId, startedAtMs, doors });
   } catch (error) {
     await opened;
-    await (palace as Palace | undefined)?.close();
+    await (child ?? (palace as Palace | undefined))?.close();
     await Promise.all(open.map((door) => door.close()));
     throw error;
   }
@@ -226,19 +254,21 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   log.info("draining", { why });
   state = "draining";
   await within(opened, DRAIN_MAX_MS);
-  await within((palace as Palace | undefined)?.queue.drain(), DRAIN_MAX_MS);
+  const served = child ?? (palace as Palace | undefined);
+  await within(served?.drain(), DRAIN_MAX_MS);
   await within(Promise.all(open.map((door) => door.close())), DRAIN_MAX_MS);
-  await within(
-    failed ? (palace as Palace | undefined)?.abandon() : (palace as Palace | undefined)?.close(),
-    DRAIN_MAX_MS,
-  );
-  upstreamLock.release();
+  await within(failed ? served?.abandon() : served?.close(), DRAIN_MAX_MS);
+  upstreamLock?.release();
   unpublish(config, instanceId);
   log.info("ended", { why });
   return failed ? (failure?.exitCode ?? 70) : 0;
 }
 
-const NOT_OPEN: ReturnType<Palace["status"]> = {
+function withoutStatus({ status: _status, ...rest }: Pick<Health, "status" | "error">): Pick<Health, "error"> {
+  return rest;
+}
+
+const NOT_OPEN: PalaceStatus = {
   drawers: 0,
   wings: 0,
   ledgerSizeBytes: 0,

@@ -15,6 +15,11 @@ import { decodeFrame } from "../transport/frame.ts";
 import type { Dispatch } from "./methods.ts";
 import type { Peer } from "./peer.ts";
 
+/** What `initialize` says of the server. */
+export type Identity = { serverInfo: { name: string; version: string }; instructions?: string };
+
+const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION } };
+
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
 /** An error whose number and text cross the wire as they are. */
@@ -31,7 +36,7 @@ class WireError extends Error {
 /** What the SDK answers or refuses in its own words; of others it cannot even make a request. */
 const METHODS = ["POST", "GET", "DELETE"];
 
-export function createMcpHttp(dispatch: Dispatch): McpHttp {
+export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | undefined): McpHttp {
   return async (request, response, peer) => {
     const { method = "" } = request;
     if (!METHODS.includes(method))
@@ -43,7 +48,7 @@ export function createMcpHttp(dispatch: Dispatch): McpHttp {
     request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
-      () => createServer(dispatch, peer, typeof header === "string" ? header : undefined),
+      () => createServer(dispatch, peer, identity?.() ?? OUR_IDENTITY, typeof header === "string" ? header : undefined),
       {
         maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
         keepAliveMs: 0,
@@ -105,15 +110,19 @@ function refuse(response: ServerResponse, { status, code, error }: Refused): voi
   response.writeHead(status, headers).end(body);
 }
 
-function createServer(dispatch: Dispatch, peer: Peer, key: string | undefined): Server {
-  const server = new Server({ name: SERVER_NAME, version: VERSION }, { capabilities: { tools: {} } });
+function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: string | undefined): Server {
+  const { serverInfo, instructions } = identity;
+  const server = new Server(serverInfo, {
+    capabilities: { tools: {} },
+    ...(instructions !== undefined && { instructions }),
+  });
   const forward = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, JSON.stringify(params).length);
     if (answer === undefined || "error" in answer)
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  server.setRequestHandler("tools/list", () => forward("tools/list", {}) as never);
+  server.setRequestHandler("tools/list", (request) => forward("tools/list", request.params ?? {}) as never);
   server.setRequestHandler("tools/call", (request) => {
     const { name, arguments: given, _meta } = request.params;
     const meta = key === undefined ? _meta : { [IDEMPOTENCY_META]: key, ..._meta };

@@ -14,20 +14,19 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
 import {
-  IDEMPOTENCY_META,
   type MethodName,
   type RequestId,
   REPLAYED_META,
   RPC,
-  type RpcError,
   type RpcResponse,
   type SearchMode,
   type StatusReport,
 } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import type { WriteCall } from "../store/port.ts";
+import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
-import { type Peer, peerFields } from "./peer.ts";
+import type { Peer } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
@@ -39,17 +38,16 @@ export type MethodsDependencies = {
   log: Log;
 };
 
-/** `sizeBytes` is the message's length on the wire. Undefined = no answer is due. */
-export type Dispatch = (peer: Peer, message: unknown, sizeBytes: number) => Promise<RpcResponse | undefined>;
+/** Says something to a peer that it did not ask for. */
+export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
-/** An answer that is a JSON-RPC error with upstream's number and text. */
-class RpcFailure extends Error {
-  readonly error: RpcError;
-  constructor(error: RpcError) {
-    super(error.message);
-    this.error = error;
-  }
-}
+/** `sizeBytes` is the message's length on the wire, `notify` where the door can. Undefined = no answer is due. */
+export type Dispatch = (
+  peer: Peer,
+  message: unknown,
+  sizeBytes: number,
+  notify?: Notify,
+) => Promise<RpcResponse | undefined>;
 
 type Call = {
   peer: Peer;
@@ -62,8 +60,6 @@ type Call = {
   earlierWrites: Promise<unknown> | undefined;
 };
 type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
-
-const KEY_MAX = 200;
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { params }) => ({
@@ -140,10 +136,10 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting) writes.set(peer, Promise.allSettled([call.earlierWrites, answering]));
       const result = await unlessAborted(answering, controller.signal, isWriting);
-      report(dependencies, call, method, startedAt, undefined);
+      report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
-      report(dependencies, call, method, startedAt, error);
+      report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, error);
       // As MCP has it: who takes a request back wants no answer.
       if (error instanceof Cancelled) return undefined;
       return failure(id, toRpcError(Object.hasOwn(OURS, method) ? asTyped(error) : error));
@@ -178,15 +174,10 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   return Promise.race([answering, promise]);
 }
 
-/** Errors: BROKER_DENIED. */
-function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
-  const isAdministration = method === "broker.stop";
-  if (role === "admin" || (role === "agent" && !isAdministration) || (!isWriting && !isAdministration)) return;
-  throw new PalaceError(
-    "BROKER_DENIED",
-    `the token of ${agent} has the role ${role}, which may not do that`,
-    `on the broker's machine: palace token add NAME --role ${isAdministration ? "admin" : "agent"}`,
-  );
+function labelOf(method: string, params: Record<string, unknown>): string {
+  return method === "tools/call" && typeof params["name"] === "string"
+    ? (findTool(params["name"])?.name ?? "unknown")
+    : method;
 }
 
 function isWriteCall(method: string, params: Record<string, unknown>): boolean {
@@ -225,15 +216,7 @@ async function submit(
   params: Record<string, unknown>,
   { peer, params: outer, requestId, sizeBytes, signal }: Call,
 ): Promise<{ value: unknown; replayed: boolean }> {
-  const meta = isRecord(outer["_meta"]) ? outer["_meta"] : {};
-  const given = meta[IDEMPOTENCY_META];
-  if (given !== undefined && (typeof given !== "string" || given === "" || given.length > KEY_MAX)) {
-    throw new PalaceError(
-      "PROTOCOL_BAD_PARAMS",
-      `the idempotency key must be a string of 1 to ${KEY_MAX} characters`,
-      "make a new key for each call",
-    );
-  }
+  const given = keyOf(outer);
   const { queue } = await ready();
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
@@ -271,43 +254,4 @@ function searchMode(value: unknown): SearchMode {
     "mode is none of auto, lexical, vector, hybrid",
     "leave it out for auto",
   );
-}
-
-function requestId(id: unknown): RequestId | null {
-  return typeof id === "string" || typeof id === "number" ? id : null;
-}
-
-function failure(id: RequestId | null, error: RpcError): RpcResponse {
-  return { jsonrpc: "2.0", id, error };
-}
-
-function toRpcError(error: unknown): RpcError {
-  if (error instanceof RpcFailure) return error.error;
-  if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
-}
-
-function report(
-  { metrics, log }: MethodsDependencies,
-  call: Call,
-  method: string,
-  startedAt: number,
-  error: unknown,
-): void {
-  const tool =
-    method === "tools/call" && typeof call.params["name"] === "string"
-      ? (findTool(call.params["name"])?.name ?? "unknown")
-      : method;
-  const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  metrics.count(tool, tookMs, error === undefined);
-  const fields = { requestId: call.requestId, method: tool, tookMs, ...peerFields(call.peer) };
-  if (error === undefined) log.debug("request", fields);
-  else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
-  else
-    log.warn("request failed", {
-      ...fields,
-      code: error instanceof PalaceError ? error.code : "INTERNAL",
-      why: String(error),
-    });
 }

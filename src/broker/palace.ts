@@ -27,10 +27,17 @@ import type { UpstreamLock } from "./upstream-lock.ts";
 import { WriteQueue } from "./queue.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
+export type PalaceStatus = Pick<
+  StatusReport,
+  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "strays"
+>;
+
 export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
-  status(): Pick<StatusReport, "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "strays">;
+  status(): PalaceStatus;
+  /** Resolves when every accepted write is committed. */
+  drain(): Promise<void>;
   /** Whether it may send has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
@@ -198,6 +205,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       strays: watch.status(),
     }),
     wakeOutbox: () => outbox?.wake(),
+    drain: () => queue.drain(),
     abandon: () => model.close(),
     async close() {
       await queue.drain();

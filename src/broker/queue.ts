@@ -3,17 +3,15 @@
  * peer, so that a feeder with a thousand documents does not stand before an agent with one note. One group is being
  * committed at any time; what arrives meanwhile is the next group.
  */
-import { PalaceError } from "../protocol/errors.ts";
 import { COMMIT_BATCH_MAX, QUEUE_DEPTH_MAX, QUEUE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { Changes, WriteCall, WriteOutcome } from "../store/port.ts";
+import { Lanes } from "./lanes.ts";
 
 /** Text in one group: bounds how long the group before an interactive write takes. */
 const GROUP_SIZE_MAX_BYTES = 2 * 1024 * 1024;
-const RETRY_AFTER_MS = 100;
 
 type Waiting = {
   call: WriteCall;
-  sizeBytes: number;
   resolve: (outcome: WriteOutcome) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
@@ -27,20 +25,25 @@ export type WriteQueueOptions = {
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  /** Peers with waiting writes, next in turn first. */
-  readonly #peers = new Map<number, Waiting[]>();
-  #depth = 0;
-  #sizeBytes = 0;
+  readonly #lanes = new Lanes<Waiting>({
+    depth: QUEUE_DEPTH_MAX,
+    depthPeer: QUEUE_DEPTH_PEER_MAX,
+    sizeBytes: QUEUE_SIZE_MAX_BYTES,
+    what: "writes",
+  });
   #committing: Promise<void> | undefined;
   acknowledged = 0;
-  refused = 0;
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
   }
 
   get depth(): number {
-    return this.#depth;
+    return this.#lanes.depth;
+  }
+
+  get refused(): number {
+    return this.#lanes.refused;
   }
 
   get depthMax(): number {
@@ -52,22 +55,8 @@ export class WriteQueue {
    * group is being committed it is done. Errors: BROKER_BUSY with a retry hint, the signal's reason.
    */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
-    const waiting = this.#peers.get(peerId) ?? [];
-    if (
-      this.#depth >= QUEUE_DEPTH_MAX ||
-      waiting.length >= QUEUE_DEPTH_PEER_MAX ||
-      this.#sizeBytes + sizeBytes > QUEUE_SIZE_MAX_BYTES
-    ) {
-      this.refused += 1;
-      throw new PalaceError("BROKER_BUSY", "too many writes are waiting", "repeat the call in a moment", {
-        retryAfterMs: RETRY_AFTER_MS,
-      });
-    }
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    waiting.push({ call, sizeBytes, resolve, reject, signal });
-    this.#peers.set(peerId, waiting);
-    this.#depth += 1;
-    this.#sizeBytes += sizeBytes;
+    this.#lanes.push(peerId, { call, resolve, reject, signal }, sizeBytes);
     this.#committing ??= this.#run();
     return promise;
   }
@@ -80,7 +69,7 @@ export class WriteQueue {
   async #run(): Promise<void> {
     // One turn of the event loop first: what came in the same read belongs to the same group.
     await new Promise(setImmediate);
-    while (this.#depth > 0) {
+    while (this.#lanes.depth > 0) {
       const group = this.#takeGroup();
       if (group.length === 0) continue;
       const { outcomes, changes } = await this.#options.commit(group.map(({ call }) => call));
@@ -99,24 +88,16 @@ export class WriteQueue {
     const group: Waiting[] = [];
     let sizeBytes = 0;
     while (group.length < COMMIT_BATCH_MAX && sizeBytes < GROUP_SIZE_MAX_BYTES) {
-      const [first] = this.#peers;
-      if (first === undefined) break;
-      const [peerId, waiting] = first;
-      const next = waiting.shift();
-      this.#peers.delete(peerId);
-      if (waiting.length > 0) this.#peers.set(peerId, waiting);
-      if (next === undefined) continue;
-      if (next.signal?.aborted === true) {
-        this.#depth -= 1;
-        this.#sizeBytes -= next.sizeBytes;
-        next.reject(next.signal.reason as Error);
+      const next = this.#lanes.shift();
+      if (next === undefined) break;
+      const { signal, reject } = next.item;
+      if (signal?.aborted === true) {
+        reject(signal.reason as Error);
         continue;
       }
-      group.push(next);
+      group.push(next.item);
       sizeBytes += next.sizeBytes;
     }
-    this.#depth -= group.length;
-    this.#sizeBytes -= sizeBytes;
     return group;
   }
 }

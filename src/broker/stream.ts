@@ -12,10 +12,13 @@ import {
   PEER_STALL_MAX_MS,
   PEER_UNREAD_MAX_BYTES,
 } from "../protocol/limits.ts";
-import { RPC, type RpcResponse } from "../protocol/spec.ts";
+import { RPC, type RpcNotification, type RpcResponse } from "../protocol/spec.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../transport/frame.ts";
-import type { Dispatch } from "./methods.ts";
+import type { Dispatch, Notify } from "./methods.ts";
 import { type Peer, peerFields } from "./peer.ts";
+
+/** How often a silent client with open requests is looked after. */
+const PROBE_MS = 1_000;
 
 export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
 
@@ -33,7 +36,7 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
   /** Somebody waits for the last answer. */
   let quiet: PromiseWithResolvers<void> | undefined;
 
-  const send = (response: RpcResponse): void => {
+  const send = (response: RpcResponse | RpcNotification): void => {
     if (!socket.writable) return;
     socket.write(`${JSON.stringify(response)}\n`);
     if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || stall !== undefined) return;
@@ -41,6 +44,11 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
       log.warn("peer does not read its answers", peerFields(peer));
       socket.destroy();
     }, PEER_STALL_MAX_MS);
+  };
+
+  /** What nobody asked for is not kept for a peer that does not read. */
+  const notify: Notify = (method, params) => {
+    if (stall === undefined) send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
   };
 
   const isFull = (): boolean =>
@@ -72,7 +80,7 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
       });
       return;
     }
-    const response = await dispatch(peer, decoded.message, frame.bytes.length);
+    const response = await dispatch(peer, decoded.message, frame.bytes.length, notify);
     if (response !== undefined) send(response);
   };
 
@@ -105,15 +113,25 @@ export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions
     pump();
   });
   socket.on("error", () => {});
-  // A client that has said all it wants to say still gets its answers.
-  socket.on("end", () => void end());
+  // A client that has said all it wants to say still gets its answers. One that is gone altogether looks the same until
+  // something is written to it; an empty line says nothing.
+  let probe: NodeJS.Timeout | undefined;
+  socket.on("end", () => {
+    if (inFlight > 0) {
+      socket.write("\n");
+      probe = setInterval(() => socket.write("\n"), PROBE_MS);
+    }
+    void end();
+  });
   socket.on("close", () => {
     clearTimeout(stall);
+    clearInterval(probe);
     waiting.length = 0;
     quiet?.resolve();
   });
   const end = async (): Promise<void> => {
     if (inFlight > 0) await (quiet = Promise.withResolvers()).promise;
+    clearInterval(probe);
     socket.end();
   };
   if (head.length > 0) onData(head);

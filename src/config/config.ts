@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { isInContainer } from "../platform/mount.ts";
+import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type Paths, resolvePaths } from "./paths.ts";
 
@@ -39,6 +40,10 @@ export type Config = Readonly<{
   /** The palace's mount has been vouched for by the user. */
   trustMount: boolean;
   topology: string;
+  /** Undefined = as the last time, else builtin. */
+  engine: EngineConfig | undefined;
+  /** An engine that was remembered as text; same errors as loadConfig. */
+  parseEngine: (text: string | undefined) => EngineConfig;
   driver: "none" | "chroma";
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
@@ -55,6 +60,7 @@ export type ConfigOptions = { palace?: string | undefined };
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
   const chromaUrl = readVariable(env, "MEMPALACE_CHROMA_URL");
+  const engine = readVariable(env, "MEMPALACE_ENGINE");
   return Object.freeze({
     paths,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
@@ -68,6 +74,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
     trustMount: flag(env, "MEMPALACE_TRUST_MOUNT"),
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
+    engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
+    parseEngine: (text) => parseEngine(text, env, paths),
     driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",

@@ -60,6 +60,17 @@ export const VARIABLES = {
     meaning:
       "1: open the palace also on a shared folder whose locks other machines do not see; only if there is no other",
   },
+  MEMPALACE_ENGINE: {
+    group: "broker",
+    default: "as the last time, at first builtin",
+    meaning:
+      "who serves the palace: builtin, or command:ARGV, an MCP server that the broker runs as its child; ARGV is words or a JSON array",
+  },
+  MEMPALACE_ENGINE_TIMEOUT_SECONDS: {
+    group: "broker",
+    default: "120",
+    meaning: "seconds without an answer or progress after which the child of engine command is ended and replaced",
+  },
   MEMPALACE_DRIVER: {
     group: "broker",
     default: "none; chroma when MEMPALACE_CHROMA_URL is set",

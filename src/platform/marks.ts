@@ -1,6 +1,7 @@
 /**
- * Small files in the user's state folder that outlive a broker and its palace: that a ledger existed, that the broker was
- * stopped by hand, that one is being started, why the last start failed. Client and broker both read and write them.
+ * Small files in the user's state folder that outlive a broker and its palace: that a ledger existed, which engine serves
+ * it, that the broker was stopped by hand, that one is being started, why the last start failed. Client and broker both
+ * read and write them.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { writeFileAtomic } from "./atomic-file.ts";
 
 export type MarkPaths = { stateDir: string; tag: string; ledgerFile: string };
 
-type MarkName = "stopped" | "starting" | "failed" | "known";
+type MarkName = "stopped" | "starting" | "failed" | "known" | "engine";
 
 function mark({ stateDir, tag }: MarkPaths, name: MarkName): string {
   return join(stateDir, `${tag}.${name}`);
@@ -98,6 +99,23 @@ export function askToMakeWay(file: string): void {
 export function isWanted(file: string): boolean {
   const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
   return since !== undefined && Math.abs(Date.now() - since) < WANTED_MS;
+}
+
+// --- the engine that served the palace last ---
+
+/**
+ * Kept here, in the user's own state, and not beside the palace: it is a command that is run, and a palace may come from
+ * elsewhere.
+ */
+export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
+  if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
+  else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });
+}
+
+/** `MEMPALACE_ENGINE` as the last broker had it, unless that was the default. */
+export function recallEngine(paths: MarkPaths): string | undefined {
+  const { engine } = read(paths, "engine");
+  return typeof engine === "string" ? engine : undefined;
 }
 
 // --- a ledger existed here ---

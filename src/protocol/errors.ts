@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   BROKER_STOPPED: "the broker was stopped by hand and is not started again by itself",
   BROKER_START_FAILED: "a broker was started and did not become reachable",
   BROKER_DENIED: "this peer may not do that",
+  BROKER_CANCELLED: "the client took the call back, or left, before it was done",
   PALACE_NOT_FOUND: "no palace at that place",
   PALACE_GONE: "the palace directory or ledger vanished",
   PALACE_FOREIGN_MOUNT: "the palace lies on a mount whose locks other machines do not see",
@@ -32,13 +33,18 @@ export const ERROR_CODES = {
   STORE_DISK_FULL: "the disk is full; nothing was written",
   STORE_READ_ONLY: "the palace cannot be written; reads go on",
   STORE_MODEL_MISMATCH: "the palace was embedded with another model",
+  ENGINE_UNAVAILABLE: "the engine's process does not run for now; the call was not put to it",
+  ENGINE_CALL_LOST: "the engine's process ended during the call; whether it was done is not known",
+  ENGINE_TIMEOUT:
+    "the engine's process gave no answer in time and was replaced; whether the call was done is not known",
+  ENGINE_UNSUPPORTED: "the engine in use cannot do that",
   FEEDER_SOURCE_UNREADABLE: "a source cannot be read",
   FEEDER_PARTIAL: "some sources were not filed",
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "FEEDER";
+type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
 
 /** Exit codes of every executable, by family (style.md 3.6). 70 is left for a broken invariant, 130 for Ctrl-C. */
 export const EXIT_CODES: Record<Family, number> = {
@@ -49,6 +55,7 @@ export const EXIT_CODES: Record<Family, number> = {
   PALACE: 6,
   STORE: 7,
   FEEDER: 8,
+  ENGINE: 9,
 };
 
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -58,6 +65,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "BROKER_BUSY",
   "BROKER_SHUTTING_DOWN",
   "STORE_UNAVAILABLE",
+  "ENGINE_UNAVAILABLE",
   "FEEDER_PARTIAL",
 ]);
 

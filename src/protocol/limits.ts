@@ -26,6 +26,10 @@ export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
 /** How long a peer may leave its replies unread before it is disconnected. */
 export const PEER_STALL_MAX_MS = 30_000;
+/** Requests waiting for the child of engine `command`, which does one after the other; one more is BROKER_BUSY. */
+export const ENGINE_DEPTH_MAX = 1024;
+/** Requests waiting of one peer. */
+export const ENGINE_DEPTH_PEER_MAX = 128;
 /** Connections of all doors. */
 export const PEERS_MAX = 1024;
 
@@ -36,6 +40,9 @@ export const DIAL_TIMEOUT_MS = 2_000;
 /** A cold machine under load takes its time; a start that failed says so itself and is not waited for. */
 export const START_TIMEOUT_MS = 30_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** The child's start, up to its answer to `initialize`: it may import, and look through its palace first. */
+export const ENGINE_START_TIMEOUT_MS = 60_000;
 
 /** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
@@ -50,3 +57,4 @@ if (FRAME_SIZE_MAX_BYTES > SPOOL_SIZE_MAX_BYTES) throw new Error("the spool must
 if (SOURCE_SIZE_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
+if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");

@@ -10,6 +10,7 @@ export type JsonObject = { [key: string]: Json };
 
 export type RequestId = string | number;
 export type RpcRequest = { jsonrpc: "2.0"; id?: RequestId | null; method: string; params?: unknown };
+export type RpcNotification = { jsonrpc: "2.0"; method: string; params?: unknown };
 export type RpcError = { code: number; message: string; data?: unknown };
 export type RpcResponse = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: RpcError });
 
@@ -54,6 +55,26 @@ export type BrokerFile = {
   gate?: string;
 };
 
+/** Who serves the palace: the broker's own engine, or an MCP server that is its child. */
+export type EngineReport =
+  | { kind: "builtin" }
+  | {
+      kind: "command";
+      /** The program, without its arguments: they may hold a secret. */
+      program: string;
+      state: "starting" | "ready" | "waiting" | "failed";
+      /** null: no child at the moment. */
+      pid: number | null;
+      /** Counts the children of this broker. */
+      generation: number;
+      /** Name and version that the child gave itself. */
+      server: { name: string; version: string } | null;
+      /** Starts that failed and children that died since the last answer. */
+      failures: number;
+      /** The last thing that went wrong, also when it is over. */
+      lastError: ({ message: string; atMs: number } & WireErrorData) | null;
+    };
+
 /** `GET /health`. */
 export type Health = {
   status: "opening" | "ready" | "failed" | "draining";
@@ -63,6 +84,7 @@ export type Health = {
   topology: string;
   door: DoorName;
   startedAtMs: number;
+  engine: EngineReport;
   error?: { message: string } & WireErrorData;
 };
 
@@ -128,6 +150,8 @@ export type StatusReport = {
   home: string;
   state: Health["status"];
   error?: { message: string } & WireErrorData;
+  /** With `command` the broker does not look into the palace: no drawers, wings, search and driver are told then. */
+  engine: EngineReport;
   drawers: number;
   wings: number;
   /** Size of the ledger with its write-ahead log, bytes. */

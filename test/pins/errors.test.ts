@@ -23,6 +23,7 @@ test("the error codes are these", () => {
     "BROKER_STOPPED",
     "BROKER_START_FAILED",
     "BROKER_DENIED",
+    "BROKER_CANCELLED",
     "PALACE_NOT_FOUND",
     "PALACE_GONE",
     "PALACE_FOREIGN_MOUNT",
@@ -32,13 +33,17 @@ test("the error codes are these", () => {
     "STORE_DISK_FULL",
     "STORE_READ_ONLY",
     "STORE_MODEL_MISMATCH",
+    "ENGINE_UNAVAILABLE",
+    "ENGINE_CALL_LOST",
+    "ENGINE_TIMEOUT",
+    "ENGINE_UNSUPPORTED",
     "FEEDER_SOURCE_UNREADABLE",
     "FEEDER_PARTIAL",
   ]);
 });
 
 test("the exit codes of the families are these", () => {
-  const families = { CONFIG: 2, TRANSPORT: 3, PROTOCOL: 4, BROKER: 5, PALACE: 6, STORE: 7, FEEDER: 8 };
+  const families = { CONFIG: 2, TRANSPORT: 3, PROTOCOL: 4, BROKER: 5, PALACE: 6, STORE: 7, FEEDER: 8, ENGINE: 9 };
   expect(EXIT_CODES).toEqual(families);
   expect(new PalaceError("STORE_CORRUPT", "", "").exitCode).toBe(7);
 });
@@ -52,6 +57,7 @@ test("the codes that are worth a retry are these", () => {
     "BROKER_BUSY",
     "BROKER_SHUTTING_DOWN",
     "STORE_UNAVAILABLE",
+    "ENGINE_UNAVAILABLE",
     "FEEDER_PARTIAL",
   ]);
 });

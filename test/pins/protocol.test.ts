@@ -46,6 +46,7 @@ test("/health has these keys", () => {
     topology: true,
     door: true,
     startedAtMs: true,
+    engine: true,
     error: true,
   } satisfies Record<keyof Health, true>;
   expect(keysOf("Health")).toEqual(Object.keys(keys));

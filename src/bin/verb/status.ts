@@ -2,10 +2,10 @@
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { isStopped } from "../../platform/marks.ts";
-import type { StatusReport } from "../../protocol/spec.ts";
+import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { describeStrays } from "../strays.ts";
-import { formatBytes, formatDuration, plural } from "../output.ts";
+import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
@@ -36,11 +36,10 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
   },
 });
 
-function describe(status: StatusReport, endpoint: string): [string, string][] {
-  const { search, driver, queue, upstreamLock, strays } = status;
-  const embedded =
-    search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
-  const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
+type Row = [string, string];
+
+function describe(status: StatusReport, endpoint: string): Row[] {
+  const { queue, engine } = status;
   return [
     [
       "broker",
@@ -51,27 +50,46 @@ function describe(status: StatusReport, endpoint: string): [string, string][] {
     ...status.doors
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)
-      .map((door): [string, string] => ["door", door]),
+      .map((door): Row => ["door", door]),
     ["topology", status.topology],
-    [
-      "palace",
-      `${status.home}: ${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`,
-    ],
     ["peers", `${status.peers}`],
     [
       "queue",
       `${queue.depth} of ${queue.depthMax} waiting, ${queue.acknowledged} acknowledged, ${queue.refused} refused`,
+    ],
+    // A broker of before has no other engine.
+    ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
+    ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),
+  ];
+}
+
+function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {
+  const embedded =
+    search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
+  const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
+  return [
+    [
+      "palace",
+      `${home}: ${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`,
     ],
     [
       "search",
       `${search.mode} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
     ],
     ["driver", `${driver.kind}: ${driver.state}${lag}${withDetail(driver.detail)}`],
-    ["palace lock", `${upstreamLock.state}${withDetail(upstreamLock.detail)}`],
-    ["strays", describeStrays(strays)],
-    ...(status.error === undefined
+    ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],
+    ["strays", describeStrays(status.strays)],
+  ];
+}
+
+function describeCommand(home: string, engine: Extract<EngineReport, { kind: "command" }>): Row[] {
+  const { lastError } = engine;
+  return [
+    ["engine", `command, ${formatEngine(engine)}`],
+    ...(lastError === null
       ? []
-      : [["error", `${status.error.message}; ${status.error.hint}`] as [string, string]]),
+      : [["last error", `${formatDuration(Date.now() - lastError.atMs)} ago: ${printable(lastError.message)}`] as Row]),
+    ["palace", `${home}; what is in it only the engine knows`],
   ];
 }
 

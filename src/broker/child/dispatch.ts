@@ -1,0 +1,198 @@
+/**
+ * The route table in front of a child: MCP's handshake and pulse are answered here, everything else is put to the child
+ * under an id of ours. The same for every door, as methods.ts is for our own engine.
+ */
+import { randomUUID } from "node:crypto";
+import { isRecord } from "../../engine/arguments.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import {
+  IDEMPOTENCY_META,
+  type MethodName,
+  type RequestId,
+  REPLAYED_META,
+  RPC,
+  type StatusReport,
+} from "../../protocol/spec.ts";
+import { MCP_VERSIONS } from "../../protocol/version.ts";
+import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../answers.ts";
+import type { Dispatch, Notify } from "../methods.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Peer } from "../peer.ts";
+import type { Call, Line } from "./line.ts";
+import { Replays } from "./replays.ts";
+import type { Introduction, Notification } from "./session.ts";
+import type { ToolBook } from "./tools.ts";
+
+export type ChildDispatchOptions = {
+  line: Line;
+  tools: ToolBook;
+  /** What a child said of itself; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
+  introduced: () => Introduction | Promise<Introduction>;
+  /** Pid of the child: it must not be our client. */
+  childPid: () => number | undefined;
+  status: () => StatusReport;
+  stop: (options: { sticky: boolean }) => void;
+  metrics: Metrics;
+  log: Log;
+};
+
+export type ChildDispatch = {
+  dispatch: Dispatch;
+  /** A connection has closed. */
+  leave: (peerId: number) => void;
+  /** Passes on what the child tells everybody. */
+  broadcast: (notification: Notification) => void;
+};
+
+/** Ours that need our own engine → what to do instead. */
+const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
+  "drawer.search": `palace call search '{"query":"WORDS"}'`,
+  "source.list": MINE_INSTEAD(),
+  "source.replace": MINE_INSTEAD(),
+  "source.remove": MINE_INSTEAD(),
+} satisfies Partial<Record<MethodName, string>>;
+
+function MINE_INSTEAD(): string {
+  return `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
+}
+
+/** Methods that become labels of the metrics by their own name. */
+const METHODS = ["initialize", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
+
+export function createChildDispatch(options: ChildDispatchOptions): ChildDispatch {
+  const { line, tools, introduced, childPid } = options;
+  const replays = new Replays<Call>();
+  const listeners = new Map<number, Notify>();
+
+  const answer = async (peer: Peer, method: string, request: Request): Promise<unknown> => {
+    const { params } = request;
+    if (peer.pid !== 0 && peer.pid === childPid())
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        "the engine's command is a client of this very broker",
+        "MEMPALACE_ENGINE must name MemPalace's own mempalace-mcp, by its full path: ours has the same name",
+      );
+    if (method === "initialize") return introduce(await introduced(), params["protocolVersion"]);
+    if (method === "ping") return {};
+    if (method === "palace.status") return options.status();
+    if (method === "broker.stop") {
+      assertAllowed(peer, method, false);
+      options.stop({ sticky: params["sticky"] === true });
+      return { stopping: true };
+    }
+    const instead = Object.hasOwn(UNSUPPORTED, method) ? UNSUPPORTED[method] : undefined;
+    if (instead !== undefined)
+      throw new PalaceError(
+        "ENGINE_UNSUPPORTED",
+        `${method} needs the builtin engine, and another one is in use`,
+        instead,
+      );
+    // What is a write is known once the child has listed its tools. No turn is lost afterwards: what comes right behind
+    // may be the client's word that it takes this call back.
+    const introduction = introduced();
+    if (introduction instanceof Promise) await introduction;
+    const isWrite = tools.isWrite(method, params);
+    assertAllowed(peer, method, isWrite);
+    return forward(peer, method, request, isWrite);
+  };
+
+  const forward = async (peer: Peer, method: string, request: Request, isWrite: boolean): Promise<unknown> => {
+    const { params, sizeBytes } = request;
+    const key = isWrite && method === "tools/call" ? keyOf(params) : undefined;
+    const first = key === undefined ? undefined : replays.find(key, params);
+    if (first !== undefined) {
+      // Whoever came first may be gone: from now on this one waits for it.
+      Object.assign(first.call, { peerId: peer.id, id: request.id } satisfies Partial<Call>);
+      return markReplayed(await first.outcome);
+    }
+    const call: Call = { peerId: peer.id, id: request.id, method, isWrite, ...forChild(params, request.notify) };
+    const outcome = line.submit(call, sizeBytes);
+    if (key !== undefined) replays.keep(key, params, call, outcome);
+    return outcome;
+  };
+
+  const dispatch: Dispatch = async (peer, message, sizeBytes, notify) => {
+    if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
+    const { method } = message;
+    // A response: we asked nothing.
+    if (typeof method !== "string") return undefined;
+    const params = isRecord(message["params"]) ? message["params"] : {};
+    if (method.startsWith("notifications/")) {
+      const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
+      if (taken !== null) line.cancel(peer.id, taken);
+      return undefined;
+    }
+    if (method === "initialize" && notify !== undefined) listeners.set(peer.id, notify);
+    const id = requestId(message["id"]);
+    const handled = {
+      peer,
+      requestId: randomUUID().slice(0, 8),
+      label: label(method, params),
+      startedAt: performance.now(),
+    };
+    try {
+      const result = await answer(peer, method, { id, params, sizeBytes, notify });
+      report(options, handled, undefined);
+      return { jsonrpc: "2.0", id, result };
+    } catch (error) {
+      report(options, handled, error);
+      return failure(id, toRpcError(error));
+    }
+  };
+
+  const label = (method: string, params: Record<string, unknown>): string => {
+    const name = method === "tools/call" ? params["name"] : undefined;
+    if (typeof name === "string") return tools.has(name) ? name : "unknown";
+    return METHODS.includes(method) || Object.hasOwn(UNSUPPORTED, method) ? method : "other";
+  };
+
+  return {
+    dispatch,
+    leave: (peerId) => {
+      listeners.delete(peerId);
+      line.leave(peerId);
+    },
+    broadcast: ({ method, params }) => {
+      for (const notify of listeners.values()) notify(method, params);
+    },
+  };
+}
+
+type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
+
+/** The child's introduction, as ours. Both sides' later additions are left to each other: they are additions. */
+function introduce(child: Introduction, asked: unknown): object {
+  const { capabilities, serverInfo, instructions } = child;
+  return {
+    protocolVersion: negotiate(asked, child.protocolVersion),
+    capabilities,
+    serverInfo,
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+/** MCP's rule for the client's wish, but never newer than what the child speaks with us. */
+function negotiate(asked: unknown, spoken: string): string {
+  const wish = asked ?? MCP_VERSIONS.at(-1);
+  const known = MCP_VERSIONS.find((version) => version === wish);
+  return known === undefined || known > spoken ? spoken : known;
+}
+
+/** Without what is between the client and us; its progress comes back under its own token. */
+function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
+  if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
+  const { [IDEMPOTENCY_META]: _key, progressToken, ...meta } = params["_meta"];
+  const { _meta, ...rest } = params;
+  const isAsked = notify !== undefined && requestId(progressToken) !== null;
+  return {
+    params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta },
+    onProgress: isAsked ? (progress) => notify("notifications/progress", { ...progress, progressToken }) : undefined,
+  };
+}
+
+function markReplayed(result: unknown): unknown {
+  if (!isRecord(result)) return result;
+  const meta = isRecord(result["_meta"]) ? result["_meta"] : {};
+  return { ...result, _meta: { ...meta, [REPLAYED_META]: true } };
+}

@@ -1,0 +1,182 @@
+/**
+ * The line before the child: every request of every peer, in turns, one at a time. One at a time because MemPalace's server
+ * does one at a time anyway; so a time-out begins when the child really begins, a crash leaves one call in doubt and no
+ * more, and what still waits can be taken back or put to the next child.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import type { RequestId } from "../../protocol/spec.ts";
+import { Lanes } from "../lanes.ts";
+import type { RequestOptions, Session } from "./session.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export type Call = {
+  /** Who waits for it now: with an idempotency key another connection may have joined. */
+  peerId: number;
+  /** The client's own, for notifications/cancelled. */
+  id: RequestId | null;
+  method: string;
+  params: Record<string, unknown>;
+  isWrite: boolean;
+  onProgress: RequestOptions["onProgress"];
+};
+
+type Waiting = {
+  call: Call;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+  isRepeated: boolean;
+};
+
+/** A request waits so long for a child that is being started, not for ever. */
+const READY_MAX_MS = 30_000;
+
+export class Line {
+  readonly #supervisor: Supervisor;
+  readonly #timeoutMs: number;
+  readonly #lanes = new Lanes<Waiting>({
+    depth: ENGINE_DEPTH_MAX,
+    depthPeer: ENGINE_DEPTH_PEER_MAX,
+    sizeBytes: QUEUE_SIZE_MAX_BYTES,
+    what: "requests",
+  });
+  /** A read whose child died: it is next, before all who wait. */
+  #again: Waiting | undefined;
+  #running: { waiting: Waiting; session: Session } | undefined;
+  #impatient: NodeJS.Timeout | undefined;
+  #draining = false;
+  #idle: PromiseWithResolvers<void> | undefined;
+  answeredWrites = 0;
+
+  constructor(supervisor: Supervisor, timeoutMs: number) {
+    this.#supervisor = supervisor;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get depth(): number {
+    return this.#lanes.depth;
+  }
+
+  get refused(): number {
+    return this.#lanes.refused;
+  }
+
+  /** The child's result. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*. */
+  submit(call: Call, sizeBytes: number): Promise<unknown> {
+    if (this.#draining) throw shuttingDown();
+    const { failed } = this.#supervisor;
+    if (failed !== undefined) {
+      this.#supervisor.wake();
+      throw failed;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#lanes.push(call.peerId, { call, resolve, reject, isRepeated: false }, sizeBytes);
+    this.run();
+    return promise;
+  }
+
+  /** Puts the next request to the child, if there are both. */
+  run(): void {
+    if (this.#running !== undefined) return;
+    const { session } = this.#supervisor;
+    if (session === undefined) return this.#await();
+    clearTimeout(this.#impatient);
+    this.#impatient = undefined;
+    const waiting = this.#again ?? this.#lanes.shift()?.item;
+    this.#again = undefined;
+    if (waiting === undefined) return this.#idle?.resolve();
+    this.#running = { waiting, session };
+    void this.#put(waiting, session).finally(() => {
+      this.#running = undefined;
+      this.run();
+    });
+  }
+
+  /** A peer has gone: what it waits for is not begun any more; a read under way is given up, a write is let finish. */
+  leave(peerId: number): void {
+    this.#reject(({ call }) => call.peerId === peerId, cancelled());
+    if (this.#running?.waiting.call.peerId === peerId) this.#cancelRunning();
+  }
+
+  cancel(peerId: number, id: RequestId): void {
+    const isIt = ({ call }: Waiting): boolean => call.peerId === peerId && call.id === id;
+    this.#reject(isIt, cancelled());
+    if (this.#running !== undefined && isIt(this.#running.waiting)) this.#cancelRunning();
+  }
+
+  /** There will be no child soon. */
+  fail(error: PalaceError): void {
+    this.#reject(() => true, error);
+  }
+
+  /** Nothing new is taken, what has not begun is sent back to be put to the next broker; resolves when nothing runs. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#reject(() => true, shuttingDown());
+    if (this.#running === undefined) return;
+    this.#idle = Promise.withResolvers();
+    await this.#idle.promise;
+  }
+
+  async #put(waiting: Waiting, session: Session): Promise<void> {
+    const { call, resolve, reject } = waiting;
+    const { onProgress } = call;
+    try {
+      const options = { timeoutMs: this.#timeoutMs, ...(onProgress !== undefined && { onProgress }) };
+      const result = await session.request(call.method, call.params, options);
+      this.#supervisor.answered();
+      if (call.isWrite) this.answeredWrites += 1;
+      resolve(result);
+    } catch (error) {
+      if (!(error instanceof PalaceError)) this.#supervisor.answered();
+      else if (error.code === "ENGINE_TIMEOUT") this.#supervisor.replace(session, error);
+      const isLost = error instanceof PalaceError && error.code === "ENGINE_CALL_LOST";
+      const mayRepeat = !call.isWrite && !waiting.isRepeated && !this.#draining;
+      if (isLost && mayRepeat && this.#supervisor.failed === undefined) {
+        waiting.isRepeated = true;
+        this.#again = waiting;
+        return;
+      }
+      reject(error);
+    }
+  }
+
+  #cancelRunning(): void {
+    if (this.#running !== undefined && !this.#running.waiting.call.isWrite) this.#running.session.cancel();
+  }
+
+  /** Nobody waits for ever for a child that is being started. */
+  #await(): void {
+    if (this.#lanes.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
+    this.#supervisor.wake();
+    this.#impatient ??= setTimeout(() => {
+      this.#impatient = undefined;
+      const { lastError } = this.#supervisor;
+      this.fail(
+        new PalaceError(
+          "ENGINE_UNAVAILABLE",
+          `the engine is still being started${lastError === undefined ? "" : `; before that: ${lastError.message}`}`,
+          "repeat the call in a moment; run `palace status`",
+          { retryAfterMs: 1_000 },
+        ),
+      );
+    }, READY_MAX_MS);
+  }
+
+  #reject(isIt: (waiting: Waiting) => boolean, error: PalaceError): void {
+    for (const { reject } of this.#lanes.take(isIt)) reject(error);
+    if (this.#again === undefined || !isIt(this.#again)) return;
+    this.#again.reject(error);
+    this.#again = undefined;
+  }
+}
+
+function cancelled(): PalaceError {
+  return new PalaceError("BROKER_CANCELLED", "the call was taken back before it was begun", "");
+}
+
+function shuttingDown(): PalaceError {
+  return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
+    retryAfterMs: 200,
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * The lock that a child holds by living: an flock on a file that is open in the child and nowhere else. The kernel gives it
+ * back when the child and all it started are gone, however they went, so two children of one palace never live at once,
+ * not even when the broker between them was killed.
+ */
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tryFlock } from "../../platform/libc.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+
+/** Where the child finds the file among its descriptors. */
+export const LOCK_FD = 3;
+
+export type ChildLock = {
+  /** To be given to the child as its descriptor LOCK_FD. */
+  fd: number;
+  /** Says whose child it is, then closes our own copy: from now on the child alone holds the lock. */
+  handOver(childPid: number): void;
+  drop(): void;
+};
+
+/** A child whose broker died sees its stdin end; what does not go by that is made to. */
+const LEAVE_MAX_MS = 3_000;
+const TERM_MAX_MS = 2_000;
+const KILL_MAX_MS = 2_000;
+const POLL_MS = 25;
+
+/**
+ * Waits for a former child of this broker's home to be gone, ending it if it must. `home`: we hold its lifetime lock, so
+ * nobody else's broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
+ */
+export async function takeChildLock(file: string, home: string, log: Log): Promise<ChildLock> {
+  const startedAtMs = performance.now();
+  for (let sent: NodeJS.Signals | undefined; ; await sleep(POLL_MS)) {
+    const fd = openFile(file);
+    if (tryFlock(fd)) return heldLock(fd, home);
+    closeSync(fd);
+    const waitedMs = performance.now() - startedAtMs;
+    const owner = readOwner(file);
+    if (owner !== undefined && owner.home !== home)
+      throw new PalaceError(
+        "PALACE_LOCKED",
+        `another broker's engine writes ${dirname(file)} (pid ${owner.pid}, of ${owner.home})`,
+        "palace stop, for that broker; one palace has one broker",
+      );
+    if (waitedMs > LEAVE_MAX_MS + TERM_MAX_MS + KILL_MAX_MS)
+      throw new PalaceError(
+        "PALACE_LOCKED",
+        `a former engine process (pid ${owner?.pid ?? "unknown"}) still holds ${file}`,
+        "end it, then repeat the call",
+      );
+    const due = waitedMs > LEAVE_MAX_MS + TERM_MAX_MS ? "SIGKILL" : waitedMs > LEAVE_MAX_MS ? "SIGTERM" : undefined;
+    if (due === undefined || due === sent || owner === undefined) continue;
+    sent = due;
+    for (const pid of holders(file)) {
+      log.warn("a former engine process is ended", { pid, signal: due });
+      signal(pid, due);
+    }
+  }
+}
+
+/** A process that is gone already is what we want. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Gone, or not ours: the lock tells.
+  }
+}
+
+function openFile(file: string): number {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return openSync(file, "a+", 0o600);
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written by this user`,
+      "make it writable, or name another palace in MEMPALACE_ENGINE",
+      { cause },
+    );
+  }
+}
+
+function heldLock(fd: number, home: string): ChildLock {
+  writeOwner(fd, { pid: 0, home });
+  return {
+    fd,
+    handOver: (pid) => {
+      writeOwner(fd, { pid, home });
+      closeSync(fd);
+    },
+    drop: () => closeSync(fd),
+  };
+}
+
+/** On a full disk the lock holds all the same; only who has it is not told then. */
+function writeOwner(fd: number, owner: { pid: number; home: string }): void {
+  try {
+    ftruncateSync(fd, 0);
+    writeSync(fd, JSON.stringify(owner));
+  } catch {
+    // Said above.
+  }
+}
+
+/** Who took the lock last; undefined in the moment before it is written. */
+function readOwner(file: string): { pid: number; home: string } | undefined {
+  try {
+    const { pid, home } = JSON.parse(readFileSync(file, "utf8")) as { pid?: unknown; home?: unknown };
+    return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The processes that hold the file open where a child has it. Not by a number in a file: those are used again. */
+function holders(file: string): number[] {
+  const path = realpathSync(file);
+  let pids: string[];
+  try {
+    pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+  return pids.map(Number).filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === path;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,170 @@
+/**
+ * One child process that speaks newline-delimited JSON-RPC: its group, its pipes, its end. Passes on what arrives and says
+ * when it is gone; knows nothing of requests.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type { CommandConfig } from "../../config/engine.ts";
+import type { Log } from "../../platform/log.ts";
+import { decodeFrame, FrameSplitter } from "../../transport/frame.ts";
+import type { ChildLock } from "./lock.ts";
+import { signal } from "./lock.ts";
+
+export type ProcessOptions = {
+  config: CommandConfig;
+  lock: ChildLock;
+  generation: number;
+  log: Log;
+  onMessage: (message: unknown) => void;
+  /** A message over the frame limit was skipped. */
+  onOversize: () => void;
+  /** Once, after its last message; `why` is a clause for people. */
+  onGone: (why: string) => void;
+};
+
+/** Between asking and forcing. */
+const TERM_MAX_MS = 2_000;
+/** After the exit, for what the pipes still hold; a grandchild may keep them open for ever. */
+const LAST_WORDS_MS = 200;
+const LINE_MAX_CHARS = 500;
+const LINE_SIZE_MAX_BYTES = 64 * 1024;
+const LAST_LINES = 3;
+/** Lines of a child in our log; more are counted only. */
+const LOG_LINES_MAX = 50;
+const LOG_WINDOW_MS = 5_000;
+
+export class ServerProcess {
+  readonly #options: ProcessOptions;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #gone = Promise.withResolvers<void>();
+  readonly startedAtMs = Date.now();
+  #isGone = false;
+  #lastLines: string[] = [];
+  #logged = { count: 0, sinceMs: 0 };
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    const { config, lock } = options;
+    const [program, ...args] = config.argv;
+    // A group of its own: a wrapper's children end with it, and a Ctrl-C meant for us does not hit it before we drained.
+    this.#child = spawn(program, args, {
+      env: config.env,
+      cwd: "/",
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe", lock.fd],
+    }) as ChildProcessByStdio<Writable, Readable, Readable>;
+    const { pid } = this.#child;
+    if (pid === undefined) lock.drop();
+    else lock.handOver(pid);
+    this.#listen();
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  get pid(): number | undefined {
+    return this.#isGone ? undefined : this.#child.pid;
+  }
+
+  /** What it said last on stderr, for an error message. */
+  get lastWords(): string {
+    return this.#lastLines.join(" | ");
+  }
+
+  /** Bounded by its caller: one request is under way at any time. */
+  send(message: object): void {
+    if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Lets it end by itself, as its own clients would: stdin closes. Then as `kill`. Resolves when it is gone. */
+  async end(leaveMaxMs: number): Promise<void> {
+    this.#child.stdin.end();
+    await this.#goneWithin(leaveMaxMs);
+    await this.kill();
+  }
+
+  /** SIGTERM, then SIGKILL, which a stopped process obeys too. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#signal("SIGTERM");
+    await this.#goneWithin(TERM_MAX_MS);
+    this.#signal("SIGKILL");
+    await this.#gone.promise;
+  }
+
+  killNow(): void {
+    this.#signal("SIGKILL");
+  }
+
+  #signal(name: NodeJS.Signals): void {
+    const { pid } = this;
+    if (pid !== undefined) signal(-pid, name);
+  }
+
+  async #goneWithin(maxMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([this.#gone.promise, new Promise((resolve) => (timer = setTimeout(resolve, maxMs)))]);
+    clearTimeout(timer);
+  }
+
+  #listen(): void {
+    const child = this.#child;
+    const messages = new FrameSplitter();
+    child.stdout.on("data", (chunk: Buffer) => {
+      for (const frame of messages.push(chunk)) {
+        if ("oversize" in frame) this.#options.onOversize();
+        else this.#onLine(frame.bytes);
+      }
+    });
+    const lines = new FrameSplitter(LINE_SIZE_MAX_BYTES);
+    child.stderr.on("data", (chunk: Buffer) => {
+      for (const frame of lines.push(chunk))
+        this.#onWords("bytes" in frame ? frame.bytes.toString("utf8") : "(too long)");
+    });
+    // A pipe breaks when the child goes, and that is told below.
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
+    child.on("error", (error) => {
+      if (child.pid === undefined) this.#end(`cannot be started: ${error.message}`);
+    });
+    child.on("exit", (code, by) => {
+      const why = by === null ? `ended with exit code ${code}` : `was ended by ${by}`;
+      const timer = setTimeout(() => this.#end(why), LAST_WORDS_MS);
+      child.on("close", () => {
+        clearTimeout(timer);
+        this.#end(why);
+      });
+    });
+  }
+
+  #onLine(bytes: Buffer): void {
+    if (this.#isGone) return;
+    const decoded = decodeFrame(bytes);
+    if (decoded.ok) this.#options.onMessage(decoded.message);
+    else if (decoded.why !== "") this.#onWords(`(no message) ${bytes.toString("utf8")}`);
+  }
+
+  #onWords(text: string): void {
+    const line = text.trimEnd().slice(0, LINE_MAX_CHARS);
+    if (line === "") return;
+    this.#lastLines = [...this.#lastLines, line].slice(-LAST_LINES);
+    const { log, generation } = this.#options;
+    const nowMs = Date.now();
+    if (nowMs - this.#logged.sinceMs > LOG_WINDOW_MS) {
+      const left = this.#logged.count - LOG_LINES_MAX;
+      if (left > 0) log.info("engine said more", { generation, lines: left });
+      this.#logged = { count: 0, sinceMs: nowMs };
+    }
+    this.#logged.count += 1;
+    if (this.#logged.count <= LOG_LINES_MAX) log.info("engine says", { generation, line });
+  }
+
+  #end(why: string): void {
+    if (this.#isGone) return;
+    // What it started must not outlive it: it would hold the palace.
+    this.#signal("SIGKILL");
+    this.#isGone = true;
+    for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();
+    this.#gone.resolve();
+    this.#options.onGone(why);
+  }
+}

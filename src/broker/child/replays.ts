@@ -1,0 +1,79 @@
+/**
+ * Idempotency of a child's writes, in memory: a key that comes again joins the call under way, or gets the first result.
+ * Bounded; what it holds dies with the broker (docs/engine-command.md says what that means).
+ */
+import { createHash } from "node:crypto";
+import { PalaceError } from "../../protocol/errors.ts";
+
+const KEYS_MAX = 4096;
+const SIZE_MAX_BYTES = 32 * 1024 * 1024;
+
+type Entry<T> = {
+  fingerprint: string;
+  call: T;
+  outcome: Promise<unknown>;
+  /** Of the result; undefined while the call is under way. */
+  sizeBytes: number | undefined;
+};
+
+export class Replays<T> {
+  readonly #entries = new Map<string, Entry<T>>();
+  #sizeBytes = 0;
+
+  /** The first call of this key, if it is known. Errors: PROTOCOL_KEY_REUSED for other arguments. */
+  find(key: string, params: unknown): { call: T; outcome: Promise<unknown> } | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.fingerprint === fingerprintOf(params)) return entry;
+    throw new PalaceError(
+      "PROTOCOL_KEY_REUSED",
+      "this idempotency key was used for another call",
+      "make a new key for each call",
+    );
+  }
+
+  /**
+   * Keeps what comes of a call: a result, or that its outcome is not known. One that was certainly not done is forgotten, so
+   * that it can be tried again.
+   */
+  keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
+    const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
+    this.#entries.set(key, entry);
+    outcome.then(
+      (result) => this.#settle(key, entry, isFailure(result) ? undefined : JSON.stringify(result).length),
+      (error: unknown) => this.#settle(key, entry, isDoubtful(error) ? 0 : undefined),
+    );
+  }
+
+  /** `sizeBytes` undefined = not worth keeping. */
+  #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
+    if (sizeBytes === undefined) {
+      this.#entries.delete(key);
+      return;
+    }
+    entry.sizeBytes = sizeBytes;
+    this.#sizeBytes += sizeBytes;
+    for (const [oldKey, old] of this.#entries) {
+      if (this.#entries.size <= KEYS_MAX && this.#sizeBytes <= SIZE_MAX_BYTES) return;
+      // Calls under way are bounded by the line they wait in.
+      if (old.sizeBytes === undefined) continue;
+      this.#entries.delete(oldKey);
+      this.#sizeBytes -= old.sizeBytes;
+    }
+  }
+}
+
+/** A tool that says it failed changed nothing, by MCP's convention. */
+function isFailure(result: unknown): boolean {
+  return (result as { isError?: unknown } | undefined)?.isError === true;
+}
+
+/** The write may have been done: the same key must not do it again. */
+function isDoubtful(error: unknown): boolean {
+  return error instanceof PalaceError && (error.code === "ENGINE_CALL_LOST" || error.code === "ENGINE_TIMEOUT");
+}
+
+/** The arguments as the client wrote them; the key's own place in them does not count. */
+function fingerprintOf(params: unknown): string {
+  const { _meta, ...rest } = params as { _meta?: unknown };
+  return createHash("sha256").update(JSON.stringify(rest)).digest("base64");
+}

@@ -1,0 +1,48 @@
+/** Which calls only read. What is not known to read counts as a write: it needs the role for it and is never put twice. */
+
+export type ToolNote = { name: string; annotations?: { readOnlyHint?: unknown } };
+
+/** MCP's own methods that change nothing. */
+const READS: ReadonlySet<string> = new Set([
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+]);
+
+/** Tools of MemPalace before it said so itself (3.3.6 has no annotations). Source: palace.md 2.10. */
+const UPSTREAM_READS: ReadonlySet<string> = new Set(
+  [
+    "status list_wings list_rooms get_taxonomy get_aaak_spec search check_duplicate get_drawer list_drawers diary_read",
+    "kg_query kg_timeline kg_stats traverse find_tunnels graph_stats list_tunnels follow_tunnels",
+  ]
+    .join(" ")
+    .split(" ")
+    .map((name) => `mempalace_${name}`),
+);
+
+export class ToolBook {
+  #tools = new Map<string, ToolNote>();
+
+  /** The child's own list. */
+  replace(tools: readonly ToolNote[]): void {
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** For labels that must stay few. */
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
+  isWrite(method: string, params: Record<string, unknown>): boolean {
+    if (method !== "tools/call") return !READS.has(method);
+    const { name } = params;
+    const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
+    if (tool === undefined) return true;
+    if (tool.annotations !== undefined) return tool.annotations.readOnlyHint !== true;
+    return !UPSTREAM_READS.has(tool.name);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * `MEMPALACE_ENGINE` as a value: the engine of our own, or a command whose process serves the palace. Called by config.ts.
+ */
+import { resolve } from "node:path";
+import { PalaceError } from "../protocol/errors.ts";
+import { type Env, readVariable } from "./env.ts";
+import type { Paths } from "./paths.ts";
+
+export type CommandConfig = Readonly<{
+  kind: "command";
+  /** The setting as it was written, for the next broker. */
+  text: string;
+  /** Program and arguments; no shell is between. */
+  argv: readonly [string, ...string[]];
+  /** Environment of the child. */
+  env: Env;
+  /** Folder that the child writes, as far as its arguments tell. */
+  palaceDir: string;
+  requestTimeoutMs: number;
+}>;
+
+export type EngineConfig = Readonly<{ kind: "builtin" }> | CommandConfig;
+
+/** Answers that take longer are given up: mining in one call is the slowest thing a MemPalace does. */
+const TIMEOUT_DEFAULT_SECONDS = 120;
+const EXAMPLE = `export MEMPALACE_ENGINE='command:["/path/to/mempalace-mcp","--palace","/path/to/palace"]'`;
+
+/** `text` is the setting to read; undefined = builtin. Errors: CONFIG_BAD_VALUE. */
+export function parseEngine(text: string | undefined, env: Env, paths: Paths): EngineConfig {
+  if (text === undefined || text === "builtin") return { kind: "builtin" };
+  if (!text.startsWith("command:")) throw bad(`${text} is neither builtin nor command:ARGV`);
+  const [program, ...args] = splitCommand(text.slice("command:".length).trim());
+  if (program === undefined || program === "") throw bad("command: has no program");
+  // The broker's working directory is nobody's: a program is found on the PATH or by its whole path.
+  if (program.includes("/") && !program.startsWith("/")) throw bad(`${program} is a relative path`);
+  const { MEMPALACE_ENGINE: _own, ...rest } = env;
+  return {
+    kind: "command",
+    text,
+    argv: [program, ...args],
+    // A palace that the broker was given by an argument; upstream has the same variable for it.
+    env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
+    palaceDir: palaceOf(args) ?? paths.palaceDir,
+    requestTimeoutMs: timeoutSeconds(env) * 1000,
+  };
+}
+
+/** A JSON array of strings, or words with blanks between them. Quotes need the array: we are no shell. */
+function splitCommand(text: string): string[] {
+  if (text.startsWith("[")) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw bad("what follows command: begins with [ and is no JSON array");
+    }
+    if (Array.isArray(value) && value.every((one) => typeof one === "string" && !one.includes("\0")))
+      return value as string[];
+    throw bad("the JSON array holds something else than strings");
+  }
+  if (/["'\\$`]/.test(text)) throw bad("quotes and shell characters need the form of a JSON array");
+  return text.split(/\s+/).filter(Boolean);
+}
+
+/** Upstream's own argument. */
+function palaceOf(args: readonly string[]): string | undefined {
+  const at = args.findLastIndex((one) => one === "--palace" || one.startsWith("--palace="));
+  const value = args[at] === "--palace" ? args[at + 1] : args[at]?.slice("--palace=".length);
+  return value === undefined || value === "" ? undefined : resolve("/", value);
+}
+
+function timeoutSeconds(env: Env): number {
+  const value = readVariable(env, "MEMPALACE_ENGINE_TIMEOUT_SECONDS");
+  const seconds = Number(value ?? TIMEOUT_DEFAULT_SECONDS);
+  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400) return seconds;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_ENGINE_TIMEOUT_SECONDS=${value ?? ""} is not a number of seconds up to a day`,
+    `export MEMPALACE_ENGINE_TIMEOUT_SECONDS=${TIMEOUT_DEFAULT_SECONDS}`,
+  );
+}
+
+function bad(why: string): PalaceError {
+  return new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_ENGINE: ${why}`, EXAMPLE);
+}

@@ -1,0 +1,97 @@
+/** A palace served by engine `command`, by the small server of test/fixtures, and what tests ask of any child. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openStream } from "../../src/client/discover.ts";
+import type { Env } from "../../src/config/env.ts";
+import type { EngineReport } from "../../src/protocol/spec.ts";
+import { createTestPalace, ROOT, type TestPalace } from "./palace.ts";
+
+const SERVER = join(ROOT, "test/fixtures/small-mcp-server.ts");
+const GUARD_MS = 60_000;
+
+export type CommandReport = Extract<EngineReport, { kind: "command" }>;
+export type Message = Record<string, unknown> & { id?: unknown; method?: string; params?: Record<string, unknown> };
+
+export type SmallPalace = TestPalace & {
+  /** What the server wrote down: a line for each start and for each call it began. */
+  calls(): string[];
+  report(): Promise<CommandReport>;
+};
+
+/** `mode` is the server's second argument. The broker is not started yet. */
+export function createSmallPalace({ mode = "", env = {} }: { mode?: string; env?: Env } = {}): SmallPalace {
+  const palace = createTestPalace();
+  const file = join(palace.home, "calls");
+  const engine = `command:${JSON.stringify([process.execPath, SERVER, file, mode])}`;
+  Object.assign(palace.env, { MEMPALACE_ENGINE: engine, ...env });
+  return Object.assign(palace, {
+    calls: () => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []),
+    report: () => reportOf(palace),
+  });
+}
+
+/** Once the child is no longer being started. */
+export async function reportOf(palace: TestPalace): Promise<CommandReport> {
+  const client = await palace.client();
+  try {
+    for (;;) {
+      const report = (await client.call("palace.status", {})).engine as CommandReport;
+      if (report.state !== "starting") return report;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** Messages as they are on the wire, with ids of the test's choice. */
+export async function openRaw(palace: TestPalace): Promise<{
+  send(message: object): void;
+  /** The next message that fits, waiting for it. */
+  next(fits: (message: Message) => boolean): Promise<Message>;
+  received: Message[];
+  close(): void;
+}> {
+  const stream = await openStream(palace.config, "raw");
+  if (stream === undefined) throw new Error("no broker answers");
+  const received: Message[] = [];
+  let rest = stream.rest.toString("utf8");
+  let woken = Promise.withResolvers<void>();
+  stream.socket.on("data", (chunk: Buffer) => {
+    const lines = (rest + chunk.toString("utf8")).split("\n");
+    rest = lines.pop() ?? "";
+    received.push(...lines.map((line) => JSON.parse(line) as Message));
+    woken.resolve();
+    woken = Promise.withResolvers();
+  });
+  stream.socket.on("error", () => {});
+  stream.socket.resume();
+  return {
+    received,
+    send: (message) => void stream.socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`),
+    async next(fits) {
+      for (const until = Date.now() + GUARD_MS; Date.now() < until;) {
+        const found = received.find(fits);
+        if (found !== undefined) return found;
+        await Promise.race([woken.promise, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+      }
+      throw new Error(`nothing fits in ${JSON.stringify(received)}`);
+    },
+    close: () => stream.socket.destroy(),
+  };
+}
+
+export const callOf = (name: string, args: object = {}, meta?: object): { method: string; params: object } => ({
+  method: "tools/call",
+  params: { name, arguments: args, ...(meta !== undefined && { _meta: meta }) },
+});
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A process that nobody has waited for has no command line any more.
+    return readFileSync(`/proc/${pid}/cmdline`).length > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,46 @@
+/** The lanes of both queues: turns between peers, bounds, and taking out what nobody wants. */
+import { expect, test } from "vitest";
+import { Lanes } from "../../../src/broker/lanes.ts";
+
+const make = (): Lanes<string> => new Lanes({ depth: 6, depthPeer: 4, sizeBytes: 100, what: "requests" });
+const drain = (lanes: Lanes<string>): (string | undefined)[] =>
+  Array.from({ length: lanes.depth }, () => lanes.shift()?.item);
+
+test("peers take turns, one peer's own keep their order", () => {
+  const lanes = make();
+  for (const item of ["a1", "a2", "a3"]) lanes.push(1, item, 1);
+  lanes.push(2, "b1", 1);
+  lanes.push(2, "b2", 1);
+  expect(drain(lanes)).toEqual(["a1", "b1", "a2", "b2", "a3"]);
+  expect(lanes.shift()).toBeUndefined();
+});
+
+test("a full lane, a full queue and too many bytes are BROKER_BUSY with a hint, and leave the rest as it was", () => {
+  const lanes = make();
+  const busy = expect.objectContaining({ code: "BROKER_BUSY", retryAfterMs: 100 }) as Error;
+  for (let index = 0; index < 4; index++) lanes.push(1, `a${index}`, 1);
+  expect(() => lanes.push(1, "a4", 1)).toThrow(busy);
+  expect(() => lanes.push(2, "large", 97)).toThrow(busy);
+  lanes.push(2, "b0", 1);
+  lanes.push(3, "c0", 1);
+  expect(() => lanes.push(4, "d0", 1)).toThrow(busy);
+  expect([lanes.depth, lanes.refused]).toEqual([6, 3]);
+  expect(drain(lanes)).toEqual(["a0", "b0", "c0", "a1", "a2", "a3"]);
+  lanes.push(1, "again", 100);
+  expect(lanes.depth).toBe(1);
+});
+
+test("what is taken out counts no more, and turns go on without it", () => {
+  const lanes = make();
+  for (const [peer, item] of [
+    [1, "a1"],
+    [1, "a2"],
+    [2, "b1"],
+    [3, "c1"],
+  ] as const)
+    lanes.push(peer, item, 25);
+  expect(lanes.take((item) => item === "a1" || item === "b1")).toEqual(["a1", "b1"]);
+  expect(lanes.depth).toBe(2);
+  lanes.push(4, "d1", 50);
+  expect(drain(lanes)).toEqual(["a2", "c1", "d1"]);
+});
