@@ -2,7 +2,7 @@
  * Runs every test this machine can run, says what was left out and why, and ends with `N passed, N failed`. With --all
  * or CI=true a suite that was left out is a failure. `./scripts/test` and .ci/run run it.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "zx";
@@ -35,8 +35,14 @@ const SUITES: readonly Suite[] = [
   { name: "process", vitest: ["--project", "process"] },
   { name: "fuzz", vitest: ["--project", "fuzz"] },
   { name: "soak", vitest: ["--project", "soak"] },
-  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) },
+  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
+
+/** Of the system, for the real sshd and the foreign mount; .ci/run installs them. */
+function toolMissing(): string | undefined {
+  const tool = ["/usr/sbin/sshd", "/usr/bin/bindfs"].find((path) => !existsSync(path));
+  return tool === undefined ? undefined : `there is no ${tool} (apt-get install openssh-server bindfs)`;
+}
 
 const USAGE = `usage: ./scripts/test [--all] [SUITE ...] [FILE ...] [vitest options]
   SUITE   ${SUITES.map(({ name }) => name).join(", ")}; none: all of them

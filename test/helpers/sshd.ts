@@ -1,7 +1,7 @@
 /** A real sshd of a test's own, on this machine: own port, own host key, own authorized_keys. Needs root, as sshd does. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -95,14 +95,13 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   const kill = async (): Promise<void> => {
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, "exit");
-    // Its sessions are processes of the same group.
-    process.kill(-child.pid, "SIGKILL");
+    const sessions = descendantsOf(child.pid);
+    child.kill("SIGKILL");
     await gone;
-    for (const pid of sessionsOf(port)) process.kill(pid, "SIGKILL");
+    for (const pid of sessions) killIfThere(pid);
   };
   const start = async (): Promise<void> => {
     child = spawn(SSHD, ["-D", "-e", "-f", file("sshd_config")], {
-      detached: true,
       stdio: ["ignore", "ignore", "pipe"],
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => (log = (log + text).slice(-100_000)));
@@ -125,15 +124,31 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   };
 }
 
-/** Pids of the processes that serve connections at that port: sshd puts each into a session of its own. */
-function sessionsOf(port: number): number[] {
-  const said = execFileSync("sh", ["-c", "ps -eo pid,args 2>/dev/null || true"], { encoding: "utf8" });
-  void port;
-  return said
-    .split("\n")
-    .filter((line) => /sshd: root(@| \[)/.test(line))
-    .map((line) => Number(line.trim().split(" ")[0]))
-    .filter(Boolean);
+/** The processes that serve its connections, and what these run. */
+function descendantsOf(pid: number): number[] {
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), parentOf(name)] as const);
+  const found: number[] = [pid];
+  for (let at = 0; at < found.length; at++)
+    for (const [child, parent] of parents) if (parent === found[at]) found.push(child);
+  return found.slice(1);
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Ended by itself meanwhile.
+  }
 }
 
 function answers(port: number, address: string): Promise<boolean> {
