@@ -228,6 +228,10 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     throw error;
   }
   onListening();
+  const leaveIfStopped = (): void => {
+    if (mustStayAway()) ending.resolve({ why: "stopped while it started", failed: false });
+  };
+  leaveIfStopped();
   idleSinceMs = Date.now();
   log.info("listening", { socket: paths.socketPath, home: paths.home, pid: process.pid, version: VERSION });
 
@@ -241,6 +245,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     });
   }
   const watch = setInterval(() => {
+    leaveIfStopped();
     if (options.mustMakeWay()) ending.resolve({ why: "another broker is meant to stay", failed: false });
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     // Clients behind a TCP door cannot start the next broker.

@@ -10,6 +10,7 @@ import type { Config } from "../config/config.ts";
 import {
   clearStopped,
   dropStarting,
+  isStarting,
   isStopped as hasStopMark,
   readFailed,
   setFailed,
@@ -22,9 +23,11 @@ import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
 import { bridgeFault, hasBridge, startBridge } from "./bridge.ts";
-import { findBroker } from "./discover.ts";
+import { findBroker, readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
+/** For the palace to be closed, when nobody is served any more. */
+const CLOSE_MAX_MS = 10_000;
 /** A start that came to nothing is repeated after this, then after twice as long, and so on. */
 const START_AGAIN_MS = 1_000;
 /** A resident that runs makes a second one leave at once. */
@@ -90,9 +93,9 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
     const canStart = mayStart(config);
+    const foreign = foreignMount(config);
+    if (foreign !== undefined && performance.now() >= patientUntil) throw foreign;
     if (performance.now() > readOnlyUntil && !canStart) {
-      const foreign = foreignMount(config);
-      if (foreign !== undefined) throw foreign;
       throw new PalaceError(
         "STORE_READ_ONLY",
         `${config.paths.home} cannot be written here, and no broker of elsewhere answers`,
@@ -158,7 +161,12 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
 export async function stopBroker(config: Config): Promise<{ stopped: boolean }> {
   // A broker behind a verbatim endpoint is not started from here, so there is nothing to hold back.
   if (config.endpoint === undefined) setStopped(config.paths);
-  return { stopped: await endBroker(config) };
+  let stopped = await endBroker(config);
+  // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
+  const deadline = performance.now() + START_TIMEOUT_MS / 2;
+  while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
+  if (config.endpoint === undefined && (await endBroker(config))) stopped = true;
+  return { stopped };
 }
 
 /** Ends the running broker without the sticky mark; true if there was one. */
@@ -181,6 +189,13 @@ export async function endBroker(config: Config): Promise<boolean> {
       );
     await sleep(POLL_MS);
   }
+  // Its door is shut; it takes its name away last, when everything is on disk and the lock is free in a moment.
+  const closedBy = performance.now() + CLOSE_MAX_MS;
+  while (
+    readBrokerFile(config.paths.brokerFile)?.instanceId === found.health.instanceId &&
+    performance.now() < closedBy
+  )
+    await sleep(POLL_MS);
   return true;
 }
 

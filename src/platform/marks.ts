@@ -73,6 +73,11 @@ export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   }
 }
 
+export function isStarting(paths: MarkPaths, staleMs: number): boolean {
+  const since = statSync(mark(paths, "starting"), { throwIfNoEntry: false })?.mtimeMs;
+  return since !== undefined && Math.abs(Date.now() - since) <= staleMs;
+}
+
 export function dropStarting(paths: MarkPaths): void {
   rmSync(mark(paths, "starting"), { force: true });
 }
