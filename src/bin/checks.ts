@@ -10,6 +10,7 @@ import { Spool } from "../client/spool.ts";
 import { ensureBroker } from "../client/start.ts";
 import type { Config } from "../config/config.ts";
 import { isStopped, vanishedPalace } from "../platform/marks.ts";
+import { formatEndpoint } from "../transport/endpoint.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
@@ -41,7 +42,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   const { health, endpoint, status } = reached;
   checks.push(
     checkBroker(config, health, endpoint, reached.started),
-    checkInstance(config, health),
+    checkInstance(config, health, endpoint),
     checkVersion(health),
   );
   checks.push(ok("topology", health.topology));
@@ -134,7 +135,11 @@ function checkSpool({ paths }: Config): Check {
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
-  const why = config.endpoint === undefined ? `named in ${config.paths.brokerFile}` : "named by MEMPALACE_BROKER";
+  const why = isBridged(config, endpoint)
+    ? "the bridge's local end (palace bridge status)"
+    : config.endpoint === undefined
+      ? `named in ${config.paths.brokerFile}`
+      : "named by MEMPALACE_BROKER";
   const detail = `${health.status}${started ? " (started now)" : ""} at ${endpoint}, ${why}`;
   if (health.error !== undefined) return fail("broker", `${detail}: ${health.error.message}`, health.error.hint);
   return health.status === "draining"
@@ -142,8 +147,13 @@ function checkBroker(config: Config, health: Health, endpoint: string, started: 
     : ok("broker", detail);
 }
 
+function isBridged({ paths }: Config, endpoint: string): boolean {
+  return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
+}
+
 /** broker.json is a hint; only the handshake proves who answers. */
-function checkInstance(config: Config, health: Health): Check {
+function checkInstance(config: Config, health: Health, endpoint: string): Check {
+  if (isBridged(config, endpoint)) return ok("instance", `${health.instanceId}; SSH has proved the host it is on`);
   if (config.endpoint !== undefined)
     return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
   const named = readBrokerFile(config.paths.brokerFile)?.instanceId;

@@ -88,6 +88,9 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     // The broker is the host's, and the bridge has only an agent's rights.
     expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
     expect(readBrokerFile(join(host.home, ".mempalace/broker.json"))).toBeDefined();
+    const doctor = await box.run("palace", ["doctor"]);
+    expect(doctor, doctor.stdout).toMatchObject({ code: 0 });
+    expect(doctor.stdout).toContain("the bridge's local end");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
     await shim.close();
