@@ -17,6 +17,8 @@ export type RefusedEntry = { name: string; atMs: number; tool: string; why: stri
 
 const SUFFIX = ".json";
 const REFUSED = "refused";
+/** Writing one takes a moment; what is half for longer stays half. */
+const HALF_MAX_MS = 60_000;
 /** Orders one process's writes among each other; those of two processes have no order to keep. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
@@ -50,6 +52,7 @@ export class Spool {
 
   /** What waits, one process's writes in their order. Files that are none of ours are put aside. */
   entries(): SpoolEntry[] {
+    this.#sweep();
     return this.#names().flatMap((name) => {
       const entry = readEntry(join(this.folder, name));
       if (entry === "gone") return [];
@@ -95,6 +98,16 @@ export class Spool {
       const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
       return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
     });
+  }
+
+  /** Half a file of a process that was killed; nobody was told that its write is safe. */
+  #sweep(): void {
+    if (!existsSync(this.folder)) return;
+    for (const name of readdirSync(this.folder).filter((one) => one.endsWith(".tmp"))) {
+      const file = join(this.folder, name);
+      const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Math.abs(Date.now() - since) > HALF_MAX_MS) rmSync(file, { force: true });
+    }
   }
 
   #names(): string[] {

@@ -163,6 +163,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "node",
     "home",
     "stop mark",
+    "spool",
     "broker",
     "instance",
     "protocol",

@@ -1,5 +1,5 @@
 /** Writes kept on disk: in order, private, bounded, and unmoved by files that are none of them. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -57,6 +57,19 @@ test("what is kept is private, comes in its order, and leaves nothing behind whe
   expect(delivery).toBe("delivered");
   expect(asked).toEqual(Array.from({ length: 12 }, (_, index) => `c${index}`));
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test("half a file of a killed process is swept away in time, one that is being written is not", () => {
+  spool.append(write(1));
+  for (const [name, ageS] of [
+    ["old.json.1.tmp", 120],
+    ["new.json.1.tmp", 1],
+  ] as const) {
+    writeFileSync(join(spool.folder, name), "{");
+    utimesSync(join(spool.folder, name), Date.now() / 1000 - ageS, Date.now() / 1000 - ageS);
+  }
+  expect(spool.entries().length).toBe(1);
+  expect(readdirSync(spool.folder).filter((name) => name.endsWith(".tmp"))).toEqual(["new.json.1.tmp"]);
 });
 
 test("a connection that ends keeps the rest, beginning with the write that got no answer", async () => {
