@@ -8,7 +8,8 @@ import type { PeerCredentials } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { PEERS_MAX } from "../protocol/limits.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../protocol/proof.ts";
-import { AGENT_HEADER, type Role } from "../protocol/spec.ts";
+import { AGENT_HEADER, PROTOCOL_HEADER, type Role } from "../protocol/spec.ts";
+import { PROTOCOL } from "../protocol/version.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import type { Dispatch } from "./methods.ts";
@@ -127,7 +128,10 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     if (!("peer" in admitted)) return refuse(socket, admitted);
     const { peer, headers, tokenId } = admitted;
     socket.setTimeout(0);
-    const lines = [options.instanceHeader, ...Object.entries(headers)].map(([name, value]) => `${name}: ${value}\r\n`);
+    const protocol: [string, string] = [PROTOCOL_HEADER, `${PROTOCOL.min}-${PROTOCOL.max}`];
+    const lines = [options.instanceHeader, protocol, ...Object.entries(headers)].map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${lines.join("")}\r\n`);
     const stream = serveStream({ socket, head, peer, dispatch: options.dispatch, log });
     streams.set(peer.id, { stream, socket, tokenId });

@@ -8,7 +8,7 @@ import { isAbsolute } from "node:path";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
-import { AGENT_HEADER, type BrokerFile, type Door, type Health } from "../protocol/spec.ts";
+import { AGENT_HEADER, PROTOCOL_HEADER, type BrokerFile, type Door, type Health } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { authorize } from "./authorize.ts";
@@ -94,6 +94,15 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
     const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
     const { headers, rest } = await upgrade(socket, { ...more, [AGENT_HEADER]: agent }, timeoutMs);
     verify(headers);
+    const [, min, max] = /^(\d{1,6})-(\d{1,6})$/.exec(headers.get(PROTOCOL_HEADER) ?? "") ?? [];
+    if (min !== undefined) {
+      try {
+        assertProtocol({ protocol: { min: Number(min), max: Number(max) }, version: "of another version" });
+      } catch (error) {
+        socket.destroy();
+        throw error;
+      }
+    }
     if (instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId) {
       socket.destroy();
       return undefined;
@@ -138,7 +147,7 @@ async function firstLive<T>(
   return undefined;
 }
 
-function assertProtocol({ protocol, version }: Health): void {
+function assertProtocol({ protocol, version }: Pick<Health, "protocol" | "version">): void {
   if (protocol.min <= PROTOCOL.max && protocol.max >= PROTOCOL.min) return;
   throw new PalaceError(
     "PROTOCOL_VERSION_MISMATCH",

@@ -32,6 +32,9 @@ export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
 
+/** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
+export const PROTOCOL_HEADER = "palace-protocol";
+
 /** What a peer may do: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
 export const ROLES = ["agent", "reader", "admin"] as const;
 export type Role = (typeof ROLES)[number];
