@@ -19,6 +19,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   churn: () => import("./churn.ts"),
   pressure: () => import("./pressure.ts"),
   reconnect: () => import("./reconnect.ts"),
+  doors: () => import("./doors.ts"),
 };
 
 if (!existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) {

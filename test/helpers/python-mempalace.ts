@@ -111,9 +111,10 @@ export async function openMempalace(version: MempalaceVersion, options: Mempalac
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],
-  { home, env }: Pick<MempalaceOptions, "home" | "env">,
+  { home, env, wrapper = [] }: Pick<MempalaceOptions, "home" | "env" | "wrapper">,
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(mempalaceBin(version, "mempalace"), args, {
+  const [command = "", ...rest] = [...wrapper, mempalaceBin(version, "mempalace"), ...args];
+  const child = spawn(command, rest, {
     env: mempalaceEnv(home, env),
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -3,9 +3,10 @@
  * writes through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { StatusReport } from "../../src/protocol/spec.ts";
@@ -17,6 +18,7 @@ import {
   type MempalaceVersion,
   openMempalace,
   type PythonChroma,
+  runMempalace,
   startPythonChroma,
 } from "../helpers/python-mempalace.ts";
 
@@ -155,6 +157,74 @@ for (const version of MEMPALACE_VERSIONS) {
     });
   });
 }
+
+const NEW = "3.11.0";
+
+describe.skipIf((await mempalaceMissing(NEW)) !== undefined || mountMissing !== undefined)("MemPalace mines", () => {
+  // Upstream against itself loses a part of its vectors like this, and says nothing.
+  it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
+    await using scene = await setScene(NEW);
+    const { palace, palaceDir, env } = scene;
+    const projects = ["one", "two"].map((name) => {
+      const project = join(otherHome, name);
+      mkdirSync(project);
+      for (let index = 0; index < 12; index++)
+        writeFileSync(
+          join(project, `note${index}.md`),
+          `# Note ${index} of ${name}\n\n${`Mined by ${name}. `.repeat(60)}`,
+        );
+      writeFileSync(join(project, "mempalace.yaml"), `wing: mined_${name}\nrooms:\n  - name: general\n`);
+      return project;
+    });
+    const mount = join(otherHome, "mounted");
+    mkdirSync(mount);
+    const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;
+    const wrapper = ["unshare", "--mount", "sh", "-c", script, "sh", palaceDir, mount];
+    let mining = true;
+    // Beside a Chroma that is being written to its miner often gives up by itself; what an agent files through it goes in.
+    const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
+      const place = options.palace === undefined ? [] : ["--palace", options.palace];
+      await runMempalace(NEW, [...place, "mine", project], options);
+      await using stray = await openMempalace(NEW, options);
+      for (let index = 0; index < 10; index++)
+        await stray
+          .call("add_drawer", { wing: "stray", room: name, content: `${name} files ${index}` })
+          .catch(() => {});
+    };
+    const [one = "", two = ""] = projects;
+    const miners = meddle("one", one, { home: otherHome, palace: palaceDir })
+      .then(() => meddle("two", two, { home: palace.home, palace: mount, wrapper }))
+      .finally(() => (mining = false));
+    const agents = await Promise.all([1, 2, 3, 4].map(() => palace.shim(env)));
+    let written = 0;
+    await Promise.all(
+      agents.map(async (agent, number) => {
+        for (let index = 0; mining || index < 50; index++) {
+          const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
+          expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+          written += 1;
+          if (index > 50) await delay(20);
+        }
+      }),
+    );
+    await miners;
+    for (const agent of agents) await agent.close();
+    expect(ledgerIds(scene)).toHaveLength(OURS + written);
+    // Every drawer of ours is in the public palace as well, and every row that is not ours is counted.
+    const foreign = (): number => {
+      const own = new Set(ledgerIds(scene));
+      return palaceIds(scene).filter((id) => !own.has(id)).length;
+    };
+    await expect
+      .poll(() => ledgerIds(scene).filter((id) => !palaceIds(scene).includes(id)).length, { timeout: 2 * FOUND_MAX_MS })
+      .toBe(0);
+    expect(foreign()).toBeGreaterThanOrEqual(10);
+    await expect
+      .poll(async () => (await status(palace)).strays, { timeout: 2 * FOUND_MAX_MS })
+      .toMatchObject({ state: "found", rows: foreign() });
+    expect(await doctor(scene)).toMatchObject({ state: "warn" });
+  });
+});
 
 /** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
 const INDEXED = 1_150;

@@ -101,6 +101,14 @@ export const REQUIREMENTS: readonly Requirement[] = [
     shownBy: "test/process/hand-over.test.ts",
   },
   {
+    id: "upstream-mines",
+    sentence:
+      "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
+    source: "5, 7",
+    topologies: ["native-only"],
+    shownBy: "test/process/strays.test.ts",
+  },
+  {
     id: "strangers",
     sentence:
       "port squatter, wrong, revoked or expired token, writing reader, foreign origin: refused, logged, nothing leaked",
