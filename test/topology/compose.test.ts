@@ -33,7 +33,9 @@ describe.skipIf(reason)("the compose stack", () => {
 
   const expectEveryDrawer = async (): Promise<void> => {
     await using shim = await stack.shim(DEVBOXES);
-    const found = await listIds(shim, "load");
+    // What was kept while there was no broker takes a moment to arrive.
+    await until(async () => (await list(shim, "content_preview", "load")).length >= acknowledged.size);
+    const found = await list(shim, "content_preview", "load");
     expect(found.length).toBe(acknowledged.size);
     expect(new Set(found)).toEqual(acknowledged);
   };
@@ -104,13 +106,13 @@ describe.skipIf(reason)("the compose stack", () => {
     const writers = [1, 2].flatMap((container) =>
       Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
     );
-    const ids = await Promise.all(
+    const contents = await Promise.all(
       writers.map(async ({ container, shim }) => {
         await using mcp = await stack.shim(container);
         return await writeDrawers(mcp, `c${container}s${shim}`, DRAWERS_A_SHIM);
       }),
     );
-    for (const id of ids.flat()) acknowledged.add(id);
+    for (const content of contents.flat()) acknowledged.add(content);
     expect(acknowledged.size).toBe(writers.length * DRAWERS_A_SHIM);
     await expectEveryDrawer();
   });
@@ -153,7 +155,7 @@ describe.skipIf(reason)("the compose stack", () => {
       await stack.kill(service);
       await up();
     });
-    for (const id of written) acknowledged.add(id);
+    for (const content of written) acknowledged.add(content);
     await expectEveryDrawer();
   });
 
@@ -182,7 +184,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(exitCode, stderr).toBe(0);
     const held = JSON.parse(stdout) as string[];
     expect(held.length).toBe(new Set(held).size);
-    expect(new Set(held)).toEqual(new Set(await listIds(shim)));
+    expect(new Set(held)).toEqual(new Set(await list(shim, "drawer_id")));
   });
 });
 
@@ -200,14 +202,14 @@ console.log(JSON.stringify(ids));
 /** Run in the broker container: kills every process of its user, itself last; init then ends the container. */
 const KILL_EVERYTHING = `process.kill(-1, "SIGKILL")`;
 
-/** Files `count` drawers, some dozens in flight; resolves to their ids. `halfway` is called once and awaited too. */
+/** Files `count` drawers, some dozens in flight; resolves to their contents. `halfway` is called once and awaited too. */
 async function writeDrawers(
   mcp: StdioMcp,
   name: string,
   count: number,
   halfway: () => Promise<void> = async () => {},
 ): Promise<string[]> {
-  const ids: string[] = [];
+  const contents: string[] = [];
   let beside: Promise<void> | undefined;
   let next = 0;
   const worker = async (): Promise<void> => {
@@ -216,24 +218,25 @@ async function writeDrawers(
       const content = `Drawer ${number} of ${name}: one of many that are written at the same time.`;
       const filed = await mcp.call("mempalace_add_drawer", { wing: "load", room: name, content });
       expect(filed).toMatchObject({ success: true });
-      ids.push(String(filed["drawer_id"]));
-      if (ids.length >= count / 2) beside ??= halfway();
+      contents.push(content);
+      if (contents.length >= count / 2) beside ??= halfway();
     }
   };
   // All of them end before the test does, whatever fails: the next test uses the same stack.
   const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, worker));
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;
-  return ids;
+  return contents;
 }
 
-async function listIds(mcp: StdioMcp, wing?: string): Promise<string[]> {
-  const ids: string[] = [];
+/** One field of every drawer. */
+async function list(mcp: StdioMcp, field: "drawer_id" | "content_preview", wing?: string): Promise<string[]> {
+  const found: string[] = [];
   for (;;) {
-    const page = await mcp.call("mempalace_list_drawers", { limit: PAGE, offset: ids.length, ...(wing && { wing }) });
-    const drawers = page["drawers"] as { drawer_id: string }[];
-    if (drawers.length === 0) return ids;
-    ids.push(...drawers.map(({ drawer_id }) => drawer_id));
+    const page = await mcp.call("mempalace_list_drawers", { limit: PAGE, offset: found.length, ...(wing && { wing }) });
+    const drawers = page["drawers"] as Record<string, string>[];
+    if (drawers.length === 0) return found;
+    found.push(...drawers.map((drawer) => drawer[field] ?? ""));
   }
 }
 
