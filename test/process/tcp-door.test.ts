@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import Database from "better-sqlite3";
 import { connectClient } from "../../src/client/client.ts";
-import { openStream } from "../../src/client/discover.ts";
+import { findBroker, openStream } from "../../src/client/discover.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { keysOf, parseProofHeader } from "../../src/protocol/proof.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
@@ -195,8 +195,16 @@ test("a door that others can reach stays shut without a token, and says what to 
   const refused = await palace.run("palace", ["start"]);
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("palace token add");
+  // A restart that could not work leaves the broker that runs alone.
+  const running = createTestPalace({ home: palace.home, env: { MEMPALACE_LISTEN: "" } });
+  expect((await running.run("palace", ["start"])).code).toBe(0);
+  const before = (await findBroker(running.config))?.health.instanceId;
+  expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 2 });
+  expect((await findBroker(running.config))?.health.instanceId).toBe(before);
   await addToken(palace, "first");
-  expect((await palace.run("palace", ["start"])).code).toBe(0);
+  expect(await palace.run("palace", ["token", "add"])).toMatchObject({ code: 2 });
+  expect((await palace.run("palace", ["restart"])).code).toBe(0);
+  expect((await findBroker(running.config))?.health.instanceId).not.toBe(before);
 });
 
 test("the door is there again when somebody else starts the next broker, until it is switched off", async () => {

@@ -1,6 +1,15 @@
 /** `palace restart`: ends the broker, if one runs, and starts a new one. Agents notice a delay. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isLoopback, resolveListenHost } from "../../broker/listen.ts";
+import { readTokens } from "../../broker/tokens.ts";
+import { findBroker } from "../../client/discover.ts";
 import { clearStop, ensureBroker, stopBroker } from "../../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
+
+const OPEN_MAX_MS = 30_000;
+const POLL_MS = 50;
 
 export const verb = defineVerb({
   usage: `palace restart
@@ -9,12 +18,29 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   options: {},
   args: [0, 0],
   run: async ({ config, out }) => {
+    assertCanListen(config);
     // Stopped with the mark, so that no agent starts the old version again in between.
     const { stopped } = await stopBroker(config);
     clearStop(config);
     const { endpoint, health } = await ensureBroker(config);
+    // Its door answers before the palace is open; who restarts wants to know that it is.
+    for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
+      if ((await findBroker(config))?.health.status !== "opening") break;
+      await sleep(POLL_MS);
+    }
     if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });
     else out.text(`The broker is running: ${endpoint}`);
     return 0;
   },
 });
+
+/** Before anything is ended: a broker that cannot open the door it is asked for would not start. Errors: CONFIG_BAD_VALUE. */
+function assertCanListen({ listen, paths, endpoint }: Config): void {
+  if (listen === undefined || listen === "off" || endpoint !== undefined) return;
+  if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which others can reach, and there is no token yet`,
+    "palace token add NAME --role agent; the broker that runs was left as it is",
+  );
+}

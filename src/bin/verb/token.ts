@@ -33,6 +33,8 @@ export const verb = defineVerb({
     if (action === "list" && name === undefined) list(file, out);
     else if (action === "add" && name !== undefined) add(file, name, values, out);
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
+    else if (action === "add" || action === "revoke")
+      throw new PalaceError("CONFIG_USAGE", "whose token? a name is missing", `palace token ${action} NAME`);
     else
       throw new PalaceError("CONFIG_USAGE", `palace token ${args.join(" ")} is not a command`, "palace token --help");
     return 0;

@@ -40,6 +40,7 @@ export type Explanation = {
   sourceFile?: string;
   palace:
     | "filed"
+    | "looked at, and too short to be filed"
     | "changed since it was filed"
     | "not filed"
     | "filed, and removed by the next run"
@@ -77,7 +78,8 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   }
   const { room, why } = placeDocument(path, document.text, project.rooms);
   const dated = contentDate(stemOf(basename(path)), document.text, document.mtime * 1000);
-  const filed = mark?.sha256 === document.sha256 ? "filed" : "changed since it was filed";
+  const asFiled = mark?.drawers === 0 ? "looked at, and too short to be filed" : "filed";
+  const filed = mark?.sha256 === document.sha256 ? asFiled : "changed since it was filed";
   return {
     ...common,
     taken: true,
