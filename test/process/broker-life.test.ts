@@ -1,8 +1,8 @@
 /** The broker's life as a user meets it: one of it, started on demand, stopped for good, drained, never begun anew. */
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { findBroker } from "../../src/client/discover.ts";
@@ -101,9 +101,9 @@ describe("the broker's life", () => {
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
   });
 
-  it("starts over whatever a dead one left: socket, broker.json of another boot with a living pid, lock file", async () => {
+  it("starts over whatever a dead one left: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
     await using palace = createTestPalace();
-    const { socketPath, brokerFile, lockFile, home } = palace.config.paths;
+    const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
     mkdirSync(home, { recursive: true });
     const dead = createServer();
@@ -120,6 +120,12 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
+    // Marks from the future: of a start and of a service, before the clock was stepped back by an hour.
+    mkdirSync(stateDir, { recursive: true });
+    for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
+      writeFileSync(mark, "");
+      utimesSync(mark, Date.now() / 1000 + 3_600, Date.now() / 1000 + 3_600);
+    }
     // The squatter accepts and says nothing: no handshake, so no broker.
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });

@@ -87,6 +87,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
     shownBy: "test/process/broker-life.test.ts",
   },
   {
+    id: "hostile-places",
+    sentence: "a mount where chmod fails, a path longer than a socket's may be: it works through the runtime folder",
+    source: "4",
+    topologies: ["native-only"],
+    shownBy: "test/process/hostile-places.test.ts",
+  },
+  {
     id: "foreign-mount",
     sentence: "a palace on a mount whose locks do not cohere is never opened from there; its agents bridge, or spool",
     source: "5",
