@@ -2,7 +2,7 @@
  * The host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other
  * line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
  */
-import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -59,6 +59,8 @@ function readLines(file: string): string[] {
 
 function write(file: string, lines: readonly string[]): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  // A link of somebody's dotfiles stays one.
+  if (existsSync(file)) file = realpathSync(file);
   const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
   writeFileAtomic(file, lines.map((line) => `${line}\n`).join(""), mode);
 }

@@ -13,7 +13,8 @@ const READY_TIMEOUT_MS = 8_000;
 /** A network that swallows packets is noticed after the second unanswered one. */
 const KEEPALIVE_MS = 2_000;
 const KEEPALIVE_MAX = 2;
-const CHANNEL_TIMEOUT_MS = 10_000;
+/** The host may have to start its broker first. */
+const CHANNEL_TIMEOUT_MS = 30_000;
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
 /** What a login shell may print before the gate speaks. */
@@ -38,7 +39,7 @@ export function connectSsh(
     };
     client
       .once("ready", () => {
-        client.off("error", fail);
+        client.off("error", fail).on("error", () => {});
         resolve(client);
       })
       .once("error", fail)
@@ -100,8 +101,8 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        // The connection hangs: the next channel takes a new one.
-        client.destroy();
+        // This one only: keep-alive ends a connection that is dead, and others may be at work on it.
+        void opening.then((channel) => channel.destroy()).catch(() => {});
         reject(new PalaceError("TRANSPORT_TIMEOUT", "the host opens no channel", "palace bridge status"));
       }, CHANNEL_TIMEOUT_MS);
     });

@@ -80,11 +80,12 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
   say({});
   await ending(() => locals.size > 0 || idleExitMs === 0 || Date.now() - idleSinceMs < idleExitMs);
+  // Said while its socket is there still: whoever finds that gone starts the next one.
+  say({ state: "ended", why: "" });
   server.close();
   for (const local of locals) local.destroy();
   connection.close();
   rmSync(paths.bridgeSocketPath, { force: true });
-  say({ state: "down", why: "ended; the next client starts it" });
   closeSync(lock);
 }
 

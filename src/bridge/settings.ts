@@ -26,7 +26,7 @@ export type BridgeSettings = {
 };
 
 export type BridgeState = {
-  state: "connecting" | "connected" | "down";
+  state: "connecting" | "connected" | "down" | "ended";
   pid: number;
   sinceMs: number;
   /** When this was written. */

@@ -52,8 +52,11 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const streamlocal = kind === "streamlocal" ? ["--streamlocal"] : [];
   let remoteSocket: string | undefined;
   let client: Client;
+  const before = readSettings(paths)?.kind;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
+    // Another kind of channel takes other rights, more or fewer.
+    if (before !== undefined && before !== kind) await askHost(options, "authorize", [publicKey, ...streamlocal]);
     if (kind === "streamlocal") remoteSocket = await findSocket(options);
     onStep("entry on the host: there already");
   } catch (error) {
@@ -172,11 +175,11 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   try {
     return JSON.parse(await run("ssh", [...ssh, command.map(quote).join(" ")])) as Remote;
   } catch (cause) {
-    const key = words[0] === undefined ? "" : ` ${quote(words[0])}`;
+    const typed = ["palace", "gate", action, ...[...words, ...place].map(quote)].join(" ");
     throw new PalaceError(
       "BROKER_DENIED",
       `the host could not be asked for an entry: ${(cause as Error).message.split("\n").at(-1) ?? ""}`,
-      `on the host: palace gate ${action}${key}${words.slice(1).join(" ")}   then again: palace bridge setup ${target}`,
+      `on the host: ${typed}   then again: palace bridge setup ${target}`,
       { cause },
     );
   }

@@ -2,7 +2,7 @@
  * The lifetime lock: one broker a palace. A real flock on the palace's own lock file; the kernel gives it back at the
  * process's death, so a leftover file means nothing.
  */
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryFlock } from "../platform/libc.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -40,7 +40,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
     closeSync(fd);
     return { heldBy: holder === "" ? "another broker" : holder };
   }
-  const inode = statSync(file).ino;
+  const inode = fstatSync(fd).ino;
   ftruncateSync(fd, 0);
   writeSync(fd, `broker ${process.pid}${isOnDemand ? ON_DEMAND : ""}\n`);
   return {

@@ -134,7 +134,11 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       const isWriting = isWriteCall(method, params);
       assertAllowed(peer, method, isWriting);
       const answering = Promise.resolve(handler(dependencies, call));
-      if (isWriting) writes.set(peer, Promise.allSettled([call.earlierWrites, answering]));
+      if (isWriting)
+        writes.set(
+          peer,
+          Promise.allSettled([call.earlierWrites, answering]).then(() => undefined),
+        );
       const result = await unlessAborted(answering, controller.signal, isWriting);
       report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, undefined);
       return { jsonrpc: "2.0", id, result };

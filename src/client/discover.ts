@@ -73,18 +73,15 @@ function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
+  // Who set a bridge up wants the host's memory: a broker of this machine's own would split it in two.
+  if (hasBridge(config)) {
+    const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
+    return [{ endpoint, instanceId: undefined, timeoutMs: BRIDGE_TIMEOUT_MS }];
+  }
   const file = readBrokerFile(config.paths.brokerFile);
   // A TCP door is for who has a token: without one it would only refuse, and hide that the socket is about to be there.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
-  const found: Candidate[] = doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
-  // SSH has proved who is at its other end, where nobody knows our broker.json.
-  if (hasBridge(config))
-    found.push({
-      endpoint: { kind: "unix", path: config.paths.bridgeSocketPath },
-      instanceId: undefined,
-      timeoutMs: BRIDGE_TIMEOUT_MS,
-    });
-  return found;
+  return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
 
 /** A message stream to the live broker, or undefined. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE. */

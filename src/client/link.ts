@@ -289,7 +289,7 @@ export class Link {
       this.#pending.delete(id);
       this.#answerInstead(line, error);
     }
-    if (!outage.spool.isEmpty) this.#lookAgain();
+    if (this.#hasKept()) this.#lookAgain();
   }
 
   /** Behind what the broker does not take yet, nothing of ours may go first. */
@@ -335,7 +335,8 @@ export class Link {
       this.#silence.watch(socket, this.#isAwaiting);
       return promise.finally(() => this.#delivering.delete(id));
     };
-    const delivery = await outage.deliver(outage.spool, ask);
+    // A spool that cannot be read or cleared is no reason to hold back what the broker can answer.
+    const delivery = await outage.deliver(outage.spool, ask).catch(() => "stuck" as const);
     this.#isStuck = delivery === "stuck" && this.#spools;
     if (this.#isStuck) this.#lookAgain();
   }

@@ -8,7 +8,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, RPC, type RpcError, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
-import type { Spool } from "./spool.ts";
+import type { Spool, SpoolEntry } from "./spool.ts";
 
 /** The tools that change the palace; a test holds the list against the engine's own. */
 export const WRITE_TOOLS: ReadonlySet<string> = new Set(
@@ -79,10 +79,13 @@ export async function deliver(
   spool: Spool,
   ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
-  for (let entries = spool.entries(); entries.length > 0; entries = spool.entries()) {
+  const seen = new Set<string>();
+  const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
+  for (let entries = next(); entries.length > 0; entries = next()) {
     for (const { name, line } of entries) {
+      seen.add(name);
       if (!isWrite(line)) {
-        spool.refuse(name, "it holds no write");
+        if (!spool.refuse(name, "it holds no write")) return "stuck";
         continue;
       }
       const response = await ask(parse(line));
@@ -90,7 +93,7 @@ export async function deliver(
       const refusal = refusalOf(response);
       if (refusal === "passing") return "stuck";
       if (refusal === undefined) spool.remove(name);
-      else spool.refuse(name, refusal.why);
+      else if (!spool.refuse(name, refusal.why)) return "stuck";
     }
   }
   return "delivered";

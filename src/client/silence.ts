@@ -17,6 +17,7 @@ export class Silence {
   #timer: Timer | undefined;
   #heardAt = 0;
   #pinged = false;
+  #sent = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,6 +30,10 @@ export class Silence {
     const look = (): void => {
       this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
+      // A long message on a slow line: what goes out is a sign of life as well.
+      const sent = (socket.bytesWritten || 0) - (socket.writableLength || 0);
+      if (sent !== this.#sent) this.heard();
+      this.#sent = sent;
       const silentMs = this.#clock.now() - this.#heardAt;
       if (silentMs > SILENCE_MAX_MS) socket.destroy();
       else if (silentMs > PING_AFTER_MS && !this.#pinged) {

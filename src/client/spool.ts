@@ -17,6 +17,7 @@ export type RefusedEntry = { name: string; atMs: number; tool: string; why: stri
 
 const SUFFIX = ".json";
 const REFUSED = "refused";
+const PUT_ATTEMPTS = 5;
 /** Writing one takes a moment; what is half for longer stays half. */
 const HALF_MAX_MS = 60_000;
 /** Orders one process's writes among each other; those of two processes have no order to keep. */
@@ -43,10 +44,21 @@ export class Spool {
       );
     const name = `${client}.${String(++count).padStart(8, "0")}${SUFFIX}`;
     try {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      writeFileAtomic(join(this.folder, name), text);
+      this.#put(name, text);
     } catch (cause) {
       throw unwritable(this.folder, cause);
+    }
+  }
+
+  /** Another process may take the empty folder away between its making and the file. */
+  #put(name: string, text: string): void {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+        return writeFileAtomic(join(this.folder, name), text);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === PUT_ATTEMPTS) throw error;
+      }
     }
   }
 
@@ -67,9 +79,13 @@ export class Spool {
     return this.#names().length === 0;
   }
 
-  /** After its acknowledgement. */
+  /** After its acknowledgement. Errors: STORE_* where it cannot be removed; it is put again then, and is done once. */
   remove(name: string): void {
-    rmSync(join(this.folder, name), { force: true });
+    try {
+      rmSync(join(this.folder, name), { force: true });
+    } catch (cause) {
+      throw unwritable(this.folder, cause);
+    }
     for (const folder of [this.folder, dirname(this.folder)]) {
       try {
         rmdirSync(folder);
@@ -79,15 +95,17 @@ export class Spool {
     }
   }
 
-  /** Put aside with its reason, for the user to look at: the broker will not take it. Never throws. */
-  refuse(name: string, why: string): void {
+  /** Put aside with its reason, for the user to look at: the broker will not take it. False if that is not possible now. */
+  refuse(name: string, why: string): boolean {
     const aside = join(this.folder, REFUSED);
     try {
       mkdirSync(aside, { recursive: true, mode: 0o700 });
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
       renameSync(join(this.folder, name), join(aside, name));
+      return true;
     } catch {
-      // Another process did so, or it is tried again with the next broker.
+      // Another process may have done so.
+      return !existsSync(join(this.folder, name));
     }
   }
 
@@ -102,8 +120,7 @@ export class Spool {
 
   /** Half a file of a process that was killed; nobody was told that its write is safe. */
   #sweep(): void {
-    if (!existsSync(this.folder)) return;
-    for (const name of readdirSync(this.folder).filter((one) => one.endsWith(".tmp"))) {
+    for (const name of list(this.folder, ".tmp")) {
       const file = join(this.folder, name);
       const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Math.abs(Date.now() - since) > HALF_MAX_MS) rmSync(file, { force: true });
@@ -115,11 +132,16 @@ export class Spool {
   }
 }
 
-function list(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(SUFFIX))
-    .toSorted();
+/** Errors: STORE_* for a folder that cannot be read; one that is not there, or goes away meanwhile, is empty. */
+function list(folder: string, suffix = SUFFIX): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(suffix))
+      .toSorted();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw unwritable(folder, cause);
+  }
 }
 
 /** "gone": another process has delivered it. Undefined: no spooled write. */

@@ -1,7 +1,7 @@
 /**
  * Small files that are either the old or the new ones, never half of each: temporary file, fsync, rename, fsync folder.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export function writeFileAtomic(path: string, content: string, mode = 0o600): void {
@@ -9,7 +9,8 @@ export function writeFileAtomic(path: string, content: string, mode = 0o600): vo
   try {
     const file = openSync(temporary, "w", mode);
     try {
-      writeSync(file, content);
+      // Not writeSync: that may write a part on a disk that fills up, and says so only by its result.
+      writeFileSync(file, content);
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -20,8 +20,9 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   run: async ({ config, out }) => {
     assertCanListen(config);
     // Stopped with the mark, so that no agent starts the old version again in between.
-    const { stopped } = await stopBroker(config);
-    clearStop(config);
+    // However that goes, the mark goes away again: agents would take it for a stop by hand.
+    process.once("exit", () => clearStop(config));
+    const { stopped } = await stopBroker(config).finally(() => clearStop(config));
     const { endpoint, health } = await ensureBroker(config);
     // Its door answers before the palace is open; who restarts wants to know that it is.
     for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {

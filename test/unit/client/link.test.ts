@@ -1,6 +1,6 @@
 /** The line to the broker, against a broker of a few lines on a real socket that misbehaves as the real one rarely does. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,4 +129,16 @@ test("where nobody has ever answered, the owner hears so at once", async () => {
   // Sooner than the 10 s that a broker which was there once is waited for.
   await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
+});
+
+test("a spool that cannot be read holds nobody back from a broker that is there", async () => {
+  await serve(({ id }, socket) => void socket.write(reply(id, { result: "here" })));
+  const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "broker.sock")}` });
+  mkdirSync(config.paths.spoolRoot, { recursive: true });
+  writeFileSync(config.paths.spoolDir, "no folder");
+  const answers: unknown[] = [];
+  const onLine = (line: Buffer | string): void => void answers.push(JSON.parse(String(line)));
+  link = new Link({ config, agent: "test", start: "auto", outage: "spool", onLine });
+  link.send(1, request(1));
+  await expect.poll(() => answers, { timeout: 5_000 }).toMatchObject([{ id: 1, result: "here" }]);
 });

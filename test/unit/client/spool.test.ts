@@ -134,3 +134,19 @@ test("one write too many or too large is refused and leaves the others as they a
   spool.append(write(5));
   expect(spool.entries().length).toBe(5);
 });
+
+test("what cannot be put aside is left, once, and the delivery ends", async () => {
+  mkdirSync(spool.folder, { recursive: true });
+  writeFileSync(join(spool.folder, "refused"), "no folder");
+  writeFileSync(join(spool.folder, "a.json"), JSON.stringify({ schema: 1, ...write(1, { line: "{}" }) }));
+  expect(await deliver(spool, async (message) => filed(message))).toBe("stuck");
+  rmSync(join(spool.folder, "a.json"));
+  spool.append(write(2));
+  let asked = 0;
+  const no = async (message: RpcRequest): Promise<RpcResponse> => {
+    asked += 1;
+    return { jsonrpc: "2.0", id: message.id ?? null, error: { code: -32602, message: "no" } };
+  };
+  expect(await deliver(spool, no)).toBe("stuck");
+  expect(asked).toBe(1);
+});
