@@ -32,7 +32,7 @@ export class Silence {
       if (!isAwaiting() || socket.destroyed) return this.stop();
       // A long message on a slow line: what goes out is a sign of life as well.
       const sent = (socket.bytesWritten || 0) - (socket.writableLength || 0);
-      if (sent !== this.#sent) this.heard();
+      if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
       this.#sent = sent;
       const silentMs = this.#clock.now() - this.#heardAt;
       if (silentMs > SILENCE_MAX_MS) socket.destroy();
