@@ -57,7 +57,10 @@ test("a stop while clients start brokers: no start loop, no second broker, what 
     await delay(random() * 600);
     expect((await palace.run("palace", ["stop"])).code).toBe(0);
     await delay(random() * 300);
-    expect(readBrokerFile(palace.config.paths.brokerFile), "started in spite of the stop").toBeUndefined();
+    // One that was just starting may be on its way out; none stays.
+    await expect
+      .poll(() => readBrokerFile(palace.config.paths.brokerFile), { timeout: 5_000, message: "started in spite of it" })
+      .toBeUndefined();
     expect((await palace.run("palace", ["start"])).code).toBe(0);
   }
   stopped = true;
