@@ -2,10 +2,8 @@
  * What the client knows of an SSH bridge: whether one is set up here, where its local end is, how its resident is started, and
  * what that says when there is no way through. Everything else is in src/bridge.
  */
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
@@ -16,6 +14,9 @@ export function hasBridge({ paths }: Config): boolean {
 
 /** Starts the resident; one that runs already keeps its lock, and the second leaves again. */
 export function startBridge({ paths }: Config): void {
+  // Loaded here: a shim that finds its broker starts without them.
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
   const isSource = import.meta.filename.endsWith(".ts");
   const file = fileURLToPath(new URL(`../bin/palace${isSource ? ".ts" : ".js"}`, import.meta.url));
   const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];

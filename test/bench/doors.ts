@@ -59,6 +59,7 @@ async function gate(): Promise<Row[]> {
   const privateKey = readFileSync(join(host.home, "sshd/user_key"));
   ssh.connect({ host: "127.0.0.1", port: sshd.port, username: "root", privateKey });
   await once(ssh, "ready");
+  ssh.setNoDelay(true);
   const echo = await new Promise<Duplex>((resolve, reject) => {
     ssh.exec("cat", (error, channel) => (error === undefined ? resolve(channel) : reject(error)));
   });
