@@ -3,6 +3,7 @@
  * the channel and the broker's gate socket. A key that asks for anything else is told no; nothing of the host is said.
  */
 import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { readBrokerFile } from "../client/discover.ts";
 import { ensureBroker } from "../client/start.ts";
 import { dial } from "../transport/endpoint.ts";
@@ -24,10 +25,16 @@ export type GateOptions = {
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
-  await ensureBroker(config);
+  // Read from the start, for the end: who is gone already must not have a broker started any more.
+  const waiting = stdin.pipe(new PassThrough());
+  const gone = new Promise<"gone">((resolve) => {
+    stdin.once("end", () => waiting.readableLength === 0 && resolve("gone"));
+    stdin.on("error", () => resolve("gone"));
+  });
+  if ((await Promise.race([ensureBroker(config), gone])) === "gone") return;
   const socket = await dial({ kind: "unix", path: gateSocket(config) });
   stdout.write(GATE_GREETING);
-  await pipeBoth(socket, stdin, stdout);
+  await pipeBoth(socket, waiting, stdout);
 }
 
 /** As the running broker has it: started by somebody with another runtime folder, its sockets lie there. */

@@ -140,7 +140,9 @@ export function processesWith(text: string): number[] {
       try {
         return (
           readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text) ||
-          readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${text}\0`)
+          [`HOME=${text}\0`, `MEMPALACE_PATH=${text}/`].some((variable) =>
+            readFileSync(`/proc/${pid}/environ`, "utf8").includes(variable),
+          )
         );
       } catch {
         return false;

@@ -5,10 +5,11 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
-import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { createTestPalace, processesWith, type TestPalace } from "../helpers/palace.ts";
 import { sshdMissing, startSshd, type TestSshd } from "../helpers/sshd.ts";
 
 if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing})`);
@@ -60,6 +61,11 @@ async function pair(extra: string[] = []): Promise<Pair> {
       await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
       await box[Symbol.asyncDispose]();
       await host[Symbol.asyncDispose]();
+      // No gate that was late has started the host's broker once more.
+      await delay(1_500);
+      expect(processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"))).toEqual(
+        [],
+      );
       await sshd[Symbol.asyncDispose]();
     },
   };
