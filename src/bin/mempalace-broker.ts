@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runBroker } from "../broker/lifecycle.ts";
 import { makesWay } from "../broker/lock.ts";
+import { hasBridge } from "../client/bridge.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
@@ -68,9 +69,8 @@ async function main(): Promise<number> {
         config,
         log,
         onListening: () => dropStarting(config.paths),
-        mustStayAway: () => !isMeantToStay && (isStopped(config.paths) || isWanted(config.paths.wantedFile)),
+        mustStayAway: () => (isMeantToStay ? undefined : whyNotHere(config)),
         isOnDemand: !isMeantToStay,
-        mustMakeWay: () => !isMeantToStay && isWanted(config.paths.wantedFile),
         startAnew: values.new === true,
       });
       if (typeof outcome === "number") return outcome;
@@ -89,6 +89,13 @@ async function main(): Promise<number> {
   } finally {
     dropStarting(config.paths);
   }
+}
+
+/** Why a broker that was started on demand has no business here (any more). */
+function whyNotHere(config: Config): string | undefined {
+  if (isStopped(config.paths)) return "stopped by hand";
+  if (isWanted(config.paths.wantedFile)) return "another broker is meant to stay";
+  return hasBridge(config) ? "a bridge leads to the host's" : undefined;
 }
 
 /** One that is draining does not count: its clients wait for the next. */

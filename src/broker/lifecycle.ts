@@ -30,12 +30,10 @@ export type LifecycleOptions = {
   log: Log;
   /** Called once the door answers. */
   onListening: () => void;
-  /** Asked after the lock is taken: true = somebody stopped the broker meanwhile, leave again. */
-  mustStayAway: () => boolean;
+  /** Asked after the lock is taken and every second from then on: why this broker must leave (again), if it must. */
+  mustStayAway: () => string | undefined;
   /** Started by a client that needed one: makes way for one that is meant to stay. */
   isOnDemand: boolean;
-  /** Asked every second: true = a broker that is meant to stay wants this palace. */
-  mustMakeWay: () => boolean;
   /** True: a palace that existed and vanished may be begun anew, empty. */
   startAnew: boolean;
 };
@@ -58,7 +56,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   if (gone !== undefined) throw gone;
   const lock = takeLock(paths.lockFile, options.isOnDemand);
   if ("heldBy" in lock) return lock;
-  if (mustStayAway()) return 0;
+  if (mustStayAway() !== undefined) return 0;
   rmSync(paths.wantedFile, { force: true });
   if (config.engine !== undefined) rememberEngine(paths, engine.kind === "command" ? engine.text : undefined);
 
@@ -228,10 +226,11 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     throw error;
   }
   onListening();
-  const leaveIfStopped = (): void => {
-    if (mustStayAway()) ending.resolve({ why: "stopped while it started", failed: false });
+  const leaveIfUnwanted = (): void => {
+    const why = mustStayAway();
+    if (why !== undefined) ending.resolve({ why, failed: false });
   };
-  leaveIfStopped();
+  leaveIfUnwanted();
   idleSinceMs = Date.now();
   log.info("listening", { socket: paths.socketPath, home: paths.home, pid: process.pid, version: VERSION });
 
@@ -245,8 +244,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     });
   }
   const watch = setInterval(() => {
-    leaveIfStopped();
-    if (options.mustMakeWay()) ending.resolve({ why: "another broker is meant to stay", failed: false });
+    leaveIfUnwanted();
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     // Clients behind a TCP door cannot start the next broker.
     const isIdle =

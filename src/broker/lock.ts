@@ -20,6 +20,15 @@ export function makesWay(heldBy: string): boolean {
   return heldBy.endsWith(ON_DEMAND);
 }
 
+/** What the lock's last holder wrote there; whether it still holds it is for the asker to find out. */
+export function isHeldOnDemand(file: string): boolean {
+  try {
+    return makesWay(readFileSync(file, "utf8").trim());
+  } catch {
+    return false;
+  }
+}
+
 /** The lock, or who holds it (text of the holder's, for a message). Errors: STORE_READ_ONLY. */
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;

@@ -1,6 +1,6 @@
 /**
- * What the client knows of an SSH bridge: whether one is set up here, where its local end is, how its resident is started, and
- * what that says when there is no way through. Everything else is in src/bridge.
+ * What the client knows of an SSH bridge: whether one is set up here, and what its resident says when there is no way
+ * through. Everything else is in src/bridge.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,23 +10,6 @@ import { PalaceError } from "../protocol/errors.ts";
 /** Looks before it names: the folder's name takes hashing, which a shim's start does without. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
-}
-
-/** Starts the resident; one that runs already keeps its lock, and the second leaves again. */
-export function startBridge({ paths }: Config): void {
-  // Loaded here: a shim that finds its broker starts without them.
-  const { spawn } = process.getBuiltinModule("node:child_process");
-  const { fileURLToPath } = process.getBuiltinModule("node:url");
-  const isSource = import.meta.filename.endsWith(".ts");
-  const file = fileURLToPath(new URL(`../bin/palace${isSource ? ".ts" : ".js"}`, import.meta.url));
-  const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
-  const child = spawn(process.execPath, [file, "bridge", "run", ...palace], {
-    detached: true,
-    stdio: "ignore",
-    cwd: "/",
-  });
-  child.on("error", () => {});
-  child.unref();
 }
 
 /** It has come through before and nothing is known against it: what it takes to open a channel is worth waiting for. */

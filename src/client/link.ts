@@ -10,10 +10,11 @@ import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
-import { type RequestId, RPC, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
+import { type RequestId, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { hasBridge, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
+import { toRpcError } from "./rpc-error.ts";
 import { Silence } from "./silence.ts";
 import type { EnsureOptions } from "./start.ts";
 import type { Spool } from "./spool.ts";
@@ -58,7 +59,7 @@ const RETRY_MAX_MS = 1_000;
 const SPOOL_RETRY_MAX_MS = 5_000;
 
 /** Loaded when there is an outage, or something was kept in one. */
-type Outage = typeof import("./outage.ts") & { spool: Spool };
+type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & { spool: Spool };
 
 export class Link {
   readonly #options: LinkOptions;
@@ -267,10 +268,7 @@ export class Link {
 
   #fail(id: RequestId, error: PalaceError): void {
     this.#pending.delete(id);
-    const message = error.hint === "" ? error.message : `${error.message}; ${error.hint}`;
-    this.#options.onLine(
-      JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.SERVER_ERROR, message, data: error.toWire() } }),
-    );
+    this.#options.onLine(JSON.stringify({ jsonrpc: "2.0", id, error: toRpcError(error) }));
   }
 
   // --- without a broker ---
@@ -338,13 +336,18 @@ export class Link {
     // A spool that cannot be read or cleared is no reason to hold back what the broker can answer.
     const delivery = await outage.deliver(outage.spool, ask).catch(() => "stuck" as const);
     this.#isStuck = delivery === "stuck" && this.#spools;
-    if (this.#isStuck) this.#lookAgain();
+    // Cut off in the middle: nobody may ask for anything any more, and what is left must still arrive.
+    if (this.#isStuck || (delivery === "interrupted" && this.#spools)) this.#lookAgain();
   }
 
   async #loadOutage(): Promise<Outage> {
     if (this.#outage !== undefined) return this.#outage;
-    const [outage, { Spool }] = await Promise.all([import("./outage.ts"), import("./spool.ts")]);
-    return (this.#outage ??= { ...outage, spool: new Spool(this.#options.config.paths.spoolDir) });
+    const [outage, delivery, { Spool }] = await Promise.all([
+      import("./outage.ts"),
+      import("./delivery.ts"),
+      import("./spool.ts"),
+    ]);
+    return (this.#outage ??= { ...outage, ...delivery, spool: new Spool(this.#options.config.paths.spoolDir) });
   }
 }
 

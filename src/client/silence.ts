@@ -31,7 +31,7 @@ export class Silence {
       this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
       // A long message on a slow line: what goes out is a sign of life as well.
-      const sent = (socket.bytesWritten || 0) - (socket.writableLength || 0);
+      const sent = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
       this.#sent = sent;
       const silentMs = this.#clock.now() - this.#heardAt;

@@ -2,8 +2,9 @@
  * Starts the broker by executing it, at most once at a time, and stops it. The start lock only saves work (twenty clients
  * would start twenty processes, nineteen of which leave again at the broker's own lock); it proves nothing.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
+import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
@@ -22,7 +23,7 @@ import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
-import { bridgeFault, hasBridge, startBridge } from "./bridge.ts";
+import { bridgeFault, hasBridge } from "./bridge.ts";
 import { findBroker, readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
@@ -83,7 +84,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
       const fault = bridgeFault(config, startedAtMs);
       if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
       if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
-        startBridge(config);
+        spawnResident(config);
         lastStart = performance.now();
         onStarting?.();
       }
@@ -159,18 +160,19 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
 
 /** Drains and stops the broker; returns when it is gone. Sticky until `clearStop`. */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean }> {
-  // A broker behind a verbatim endpoint is not started from here, so there is nothing to hold back.
-  if (config.endpoint === undefined) setStopped(config.paths);
+  // A broker that is not started from here leaves nothing to hold back.
+  if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config) };
+  setStopped(config.paths);
   let stopped = await endBroker(config);
   // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
-  if (config.endpoint === undefined && (await endBroker(config))) stopped = true;
+  if (await endBroker(config)) stopped = true;
   return { stopped };
 }
 
 /** Ends the running broker without the sticky mark; true if there was one. */
-export async function endBroker(config: Config): Promise<boolean> {
+async function endBroker(config: Config): Promise<boolean> {
   const { connectClient } = await import("./client.ts");
   const found = await findBroker(config);
   if (found === undefined) return false;
@@ -199,18 +201,9 @@ export async function endBroker(config: Config): Promise<boolean> {
   return true;
 }
 
-function spawnBroker(config: Config): void {
-  const file = fileURLToPath(
-    new URL(`../bin/mempalace-broker${import.meta.filename.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
-  );
-  // The palace is passed on where it was named by an argument; the environment names it otherwise.
-  const palace = config.paths.palaceDir === config.paths.home ? ["--palace", config.paths.home] : [];
-  const child = spawn(process.execPath, [file, "--on-demand", ...palace], {
-    detached: true,
-    stdio: "ignore",
-    cwd: "/",
-  });
-  child.on("error", (cause) => {
+/** `more`: further arguments of the broker's. */
+export function spawnBroker(config: Config, more: readonly string[] = []): void {
+  spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]).on("error", (cause) => {
     setFailed(
       config.paths,
       new PalaceError("BROKER_START_FAILED", `${process.execPath} cannot be started`, "install Node 24 again", {
@@ -219,5 +212,19 @@ function spawnBroker(config: Config): void {
     );
     dropStarting(config.paths);
   });
+}
+
+/** Starts the bridge's resident; one that runs already keeps its lock, and the second leaves again. */
+function spawnResident(config: Config): void {
+  spawnDetached(config, "palace", ["bridge", "run"]).on("error", () => {});
+}
+
+/** One of our executables, with this very Node, that outlives us. */
+function spawnDetached({ paths }: Config, name: string, args: readonly string[]): ChildProcess {
+  const file = fileURLToPath(new URL(`../bin/${name}${extname(import.meta.filename)}`, import.meta.url));
+  // The palace is passed on where it was named by an argument; the environment names it otherwise.
+  const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
+  const child = spawn(process.execPath, [file, ...args, ...palace], { detached: true, stdio: "ignore", cwd: "/" });
   child.unref();
+  return child;
 }

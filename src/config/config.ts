@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
-import { isInContainer } from "../platform/mount.ts";
+import { isInContainer } from "../platform/container.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type Paths, resolvePaths } from "./paths.ts";

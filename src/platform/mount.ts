@@ -40,10 +40,6 @@ export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }
 
-export function isInContainer(): boolean {
-  return existsSync("/.dockerenv") || existsSync("/run/.containerenv");
-}
-
 function readTable(): Mount[] {
   try {
     return parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));

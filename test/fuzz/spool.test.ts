@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { deliver, WRITE_TOOLS } from "../../src/client/outage.ts";
+import { deliver, WRITE_TOOLS } from "../../src/client/delivery.ts";
 import { Spool } from "../../src/client/spool.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";

@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
+import { isStopped } from "../../src/platform/marks.ts";
 import { createTestPalace, processesWith, type TestPalace } from "../helpers/palace.ts";
 import { sshdMissing, startSshd, type TestSshd } from "../helpers/sshd.ts";
 
@@ -99,6 +100,25 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(doctor.stdout).toContain("the bridge's local end");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
+    await shim.close();
+    await near.close();
+  });
+
+  test("takes the agents along that had a broker of their own here, and stopping from here is not stopping the host's", async () => {
+    await using all = await pair();
+    const { box, host, setup } = all;
+    await box.run("palace", ["start"]);
+    const shim = await box.shim();
+    expect(await shim.call("mempalace_add_drawer", note(0))).toHaveProperty("drawer_id");
+    expect((await setup()).code).toBe(0);
+    expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
+    expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
+    const near = await host.shim();
+    expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
+    // An agent has no right to stop the host's broker; nor does trying leave a mark that outlives the bridge.
+    expect((await box.run("palace", ["stop"])).code).not.toBe(0);
+    expect(isStopped(box.config.paths)).toBe(false);
+    expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
     await shim.close();
     await near.close();
   });

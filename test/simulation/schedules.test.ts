@@ -9,6 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 // Here already, so that loading them takes no time of the world outside.
+import "../../src/client/delivery.ts";
 import "../../src/client/outage.ts";
 import { Spool } from "../../src/client/spool.ts";
 import { Link, type Reach } from "../../src/client/link.ts";

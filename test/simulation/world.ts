@@ -78,6 +78,9 @@ function settle(): Promise<void> {
 /** One end of a linked pair: as much of a socket as a link to the broker uses. */
 export class LinkedSocket extends EventEmitter {
   destroyed = false;
+  /** What was given to it has left it: its network is never slow, only late, or cut. */
+  readonly writableLength = 0;
+  bytesWritten = 0;
   other: LinkedSocket | undefined;
   readonly #scheduler: Scheduler;
   /** Packets are swallowed, and nobody is told. */
@@ -98,6 +101,7 @@ export class LinkedSocket extends EventEmitter {
     const atMs = Math.max(this.#lastAtMs, this.#scheduler.now() + this.#scheduler.between(0.05, 3));
     this.#lastAtMs = atMs;
     const bytes = Buffer.from(text);
+    this.bytesWritten += bytes.length;
     this.#scheduler.after(atMs - this.#scheduler.now(), () => {
       if (!to.destroyed && !this.#isCut()) to.deliver(bytes);
     });

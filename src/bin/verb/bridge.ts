@@ -1,11 +1,13 @@
 /** `palace bridge`: the way from this container to the broker of its host, over SSH. */
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { runResident } from "../../bridge/resident.ts";
 import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
 import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
 import { endBridge } from "../../bridge/end.ts";
+import { isHeldOnDemand } from "../../broker/lock.ts";
 import { connectClient } from "../../client/client.ts";
-import { endBroker } from "../../client/start.ts";
+import { readBrokerFile } from "../../client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { createLog } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -43,6 +45,9 @@ const OPTIONS = {
   "remote-socket": { type: "string" },
 } as const;
 
+const OWN_BROKER_MAX_MS = 10_000;
+const POLL_MS = 50;
+
 type BridgeCall = Call<typeof OPTIONS>;
 
 export const verb = defineVerb({
@@ -62,8 +67,6 @@ export const verb = defineVerb({
 
 async function setup({ values, config, out }: BridgeCall, target: string): Promise<number> {
   const sshConfig = values["ssh-config"];
-  // A broker of this container's own makes way: from here on the host's is the one.
-  if (readSettings(config.paths) === undefined && isOurs(config)) await endBroker(config);
   const settings = await setUpBridge({
     paths: config.paths,
     target,
@@ -78,6 +81,7 @@ async function setup({ values, config, out }: BridgeCall, target: string): Promi
     ...(sshConfig !== undefined && { sshConfig }),
   });
   await endBridge(config.paths);
+  await ownBrokerLeft(config);
   if (existsSync(config.paths.ledgerFile))
     out.notice(
       `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
@@ -90,14 +94,12 @@ async function setup({ values, config, out }: BridgeCall, target: string): Promi
   return 0;
 }
 
-/** Where the palace can only be read its broker is another container's. */
-function isOurs({ paths }: Config): boolean {
-  try {
-    accessSync(paths.home, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+/** A broker that was started on demand here sees the bridge within a second and leaves; its agents come after us. */
+async function ownBrokerLeft({ paths }: Config): Promise<void> {
+  const own = readBrokerFile(paths.brokerFile)?.instanceId;
+  if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;
+  const deadline = performance.now() + OWN_BROKER_MAX_MS;
+  while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
 async function status({ config, out }: BridgeCall): Promise<number> {

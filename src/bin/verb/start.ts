@@ -1,13 +1,11 @@
 /** `palace start`: starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
-import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findBroker } from "../../client/discover.ts";
-import { clearStop, ensureBroker } from "../../client/start.ts";
+import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { readFailed, vanishedPalace } from "../../platform/marks.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { executable } from "../executable.ts";
 import { defineVerb } from "../verb.ts";
 
 const POLL_MS = 20;
@@ -32,10 +30,8 @@ Starts the broker if none is running, and lets agents start it again by themselv
 
 /** Errors: what the broker failed with, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
-  const { home, palaceDir, logFile } = config.paths;
-  const [node, file] = executable("mempalace-broker");
-  const palace = home === palaceDir ? ["--palace", home] : [];
-  spawn(node, [file, "--on-demand", "--new", ...palace], { detached: true, stdio: "ignore", cwd: "/" }).unref();
+  const { logFile } = config.paths;
+  spawnBroker(config, ["--new"]);
   const deadline = Date.now() + START_TIMEOUT_MS;
   while ((await findBroker(config)) === undefined || vanishedPalace(config.paths) !== undefined) {
     const failed = readFailed(config.paths);

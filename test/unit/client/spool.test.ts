@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deliver, WRITE_TOOLS } from "../../../src/client/outage.ts";
+import { deliver, WRITE_TOOLS } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
 import { isWrite } from "../../../src/engine/apply.ts";
 import { TOOL_PREFIX, TOOLS } from "../../../src/engine/tool-table.ts";

@@ -1,0 +1,71 @@
+/** What is kept for a broker, and how it gets there: one by one, in order, each until it is acknowledged. Loaded when needed. */
+import { isRecord } from "../engine/arguments.ts";
+import { TOOL_PREFIX } from "../engine/tool-table.ts";
+import type { WireErrorData } from "../protocol/errors.ts";
+import type { RpcRequest, RpcResponse } from "../protocol/spec.ts";
+import type { Spool, SpoolEntry } from "./spool.ts";
+
+/** The tools that change the palace; a test holds the list against the engine's own. */
+export const WRITE_TOOLS: ReadonlySet<string> = new Set(
+  ["add_drawer", "delete_drawer", "update_drawer", "diary_write"].map((name) => TOOL_PREFIX + name),
+);
+
+/** What became of all that was kept; `interrupted` and `stuck` leave the rest where it is, in its order. */
+export type Delivery = "delivered" | "interrupted" | "stuck";
+
+export type Message = RpcRequest & { params?: Record<string, unknown> };
+
+export function isWrite(line: string): boolean {
+  const { method, params } = parseMessage(line);
+  return method === "tools/call" && WRITE_TOOLS.has(String(params?.["name"]));
+}
+
+/**
+ * Puts what is kept to a broker, one by one, in order; `ask` gives its answer, undefined when the connection ended. Each goes
+ * away when it is acknowledged, and aside when the broker refuses it for good.
+ */
+export async function deliver(
+  spool: Spool,
+  ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
+): Promise<Delivery> {
+  const seen = new Set<string>();
+  const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
+  for (let entries = next(); entries.length > 0; entries = next()) {
+    for (const { name, line } of entries) {
+      seen.add(name);
+      if (!isWrite(line)) {
+        if (!spool.refuse(name, "it holds no write")) return "stuck";
+        continue;
+      }
+      const response = await ask(parseMessage(line));
+      if (response === undefined) return "interrupted";
+      const refusal = refusalOf(response);
+      if (refusal === "passing") return "stuck";
+      if (refusal === undefined) spool.remove(name);
+      else if (!spool.refuse(name, refusal.why)) return "stuck";
+    }
+  }
+  return "delivered";
+}
+
+/** A full disk passes; wrong arguments do not, nor does a tool's own "no". */
+function refusalOf(response: RpcResponse): "passing" | { why: string } | undefined {
+  if ("error" in response) {
+    const data = (response.error.data ?? {}) as Partial<WireErrorData>;
+    const isPassing = data.retryable === true || /^(?:STORE|PALACE)_/.test(data.code ?? "");
+    return isPassing ? "passing" : { why: response.error.message };
+  }
+  const { content } = response.result as { content?: { text?: string }[] };
+  const value = parseMessage(content?.[0]?.text ?? "") as Record<string, unknown>;
+  return value["success"] === false ? { why: String(value["error"] ?? "the tool refused it") } : undefined;
+}
+
+/** Empty for what is no message. */
+export function parseMessage(line: string): Message {
+  try {
+    const message = JSON.parse(line) as unknown;
+    return isRecord(message) ? (message as Message) : ({} as Message);
+  } catch {
+    return {} as Message;
+  }
+}

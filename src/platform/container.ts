@@ -1,0 +1,6 @@
+/** Whether this process runs in a container: the marks that Docker and Podman leave at a container's root. */
+import { existsSync } from "node:fs";
+
+export function isInContainer(): boolean {
+  return existsSync("/.dockerenv") || existsSync("/run/.containerenv");
+}
