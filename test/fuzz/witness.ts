@@ -5,11 +5,12 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 export type Witnessed = AsyncDisposable & {
   palace: TestPalace;
@@ -97,12 +98,4 @@ export function openDoorSocket(door: "unix" | "tcp", { palace, port }: Witnessed
       ? connect({ path: palace.config.paths.socketPath })
       : connect({ host: "127.0.0.1", port, localAddress });
   return once(socket, "connect").then(() => socket.on("error", () => {}));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

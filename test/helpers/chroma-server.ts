@@ -4,9 +4,9 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "./free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const IMAGE = "palace-devbox-test-chroma";
@@ -91,12 +91,4 @@ async function ready(url: string): Promise<void> {
 async function docker(args: string[], timeoutMs = 60_000): Promise<string> {
   const { stdout } = await promisify(execFile)("docker", args, { cwd: ROOT, timeout: timeoutMs });
   return stdout.trim();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -6,13 +6,13 @@
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { writeTinyModel } from "./tiny-model.ts";
+import { freePort } from "./free-port.ts";
 
 export const MEMPALACE_VERSIONS = ["3.3.6", "3.11.0"] as const;
 export type MempalaceVersion = (typeof MEMPALACE_VERSIONS)[number];
@@ -202,12 +202,4 @@ async function ready(url: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no Chroma answers at ${url}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -2,9 +2,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
@@ -29,14 +30,6 @@ export type TestSshd = AsyncDisposable & {
   /** Another host key, as after a new installation, from the next start on. */
   renewHostKey(): void;
 };
-
-export async function freePort(address = "127.0.0.1"): Promise<number> {
-  const server = createServer().listen(0, address);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** For a user whose home is `home`. `extra`: lines for the user's own ssh configuration. */
 export async function startSshd(home: string, address = "127.0.0.1", extra: string[] = []): Promise<TestSshd> {

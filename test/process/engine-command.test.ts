@@ -3,11 +3,11 @@
  * all, roles held. What happens when the child fails: engine-command-faults.test.ts.
  */
 import { readdirSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { connectClient } from "../../src/client/client.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { callOf, createSmallPalace, isAlive, openRaw } from "../helpers/child-engine.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 test("many shims whose ids collide each get their own answers, every write is done once, by one child", async () => {
   await using palace = createSmallPalace();
@@ -217,11 +217,3 @@ test("stop ends the child too; the next broker, started without the setting, ser
   await palace.startBroker({ MEMPALACE_ENGINE: "" });
   expect(await palace.report()).toEqual({ kind: "builtin" });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

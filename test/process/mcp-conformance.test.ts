@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, openConformanceDoor, openTokenProxy } from "../fixtures/conformance-door.ts";
+import { openConformanceDoor, openTokenProxy } from "../fixtures/conformance-door.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { createTestPalace, ROOT } from "../helpers/palace.ts";
 
 /** Every check succeeds. */

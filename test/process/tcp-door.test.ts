@@ -13,6 +13,7 @@ import { findBroker, openStream } from "../../src/client/discover.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { keysOf, parseProofHeader } from "../../src/protocol/proof.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 type Behind = TestPalace & { port: number; url: string };
 
@@ -23,14 +24,6 @@ async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise
   await prepare?.(palace);
   await palace.startBroker();
   return Object.assign(palace, { port, url: `http://127.0.0.1:${port}` });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {

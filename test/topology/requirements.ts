@@ -43,6 +43,12 @@ export const REQUIREMENTS: readonly Requirement[] = [
     topologies: TOPOLOGIES,
   },
   {
+    id: "restarted",
+    sentence: "the same while the broker is stopped and started three times, as for an update",
+    source: "5",
+    topologies: TOPOLOGIES,
+  },
+  {
     id: "sshd-killed",
     sentence: "the same while sshd and its sessions are killed; what was spooled arrives",
     source: "4, 5",
@@ -83,8 +89,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     sentence:
       "socket, broker.json of another boot, recycled pid, lock file of a dead process, a clock stepped back: it starts",
     source: "5",
-    topologies: ["native-only"],
-    shownBy: "test/process/broker-life.test.ts",
+    topologies: TOPOLOGIES,
   },
   {
     id: "hostile-places",
@@ -105,7 +110,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     sentence: "alone, then a broker that is meant to stay appears: it takes over, never two writers, nothing lost",
     source: "2, 5",
     topologies: ["container-only-alone"],
-    shownBy: "test/process/hand-over.test.ts",
   },
   {
     id: "upstream-mines",
@@ -134,8 +138,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "gate-key",
     sentence: "a bridge's key gets no shell, no command, no file transfer and no forwarding",
     source: "4, 15",
-    topologies: ["mixed-gate"],
-    shownBy: "test/process/bridge.test.ts",
+    topologies: ["mixed-gate", "container-only-bridged"],
   },
   {
     id: "full-disk",

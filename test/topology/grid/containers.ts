@@ -48,8 +48,10 @@ export async function openComposeWorld(): Promise<World> {
         timeoutMs: CALL_TIMEOUT_MS,
       });
     },
-    killBroker: async () => {
+    killBroker: async (script) => {
       await stack.kill("broker");
+      if (script !== undefined)
+        await stack.compose("run", "--rm", "--no-deps", "--no-TTY", "broker", "node", "-e", script);
       await execa("docker", ["start", broker]);
     },
     brokers: async () => Number((await execa("docker", ["exec", broker, "node", "-e", COUNT_BROKERS])).stdout),
@@ -84,7 +86,8 @@ export async function openAloneWorld(): Promise<World> {
     name: "container-only-alone",
     places: [0],
     agent: () => box.agent(),
-    killBroker: async () => void (await inBox("node", "-e", KILL_BROKER)),
+    killBroker: async (script = "") => void (await inBox("node", "-e", `${KILL_BROKER}\n${script}`)),
+    startService: async () => void (await execa("docker", ["exec", "-d", name, "mempalace-broker", "--foreground"])),
     brokers: async () => Number(await inBox("node", "-e", COUNT_BROKERS)),
     stopBroker: async () => void (await inBox("palace", "stop")),
     startBroker: async () => void (await inBox("palace", "start")),

@@ -8,7 +8,8 @@ import { resolveListenHost } from "../../../src/broker/listen.ts";
 import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
 import { readBrokerFile } from "../../../src/client/discover.ts";
 import { processesWith } from "../../helpers/palace.ts";
-import { freePort, startSshd, type TestSshd } from "../../helpers/sshd.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { startSshd, type TestSshd } from "../../helpers/sshd.ts";
 import { type Box, openBox } from "./box.ts";
 import { installPackage, shimCommand } from "./install.ts";
 import type { World } from "./world.ts";
@@ -79,9 +80,10 @@ export async function openHostWorld(name: HostName): Promise<World> {
     places: [...(name === "container-only-bridged" ? [] : (["host"] as const)), ...boxes.map((_box, index) => index)],
     agent: (place) =>
       place === "host" ? host.agent() : (boxes[place]?.agent() ?? Promise.reject(new Error("no such box"))),
-    killBroker: async () => {
+    killBroker: async (script) => {
       const pid = readBrokerFile(brokerFile)?.pid;
       if (pid !== undefined) tryKill(pid);
+      if (script !== undefined) await execa(process.execPath, ["-e", script], { env, extendEnv: false });
       // Nobody in a container could start this one.
       if (forwards || name === "mixed-tcp") await palace("start");
     },
@@ -90,6 +92,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
     startBroker: async () => void (await palace("start")),
     ledger: async () => copyLedger(join(home, ".mempalace"), home),
     ...(sshd !== undefined && { killSshd: sshd.kill, startSshd: sshd.start }),
+    ...(sshd !== undefined && last !== undefined && { sshWithBridgeKey: sshWithBridgeKey(last, sshd.port) }),
     ...(last !== undefined && { container: last }),
     [Symbol.asyncDispose]: close,
   };
@@ -117,8 +120,18 @@ async function bridge(
   if (second.exitCode !== 0) throw new Error(`no bridge: ${second.stderr}\n${sshd.log()}`);
 }
 
+const SSH = `exec ssh -i "$(find ~/.local/state/palace -name id_ed25519)" -o BatchMode=yes -o IdentitiesOnly=yes \
+  -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null`;
+
+function sshWithBridgeKey(box: Box, port: number): NonNullable<World["sshWithBridgeKey"]> {
+  return (args, ...command) =>
+    box.exec(
+      ...["sh", "-c", `${SSH} "$@"`, "ssh", "-p", String(port), ...args, "root@host.docker.internal", ...command],
+    );
+}
+
 /** The ledger and what its log holds, while nobody writes. */
-export function copyLedger(from: string, to: string): string {
+function copyLedger(from: string, to: string): string {
   const copy = join(to, "ledger-copy.sqlite3");
   for (const suffix of ["", "-wal"]) {
     rmSync(`${copy}${suffix}`, { force: true });
@@ -128,7 +141,7 @@ export function copyLedger(from: string, to: string): string {
   return copy;
 }
 
-export function tryKill(pid: number): void {
+function tryKill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {

@@ -14,6 +14,17 @@ const STORM_WRITES = 8_000;
 const FAULT_WRITES = 1_200;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
+/** broker.json of another boot with a living pid and files from an hour ahead; socket and lock file lie there anyway. */
+const MAKE_STALE = `
+const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";
+const broker = JSON.parse(fs.readFileSync(file, "utf8"));
+const ahead = Date.now() + 3_600_000;
+fs.writeFileSync(file, JSON.stringify({ ...broker, bootId: "other", pid: process.ppid, startedAtMs: ahead }));
+const state = (process.env.XDG_STATE_HOME ?? process.env.HOME + "/.local/state") + "/palace";
+const tag = path.basename(broker.doors[0].path, ".sock");
+fs.mkdirSync(state, { recursive: true });
+fs.writeFileSync(state + "/" + tag + ".starting", "");
+for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 let storms = 0;
 
 export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
@@ -78,6 +89,52 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     expect(answers.every((answer) => typeof answer["total_drawers"] === "number")).toBe(true);
     expect(await world.brokers()).toBe(1);
     await Promise.all(agents.map((agent) => agent.close()));
+  },
+  restarted: (run) =>
+    storm(run, FAULT_WRITES, async (progress) => {
+      for (const share of [0.2, 0.5, 0.8]) {
+        await progress(share);
+        await run.world.stopBroker();
+        await run.world.startBroker();
+      }
+    }),
+  "stale-everything": async ({ world, accounts }) => {
+    const account = newAccount(`stale-${++storms}`);
+    accounts.push(account);
+    const before = await world.agent(world.places[0] ?? 0);
+    await writeMany(before, account, 10);
+    await before.close();
+    await world.killBroker(MAKE_STALE);
+    const agent = await world.agent(world.places.at(-1) ?? 0);
+    await writeMany(agent, account, 10, 10);
+    await settle({ world, accounts });
+    expect(await world.brokers()).toBe(1);
+    await agent.close();
+  },
+  "gate-key": async ({ world }) => {
+    const ssh = world.sshWithBridgeKey ?? (() => Promise.reject(new Error("no bridge here")));
+    const word = "shown-by-nobody";
+    const tries = [
+      await ssh([], "echo", word),
+      await ssh(["-tt"], "sh", "-c", `"echo ${word}"`),
+      await ssh(["-s"], "sftp"),
+      await ssh(["-o", "ExitOnForwardFailure=yes", "-W", "127.0.0.1:22"]),
+      await ssh(["-o", "ExitOnForwardFailure=yes", "-N", "-R", "127.0.0.1:0:127.0.0.1:22"]),
+    ];
+    for (const { exitCode, stdout } of tries) {
+      expect(exitCode).not.toBe(0);
+      expect(stdout).not.toContain(word);
+    }
+  },
+  "alone-hands-over": async (run) => {
+    await storm(run, FAULT_WRITES, async (progress) => {
+      await progress(0.3);
+      await run.world.startService?.();
+    });
+    expect(await run.world.brokers()).toBe(1);
+    // Nobody took its place since: a client would have had to start one, and there is one that stays.
+    await run.world.stopBroker();
+    await run.world.startBroker();
   },
   "read-fails-fast": async ({ world, accounts }) => {
     const account = newAccount(`outage-${++storms}`);

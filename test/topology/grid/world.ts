@@ -14,8 +14,11 @@ export type World = AsyncDisposable & {
   readonly places: readonly Place[];
   /** A shim as the configuration at that place starts it. */
   agent(place: Place): Promise<StdioMcp>;
-  /** SIGKILL. A broker that a client may start is started by the next one, another by whoever looks after it. */
-  killBroker(): Promise<void>;
+  /**
+   * SIGKILL. A broker that a client may start is started by the next one, another by whoever looks after it; before that,
+   * `script` (for Node, run where the palace lies, as its user) may do something to what the dead one left.
+   */
+  killBroker(script?: string): Promise<void>;
   /** Brokers that run for this palace. */
   brokers(): Promise<number>;
   /** Ends the broker as its user would; whether clients may start the next one. */
@@ -25,6 +28,10 @@ export type World = AsyncDisposable & {
   ledger(): Promise<string>;
   killSshd?: () => Promise<void>;
   startSshd?: () => Promise<void>;
+  /** `ssh ARGS HOST COMMAND` in the last container, with the key of its bridge. */
+  sshWithBridgeKey?: (args: readonly string[], ...command: string[]) => Promise<{ exitCode: number; stdout: string }>;
+  /** Where agents have a broker of their own: one that is meant to stay comes and wants the palace. */
+  startService?: () => Promise<void>;
   /** Of the last container. */
   container?: {
     disconnect(): Promise<void>;
