@@ -7,19 +7,57 @@ import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
+const PORT_MAX = 65_535;
+
 /** Looks before it names: the folder's name takes hashing, which a shim's start does without. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
 }
 
+const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
+
+/** True where the way leads over the bridge: MEMPALACE_BROKER says ssh://, or says nothing and a bridge is set up. */
+export function isBridged(config: Config): boolean {
+  return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
+}
+
+/**
+ * Why the bridge that MEMPALACE_BROKER asks for is not there; undefined where it is, or nothing is asked. A user or port that
+ * is not named may be any: the set-up took them from the user's own ssh. Errors: CONFIG_BAD_VALUE.
+ */
+export function missingBridge(config: Config): PalaceError | undefined {
+  const { endpoint, paths } = config;
+  if (endpoint === undefined) return undefined;
+  const [, user, six, name, port] = SSH_ENDPOINT.exec(endpoint) ?? [];
+  const host = six ?? name;
+  if (host === undefined || Number(port ?? 0) > PORT_MAX)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `MEMPALACE_BROKER=${endpoint} names no host`,
+      "write ssh://user@host or ssh://user@host:port",
+    );
+  const known = hasBridge(config) ? readObject(join(paths.bridgeDir, "bridge.json")) : {};
+  const { target } = known;
+  const isHost = host === known["host"] || (typeof target === "string" && host === target.replace(/^[^@]+@/, ""));
+  const isRest = (user ?? known["user"]) === known["user"] && Number(port ?? known["port"]) === known["port"];
+  if (isHost && isRest) return undefined;
+  const asked = `${user === undefined ? "" : `${user}@`}${host}`;
+  const here = typeof target === "string" ? `the one here leads to ${target}` : "none is set up here";
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `MEMPALACE_BROKER asks for the bridge to ${asked}${port === undefined ? "" : `:${port}`}, and ${here}`,
+    `palace bridge setup ${asked}${port === undefined ? "" : ` --port ${port}`}`,
+  );
+}
+
 /** It has come through before and nothing is known against it: what it takes to open a channel is worth waiting for. */
 export function isBridgeUp({ paths }: Config): boolean {
-  return stateOf(paths.bridgeDir).state === "connected";
+  return readObject(join(paths.bridgeDir, "state.json"))["state"] === "connected";
 }
 
 /** Why the bridge let nobody through since `sinceMs`; undefined while it is trying, or nothing went wrong. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
-  const { state, atMs, why } = stateOf(paths.bridgeDir);
+  const { state, atMs, why } = readObject(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
   return new PalaceError(
     "TRANSPORT_REFUSED",
@@ -28,9 +66,10 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
   );
 }
 
-function stateOf(folder: string): { state?: unknown; atMs?: unknown; why?: unknown } {
+/** Empty where there is no such file. */
+function readObject(file: string): Record<string, unknown> {
   try {
-    return (JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) ?? {}) as object;
+    return (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;
   } catch {
     return {};
   }

@@ -12,7 +12,7 @@ import { AGENT_HEADER, PROTOCOL_HEADER, type BrokerFile, type Door, type Health 
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { authorize } from "./authorize.ts";
-import { hasBridge } from "./bridge.ts";
+import { isBridged, missingBridge } from "./bridge.ts";
 import { get, upgrade } from "../transport/http-client.ts";
 
 /** Response header of the upgrade that carries the broker's instance id. */
@@ -71,13 +71,14 @@ function isDoor(value: unknown): value is Door {
 /** Endpoints worth dialling, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  if (config.endpoint !== undefined)
-    return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   // Who set a bridge up wants the host's memory: a broker of this machine's own would split it in two.
-  if (hasBridge(config)) {
+  if (isBridged(config)) {
+    if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
     return [{ endpoint, instanceId: undefined, timeoutMs: BRIDGE_TIMEOUT_MS }];
   }
+  if (config.endpoint !== undefined)
+    return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
   // A TCP door is for who has a token: without one it would only refuse, and hide that the socket is about to be there.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);

@@ -12,7 +12,7 @@ import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
-import { hasBridge, isBridgeUp } from "./bridge.ts";
+import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { toRpcError } from "./rpc-error.ts";
 import { Silence } from "./silence.ts";
@@ -151,7 +151,7 @@ export class Link {
     const { config } = this.#options;
     this.#impatience = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
-    const isWorthIt = this.#clock.now() < this.#startingUntilMs || (hasBridge(config) && isBridgeUp(config));
+    const isWorthIt = this.#clock.now() < this.#startingUntilMs || (isBridged(config) && isBridgeUp(config));
     if (isWorthIt) this.#reconnect();
     else void this.#withdraw(new PalaceError("TRANSPORT_TIMEOUT", "no broker answers", "run `palace doctor`"));
   };

@@ -23,7 +23,7 @@ import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
-import { bridgeFault, hasBridge } from "./bridge.ts";
+import { bridgeFault, hasBridge, isBridged, missingBridge } from "./bridge.ts";
 import { findBroker, readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
@@ -69,6 +69,19 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
   for (;;) {
     const found = await findBroker(config);
     if (found !== undefined) return { ...found, started };
+    if (isBridged(config)) {
+      const missing = missingBridge(config);
+      if (missing !== undefined) throw missing;
+      const fault = bridgeFault(config, startedAtMs);
+      if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
+      if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
+        spawnResident(config);
+        lastStart = performance.now();
+        onStarting?.();
+      }
+      await sleep(POLL_MS);
+      continue;
+    }
     if (config.endpoint !== undefined) {
       if (performance.now() < patientUntil) {
         await sleep(POLL_MS);
@@ -79,17 +92,6 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
         `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`,
         "start that broker, or unset MEMPALACE_BROKER",
       );
-    }
-    if (hasBridge(config)) {
-      const fault = bridgeFault(config, startedAtMs);
-      if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
-      if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
-        spawnResident(config);
-        lastStart = performance.now();
-        onStarting?.();
-      }
-      await sleep(POLL_MS);
-      continue;
     }
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");

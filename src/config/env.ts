@@ -24,7 +24,8 @@ export const VARIABLES = {
   MEMPALACE_BROKER: {
     group: "client",
     default: "",
-    meaning: "endpoint used verbatim, nothing is started: unix:/path or http://host:port",
+    meaning:
+      "endpoint used verbatim, no broker is started here: unix:/path, http://host:port, or ssh://user@host[:port], the bridge to that host (palace bridge setup)",
   },
   MEMPALACE_LISTEN: {
     group: "broker",

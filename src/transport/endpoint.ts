@@ -20,7 +20,7 @@ export function parseEndpoint(text: string): Endpoint {
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
     `MEMPALACE_BROKER=${text} is not an endpoint`,
-    "write unix:/path/to.sock or http://host:port",
+    "write unix:/path/to.sock, http://host:port or ssh://user@host",
   );
 }
 

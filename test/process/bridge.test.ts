@@ -5,72 +5,14 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
 import { isStopped } from "../../src/platform/marks.ts";
-import { createTestPalace, processesWith, type TestPalace } from "../helpers/palace.ts";
-import { sshdMissing, startSshd, type TestSshd } from "../helpers/sshd.ts";
+import { pair } from "../helpers/bridge-pair.ts";
+import { sshdMissing } from "../helpers/sshd.ts";
 
 if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing})`);
-
-type Pair = AsyncDisposable & {
-  remote: string;
-  host: TestPalace;
-  box: TestPalace;
-  sshd: TestSshd;
-  setup: (...more: string[]) => ReturnType<TestPalace["run"]>;
-};
-
-async function pair(extra: string[] = []): Promise<Pair> {
-  const host = createTestPalace();
-  const folders = {
-    MEMPALACE_PATH: join(host.home, ".mempalace"),
-    XDG_STATE_HOME: join(host.home, ".local/state"),
-    XDG_CACHE_HOME: join(host.home, ".cache"),
-  };
-  Object.assign(host.env, folders);
-  const sshd = await startSshd(host.home, "127.0.0.1", extra);
-  const box = createTestPalace();
-  // How the host calls our command line: with the settings of its user's shell.
-  const remote = [
-    "env",
-    ...Object.entries(folders).map(([name, value]) => `${name}=${value}`),
-    `HOME=${host.home}`,
-    "MEMPALACE_OFFLINE=1",
-    process.execPath,
-    join(import.meta.dirname, "../../src/bin/palace.ts"),
-  ].join(" ");
-  return {
-    remote,
-    host,
-    box,
-    sshd,
-    setup: (...more) =>
-      box.run("palace", [
-        "bridge",
-        "setup",
-        "testhost",
-        "--ssh-config",
-        sshd.sshConfig,
-        "--remote-palace",
-        `${remote}`,
-        ...more,
-      ]),
-    async [Symbol.asyncDispose]() {
-      await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
-      await box[Symbol.asyncDispose]();
-      await host[Symbol.asyncDispose]();
-      // No gate that was late has started the host's broker once more.
-      await delay(1_500);
-      expect(processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"))).toEqual(
-        [],
-      );
-      await sshd[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 

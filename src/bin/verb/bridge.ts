@@ -86,7 +86,7 @@ async function setup({ values, config, out }: BridgeCall, target: string): Promi
     out.notice(
       `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
     );
-  const client = await connectClient({ config, agent: "palace bridge", start: "auto" });
+  const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
   const { instanceId, version } = client.health;
   client.close();
   if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
@@ -102,6 +102,11 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
+/** What is set up here is what is tried, whatever MEMPALACE_BROKER asks for. */
+function overBridge(config: Config): Config {
+  return { ...config, endpoint: undefined };
+}
+
 async function status({ config, out }: BridgeCall): Promise<number> {
   const settings = readSettings(config.paths);
   if (settings === undefined) {
@@ -110,7 +115,7 @@ async function status({ config, out }: BridgeCall): Promise<number> {
     return 0;
   }
   const state = readState(config.paths);
-  const through = await connectClient({ config, agent: "palace bridge", start: "auto" }).then(
+  const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
     (client) => {
       client.close();
       return { ok: true as const, instanceId: client.health.instanceId, version: client.health.version };

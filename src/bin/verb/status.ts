@@ -1,4 +1,5 @@
 /** `palace status`: what the broker says of itself. Starts nothing. */
+import { missingBridge } from "../../client/bridge.ts";
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { isStopped } from "../../platform/marks.ts";
@@ -23,7 +24,9 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
       if (out.isJson) out.document({ running: false, stoppedByHand: isHeld, home: config.paths.home });
       else {
         out.text(`No broker is running for ${config.paths.home}${isHeld ? "; it was stopped by hand" : ""}.`);
-        out.notice(isHeld ? "  palace start" : "  the next agent starts it; or: palace start");
+        const missing = missingBridge(config);
+        if (missing !== undefined) out.notice(`  ${missing.message}: ${missing.hint}`);
+        else out.notice(isHeld ? "  palace start" : "  the next agent starts it; or: palace start");
       }
       return EXIT_NOT_RUNNING;
     }

@@ -1,0 +1,65 @@
+/** A host with a real sshd and a box beside it, both homes on this machine, and the command that sets the bridge between them up. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
+import { createTestPalace, processesWith, type TestPalace } from "./palace.ts";
+import { startSshd, type TestSshd } from "./sshd.ts";
+
+export type Pair = AsyncDisposable & {
+  remote: string;
+  host: TestPalace;
+  box: TestPalace;
+  sshd: TestSshd;
+  setup: (...more: string[]) => ReturnType<TestPalace["run"]>;
+};
+
+/** `extra`: lines for the box's own ssh configuration. */
+export async function pair(extra: string[] = []): Promise<Pair> {
+  const host = createTestPalace();
+  const folders = {
+    MEMPALACE_PATH: join(host.home, ".mempalace"),
+    XDG_STATE_HOME: join(host.home, ".local/state"),
+    XDG_CACHE_HOME: join(host.home, ".cache"),
+  };
+  Object.assign(host.env, folders);
+  const sshd = await startSshd(host.home, "127.0.0.1", extra);
+  const box = createTestPalace();
+  // How the host calls our command line: with the settings of its user's shell.
+  const remote = [
+    "env",
+    ...Object.entries(folders).map(([name, value]) => `${name}=${value}`),
+    `HOME=${host.home}`,
+    "MEMPALACE_OFFLINE=1",
+    process.execPath,
+    join(import.meta.dirname, "../../src/bin/palace.ts"),
+  ].join(" ");
+  return {
+    remote,
+    host,
+    box,
+    sshd,
+    setup: (...more) =>
+      box.run("palace", [
+        "bridge",
+        "setup",
+        "testhost",
+        "--ssh-config",
+        sshd.sshConfig,
+        "--remote-palace",
+        `${remote}`,
+        ...more,
+      ]),
+    async [Symbol.asyncDispose]() {
+      await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
+      await box[Symbol.asyncDispose]();
+      await host[Symbol.asyncDispose]();
+      // No gate that was late has started the host's broker once more.
+      await delay(1_500);
+      expect(processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"))).toEqual(
+        [],
+      );
+      await sshd[Symbol.asyncDispose]();
+    },
+  };
+}
