@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
-import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
@@ -223,7 +222,9 @@ function spawnResident(config: Config): void {
 
 /** One of our executables, with this very Node, that outlives us. */
 function spawnDetached({ paths }: Config, name: string, args: readonly string[]): ChildProcess {
-  const file = fileURLToPath(new URL(`../bin/${name}${extname(import.meta.filename)}`, import.meta.url));
+  // Not this file's own extension: in the shim's bundle that is .cjs.
+  const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
+  const file = fileURLToPath(new URL(`../bin/${name}.${extension}`, import.meta.url));
   // The palace is passed on where it was named by an argument; the environment names it otherwise.
   const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
   const child = spawn(process.execPath, [file, ...args, ...palace], { detached: true, stdio: "ignore", cwd: "/" });
