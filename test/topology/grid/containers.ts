@@ -15,7 +15,7 @@ const { pid } = JSON.parse(fs.readFileSync("/palace/broker.json", "utf8"));
 try { process.kill(pid, "SIGKILL"); } catch (error) { if (error.code !== "ESRCH") throw error; }`;
 const COUNT_BROKERS = `
 const line = (pid) => { try { return fs.readFileSync("/proc/" + pid + "/cmdline", "utf8"); } catch { return ""; } };
-console.log(fs.readdirSync("/proc").filter((pid) => /^\\d+$/.test(pid) && line(pid).includes("/mempalace-broker.js\\0")).length);`;
+console.log(fs.readdirSync("/proc").filter((pid) => /^\\d+$/.test(pid) && /\\/mempalace-broker(\\.js)?\\0/.test(line(pid))).length);`;
 
 export async function openComposeWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
