@@ -2,7 +2,7 @@
  * The host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other
  * line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
  */
-import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -57,12 +57,24 @@ function readLines(file: string): string[] {
   return lines;
 }
 
+/** Root writes another user's file for him: it stays his, or becomes his where there was none. */
 function write(file: string, lines: readonly string[]): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   // A link of somebody's dotfiles stays one.
   if (existsSync(file)) file = realpathSync(file);
-  const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
-  writeFileAtomic(file, lines.map((line) => `${line}\n`).join(""), mode);
+  const folder = dirname(file);
+  const before = statSync(file, { throwIfNoEntry: false });
+  const { uid, gid } = before ?? statSync(nearestFolder(folder));
+  const isRoot = process.getuid?.() === 0;
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (made !== undefined && isRoot)
+    for (let at = folder; at.length >= made.length; at = dirname(at)) chownSync(at, uid, gid);
+  const mode = (before?.mode ?? 0o600) & 0o777;
+  const text = lines.map((line) => `${line}\n`).join("");
+  writeFileAtomic(file, text, mode, isRoot ? { uid, gid, mode } : undefined);
+}
+
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
 /** sshd hands the command to the user's login shell. */

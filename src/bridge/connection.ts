@@ -100,15 +100,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     const client = await (this.#client ?? this.#connect());
     const { kind, remoteSocket = "" } = this.#settings;
     const opening = kind === "gate" ? openGate(client) : openStreamLocal(client, remoteSocket);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        // This one only: keep-alive ends a connection that is dead, and others may be at work on it.
-        void opening.then((channel) => channel.destroy()).catch(() => {});
-        reject(new PalaceError("TRANSPORT_TIMEOUT", "the host opens no channel", "palace bridge status"));
-      }, CHANNEL_TIMEOUT_MS);
-    });
-    return Promise.race([opening, late]).finally(() => clearTimeout(timer));
+    return inTime(opening, "palace bridge status");
   }
 
   /** Fails at once while the last failure is younger than its backoff: nobody waits for a host that is known to be away. */
@@ -143,6 +135,24 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     this.#client?.end();
     this.#client = undefined;
   }
+}
+
+/**
+ * The channel, or TRANSPORT_TIMEOUT with `hint`. Only the channel is given up then: keep-alive ends a connection that is dead,
+ * and others may be at work on it.
+ */
+export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      void opening.then((channel) => channel.destroy()).catch(() => {});
+      const seconds = CHANNEL_TIMEOUT_MS / 1000;
+      reject(
+        new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint),
+      );
+    }, CHANNEL_TIMEOUT_MS);
+  });
+  return Promise.race([opening, late]).finally(() => clearTimeout(timer));
 }
 
 /** Everything behind the gate's greeting. */

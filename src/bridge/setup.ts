@@ -10,7 +10,7 @@ import type { Client } from "ssh2";
 import ssh2 from "ssh2";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { connectSsh, openGate, type Target } from "./connection.ts";
+import { connectSsh, inTime, openGate, type Target } from "./connection.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";
 
@@ -67,7 +67,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
   }
   try {
-    if (kind === "gate") (await openGate(client)).destroy();
+    if (kind === "gate") (await inTime(openGate(client), loginHint(options))).destroy();
   } finally {
     client.end();
   }
@@ -77,6 +77,11 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   };
   writeSettings(paths, settings);
   return settings;
+}
+
+/** sshd runs the gate through the user's login shell: what that waits for, the gate waits for. */
+function loginHint({ target }: SetupOptions): string {
+  return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
 
 type Remote = { file?: string; gateSocket: string };

@@ -2,13 +2,15 @@
  * The SSH bridge, through a real sshd: another home on this machine stands for the container, so that each step can be watched.
  * Real containers come in test/topology.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import ssh2 from "ssh2";
 import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
 import { isStopped } from "../../src/platform/marks.ts";
+import { createTestPalace } from "../helpers/palace.ts";
 import { pair } from "../helpers/bridge-pair.ts";
 import { sshdMissing } from "../helpers/sshd.ts";
 
@@ -149,5 +151,49 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(existsSync(box.config.paths.bridgeDir)).toBe(false);
     expect(existsSync(box.config.paths.bridgeSocketPath)).toBe(false);
     expect((await box.run("palace", ["bridge", "status"])).stdout).toContain("No bridge");
+  });
+
+  test("set up towards a login shell that hangs ends with what to look at, and changes nothing", async () => {
+    await using all = await pair();
+    const { box, host, setup, sshd } = all;
+    expect((await setup()).code).toBe(0);
+    const before = readFileSync(join(box.config.paths.bridgeDir, "bridge.json"), "utf8");
+    const configFile = join(host.home, "sshd/sshd_config");
+    const config = readFileSync(configFile, "utf8");
+    const restartWith = async (text: string): Promise<void> => {
+      await sshd.kill();
+      writeFileSync(configFile, text);
+      await sshd.start();
+    };
+    await restartWith(`${config}ForceCommand sleep 200\n`);
+    const again = await setup();
+    expect(again, again.stderr).toMatchObject({ code: 3 });
+    expect(again.stderr).toContain("opens no channel within");
+    expect(again.stderr).toContain("login shell");
+    expect(readFileSync(join(box.config.paths.bridgeDir, "bridge.json"), "utf8")).toBe(before);
+    await restartWith(config);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)("root, who lets a key in for somebody else", () => {
+  test("leaves his file his, with its mode, and makes him one where he has none", async () => {
+    await using host = createTestPalace();
+    const key = ssh2.utils.generateKeyPairSync("ed25519").public;
+    const file = join(host.home, "his/.ssh/authorized_keys");
+    mkdirSync(join(host.home, "his"));
+    chownSync(join(host.home, "his"), 1000, 1001);
+    const authorize = (action: string): ReturnType<typeof host.run> =>
+      host.run("palace", ["gate", action, key, "--file", file]);
+    expect((await authorize("authorize")).code).toBe(0);
+    const made = [statSync(join(file, "..")), statSync(file)].map(({ uid, gid, mode }) => [uid, gid, mode & 0o777]);
+    expect(made).toEqual([
+      [1000, 1001, 0o700],
+      [1000, 1001, 0o600],
+    ]);
+    // A mode that our umask would not give.
+    chmodSync(file, 0o666);
+    expect((await authorize("revoke")).stdout).toContain("gone");
+    const { uid, gid, mode } = statSync(file);
+    expect([uid, gid, mode & 0o777]).toEqual([1000, 1001, 0o666]);
   });
 });
