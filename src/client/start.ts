@@ -159,17 +159,16 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   );
 }
 
-/** Drains and stops the broker; returns when it is gone. Sticky until `clearStop`. */
-export async function stopBroker(config: Config): Promise<{ stopped: boolean }> {
-  // A broker that is not started from here leaves nothing to hold back.
-  if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config) };
+/** Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. */
+export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
+  if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   setStopped(config.paths);
   let stopped = await endBroker(config);
   // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
-  return { stopped };
+  return { stopped, staysOff: true };
 }
 
 /** Ends the running broker without the sticky mark; true if there was one. */
@@ -177,11 +176,13 @@ async function endBroker(config: Config): Promise<boolean> {
   const { connectClient } = await import("./client.ts");
   const found = await findBroker(config);
   if (found === undefined) return false;
-  const client = await connectClient({ config, agent: "palace stop", start: "never" });
-  await client.call("broker.stop", { sticky: false }).catch((error: unknown) => {
+  try {
+    const client = await connectClient({ config, agent: "palace stop", start: "never" });
+    await client.call("broker.stop", { sticky: false }).finally(() => client.close());
+  } catch (error) {
+    // It may have seen the mark itself, and be gone by now.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
-  });
-  client.close();
+  }
   const deadline = Date.now() + START_TIMEOUT_MS;
   while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
     if (Date.now() > deadline)

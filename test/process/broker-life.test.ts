@@ -53,7 +53,7 @@ describe("the broker's life", () => {
   it("stays stopped until it is started again", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
-    expect(await stopBroker(palace.config)).toEqual({ stopped: true });
+    expect(await stopBroker(palace.config)).toEqual({ stopped: true, staysOff: true });
     expect(await findBroker(palace.config)).toBeUndefined();
     await expect(ensureBroker(palace.config)).rejects.toMatchObject({
       code: "BROKER_STOPPED",

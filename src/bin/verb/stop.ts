@@ -10,10 +10,10 @@ Lets the broker finish what it has taken and ends it; returns when it is gone. A
   options: {},
   args: [0, 0],
   run: async ({ config, out }) => {
-    const { stopped } = await stopBroker(config);
+    const { stopped, staysOff } = await stopBroker(config);
+    const until = staysOff ? " It stays off until `palace start`." : "";
     if (out.isJson) out.document({ stopped });
-    else
-      out.text(`${stopped ? "The broker has ended." : "No broker was running."} It stays off until \`palace start\`.`);
+    else out.text(`${stopped ? "The broker has ended." : "No broker was running."}${until}`);
     return 0;
   },
 });
