@@ -65,6 +65,8 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
       "LogLevel VERBOSE",
       "MaxStartups 100:30:200",
       "Subsystem sftp internal-sftp",
+      // Else the login shell reads what the machine's own root has in his: some of it waits, or is left half done by a kill.
+      `SetEnv HOME=${home}`,
       "",
     ].join("\n"),
   );
