@@ -106,7 +106,8 @@ async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target
   };
 }
 
-function ensureKey(paths: BridgePaths): string {
+/** The public key, as a line of `authorized_keys` has it. */
+export function ensureKey(paths: BridgePaths): string {
   const file = keyFile(paths);
   if (!existsSync(file) || !existsSync(`${file}.pub`)) {
     mkdirSync(paths.bridgeDir, { recursive: true, mode: 0o700 });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runResident } from "../../bridge/resident.ts";
 import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
-import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
+import { ensureKey, fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
 import { endBridge } from "../../bridge/end.ts";
 import { isHeldOnDemand } from "../../broker/lock.ts";
 import { connectClient } from "../../client/client.ts";
@@ -17,11 +17,13 @@ import { type Call, defineVerb, readCount } from "../verb.ts";
 
 const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
 palace bridge status
+palace bridge key
 palace bridge remove
 
 Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
 demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
-proves the round trip; running it again changes nothing. remove takes all of it back.
+proves the round trip; running it again changes nothing. key prints the public key, which it makes if there is none, for a host
+that cannot be asked from here (\`palace gate authorize KEY\` there). remove takes all of it back.
 
   --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
   --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
@@ -59,6 +61,7 @@ export const verb = defineVerb({
     const [action = "", host] = args;
     if (action === "setup" && host !== undefined) return setup(call, host);
     if (action === "status" && host === undefined) return status(call);
+    if (action === "key" && host === undefined) return key(call);
     if (action === "remove" && host === undefined) return remove(call);
     if (action === "run" && host === undefined) return run(config);
     throw new PalaceError("CONFIG_USAGE", `palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
@@ -137,6 +140,13 @@ async function status({ config, out }: BridgeCall): Promise<number> {
     ]);
   }
   return through.ok ? 0 : 3;
+}
+
+function key({ config, out }: BridgeCall): number {
+  const publicKey = ensureKey(config.paths);
+  if (out.isJson) out.document({ publicKey, file: keyFile(config.paths) });
+  else out.text(publicKey);
+  return 0;
 }
 
 function describe(state: ReturnType<typeof readState>): string {
