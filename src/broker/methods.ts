@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
-import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
+import { needsFindings, prepareWrite, runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
 import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
@@ -218,10 +218,11 @@ async function submit(
   { ready }: MethodsDependencies,
   method: string,
   params: Record<string, unknown>,
-  { peer, params: outer, requestId, sizeBytes, signal }: Call,
+  { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const given = keyOf(outer);
-  const { queue } = await ready();
+  const { queue, reads } = await ready();
+  const findings = await findOut(reads, method, params, earlierWrites);
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
     key: given ?? randomUUID(),
@@ -231,12 +232,25 @@ async function submit(
     peer: { agent, door, uid, pid },
     requestId,
     atMs: Date.now(),
+    ...(findings !== undefined && { findings }),
   };
   faultPoint("admit.before-queue");
   const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes, signal);
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
+}
+
+/** A write that could not be prepared is made without: a note filed twice is better than one lost. */
+async function findOut(
+  reads: ReadContext,
+  method: string,
+  params: Record<string, unknown>,
+  earlierWrites: Promise<unknown> | undefined,
+): Promise<unknown> {
+  if (!needsFindings(method)) return undefined;
+  await earlierWrites;
+  return prepareWrite(reads, method, params).catch(() => undefined);
 }
 
 function toolResult(value: unknown, replayed: boolean): unknown {

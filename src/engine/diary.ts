@@ -1,6 +1,6 @@
 /** Diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
 import type { Drawer, LedgerReader, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
-import { CHUNK_SIZE, ID_RECIPE, insertSlices, sliceId } from "./drawer.ts";
+import { CHUNK_SIZE, insertSlices, sliceId } from "./drawer.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { clampLimit, InvalidValue, validContent, validName } from "./validate.ts";
 
@@ -9,7 +9,7 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
   let agent: string, entry: string, topic: string;
   try {
     agent = validName(params["agent_name"], "agent_name").toLowerCase();
-    entry = validContent(params["entry"] ?? params["content"]);
+    entry = validContent(params["entry"]);
     topic = validName(params["topic"] ?? "general", "topic");
   } catch (error) {
     if (error instanceof InvalidValue) return { success: false, error: error.message };
@@ -35,10 +35,8 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
     filed_at: timestamp,
     date: localDate(atMicros),
     chunk_index: 0,
-    id_recipe: ID_RECIPE,
-    last_modified: timestamp,
   };
-  const chunkIds = insertSlices(tx, id, parts, metadata, "parent_entry_id");
+  const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_entry_id", "parent_drawer_id"]);
   return {
     success: true,
     entry_id: id,

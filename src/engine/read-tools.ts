@@ -4,12 +4,16 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { LedgerReader } from "../store/port.ts";
+import { getDrawers } from "./batch.ts";
 import { readDiary } from "./diary.ts";
+import { checkDuplicate, compareItems } from "./duplicate.ts";
+import { drawerPayload, findLogical, preview, shownMetadata } from "./logical.ts";
 import { sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchDependencies } from "./search.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
-import { baseName, codePointLength, head, round } from "./text.ts";
-import { asText, clampLimit, InvalidValue, looseText, validFilter } from "./validate.ts";
+import { codePointLength } from "./text.ts";
+import { asText, clampLimit, InvalidValue, validFilter, validSourceFilter } from "./validate.ts";
+import { validWindow } from "./window.ts";
 
 /** Settings and notices that live in upstream's JSON files, not in the ledger. */
 export interface SettingsStore {
@@ -32,9 +36,6 @@ type Arguments = Record<string, unknown>;
 type ReadTool = (context: ReadContext, values: Arguments) => unknown;
 
 const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
-const PREVIEW = 200;
-const DUPLICATE_CANDIDATES = 5;
-const SETTLE_MAX_MS = 1_000;
 
 const TOOLS: Readonly<Record<string, ReadTool>> = {
   mempalace_status: founded(({ reader }) => {
@@ -66,29 +67,22 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   ),
   mempalace_get_drawer: founded(({ reader }, values) => {
     const id = asText(values["drawer_id"]);
-    const drawer = reader.findDrawer(id);
-    if (drawer === undefined) return { error: `Drawer not found: ${id}` };
-    const { wing, room, text, metadata } = drawer;
-    const source = metadata["source_file"];
-    return {
-      drawer_id: id,
-      content: text,
-      wing,
-      room,
-      metadata: { ...metadata, ...(typeof source === "string" && { source_file: baseName(source) }) },
-    };
+    const drawer = findLogical(reader, id);
+    return drawer === undefined ? { error: `Drawer not found: ${id}` } : drawerPayload(drawer);
   }),
+  mempalace_get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
   mempalace_list_drawers: founded(({ reader }, values) => {
-    const filter = placeFilter(values);
+    const filter = { ...placeFilter(values), ...validWindow(values) };
     const limit = clampLimit(values["limit"], 20);
     // More than SQLite counts is as good as the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { drawers, total } = reader.listDrawers(filter, limit, offset);
-    const shown = drawers.map(({ id, wing, room, text }) => ({
+    const shown = drawers.map(({ id, wing, room, text, metadata }) => ({
       drawer_id: id,
       wing,
       room,
       content_preview: preview(text),
+      metadata: shownMetadata(metadata),
     }));
     return { drawers: shown, total, count: shown.length, offset, limit };
   }),
@@ -142,7 +136,11 @@ export async function searchTool(
   values: Arguments,
   mode: SearchMode,
 ): Promise<Record<string, unknown>> {
-  const filter = placeFilter(values);
+  const place = placeFilter(values);
+  const sourceFile = validSourceFilter(values["source_file"]);
+  const unsupported = unsupportedSearch(values);
+  if (unsupported !== undefined) return { error: unsupported };
+  const filter = { ...place, ...(sourceFile !== undefined && { sourceFile }), ...validWindow(values) };
   const sanitized = sanitizeQuery(asText(values["query"]));
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
   const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
@@ -150,7 +148,13 @@ export async function searchTool(
   const { method, originalLength } = sanitized;
   return {
     query: sanitized.query,
-    filters: { wing: filter.wing ?? null, room: filter.room ?? null },
+    filters: {
+      wing: filter.wing ?? null,
+      room: filter.room ?? null,
+      source_file: sourceFile ?? null,
+      since: values["since"] ?? null,
+      before: values["before"] ?? null,
+    },
     total_before_filter: candidates,
     results: hits,
     ...(vectorDisabledReason !== undefined && {
@@ -171,35 +175,35 @@ export async function searchTool(
   };
 }
 
-async function checkDuplicate(context: ReadContext, values: Arguments): Promise<unknown> {
-  const content = looseText(values["content"], "");
-  const threshold = typeof values["threshold"] === "number" ? values["threshold"] : 0.9;
-  const embedder = context.embedder();
-  if (embedder === undefined) {
-    const hint = "Without vectors only search can tell: look for a distinctive phrase of the text";
-    return {
-      is_duplicate: false,
-      matches: [],
-      vector_disabled: true,
-      vector_disabled_reason: context.embedderDetail(),
-      hint,
-    };
-  }
-  await context.settled(SETTLE_MAX_MS);
-  const [vector] = await embedder.embed([content]);
-  const near = vector === undefined ? [] : await context.vectors.nearest(vector, {}, DUPLICATE_CANDIDATES);
-  const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
-  const matches = context.reader
-    .drawersByRow(near.map(({ row }) => row))
-    .map(({ row, id, wing, room, text }) => ({
-      id,
-      wing,
-      room,
-      similarity: similarity.get(row) ?? 0,
-      content: preview(text),
-    }))
-    .filter((match) => match.similarity >= threshold);
-  return { is_duplicate: matches.length > 0, matches };
+/** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
+const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
+  checkpoint: compareItems,
+};
+
+export function needsFindings(method: string): boolean {
+  return Object.hasOwn(PREPARATIONS, method);
+}
+
+export async function prepareWrite(context: ReadContext, method: string, values: Arguments): Promise<unknown> {
+  return PREPARATIONS[method]?.(context, values);
+}
+
+/** Why this search cannot be made, in upstream's words where it has any. */
+function unsupportedSearch(values: Arguments): string | undefined {
+  const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
+  if (strategy && strategy !== "vector" && strategy !== "union")
+    return "candidate_strategy must be one of ('vector', 'union')";
+  if (
+    (media !== undefined && typeof media !== "boolean") ||
+    (task !== undefined && task !== "search" && task !== "code")
+  )
+    return "include_media must be boolean and query_task must be 'search' or 'code'";
+  if (cli && (media === true || task === "code"))
+    return "cli_compatible cannot be combined with media/code task search";
+  if (media === true || task === "code")
+    return "media and code search need an EmbeddingGemma 2 palace; this one has MiniLM";
+  if (cli) return "cli_compatible is for the Python command line; search without it";
+  return undefined;
 }
 
 /** A palace that never held a drawer answers as upstream does without one. */
@@ -211,10 +215,6 @@ function placeFilter(values: Arguments): { wing?: string; room?: string } {
   const wing = validFilter(values["wing"], "wing");
   const room = validFilter(values["room"], "room");
   return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
-}
-
-function preview(text: string): string {
-  return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
 function sum(places: readonly { drawers: number }[]): number {

@@ -4,12 +4,12 @@
  * Source: the recipe of bench/README.md; the shape of the answer is palace.md 2.10.
  */
 import type { SearchMode } from "../protocol/spec.ts";
-import type { Drawer, Embedder, LedgerReader, LexicalIndex, PlaceFilter, VectorIndex } from "../store/port.ts";
+import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
 import { fuse, type Ranked } from "./rank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow">;
+  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
@@ -20,7 +20,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  filter: PlaceFilter;
+  filter: DrawerFilter;
   limit: number;
   /** Cosine distance beyond which a hit is dropped; 0 or less = none is. Hits without a vector are kept. */
   distanceMax: number;
@@ -33,6 +33,9 @@ export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
 /** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
 const CANDIDATES = 100;
+/** What passes a filter of source or time is scored as a whole up to so many drawers; of more, the nearest so many are looked at. */
+const PASSING_MAX = 2_000;
+const WIDENED = 5_000;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 
@@ -40,12 +43,16 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const { lexical, vectors } = dependencies;
   const { query, filter, limit, mode } = request;
   const embedder = mode === "lexical" ? undefined : dependencies.embedder();
-  const retrieved = Math.max(CANDIDATES, limit);
+  // The indexes know places. Source and time are the ledger's: few drawers pass, and all of them are candidates then.
+  const isNarrow = filter.sourceFile !== undefined || filter.since !== undefined || filter.before !== undefined;
+  const passing = isNarrow ? dependencies.reader.rowsPassing(filter, PASSING_MAX + 1) : [];
+  const isExact = isNarrow && passing.length <= PASSING_MAX;
+  const retrieved = isNarrow ? WIDENED : Math.max(CANDIDATES, limit);
 
   const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
     const [vector] = embedder === undefined ? [] : await embedder.embed([query]);
     if (vector === undefined) return undefined;
-    return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
+    return { vector, rows: isExact ? [] : (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
   };
   // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
   let failure: string | undefined;
@@ -54,9 +61,13 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
       failure = error instanceof Error ? error.message : String(error);
       return undefined;
     });
-  const [lexicalHits, near] = await Promise.all([lexical.candidates(query, filter, retrieved), nearestOrNothing()]);
+  const [lexicalHits, near] = await Promise.all([
+    isExact ? [] : lexical.candidates(query, filter, retrieved),
+    nearestOrNothing(),
+  ]);
 
-  const rows = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const found = isExact ? passing : [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const rows = isNarrow && !isExact ? dependencies.reader.rowsPassing(filter, found.length, found) : found;
   const [lexicalScores, cosines] = await Promise.all([
     lexical.score(query, rows),
     near === undefined
