@@ -5,7 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
-import { needsFindings, prepareWrite, runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
+import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
+import { searchTool } from "../engine/search-tool.ts";
 import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
@@ -191,8 +192,11 @@ function isWriteCall(method: string, params: Record<string, unknown>): boolean {
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
   const { name, arguments: given } = call.params;
-  if (typeof name !== "string")
-    throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: "Invalid params: 'name' is required for tools/call" });
+  const refuse = (why: string): RpcFailure =>
+    new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Invalid params: ${why}` });
+  if (name === undefined) throw refuse("'name' is required for tools/call");
+  if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
+    throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
   if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${name}` });
   const checked = checkArguments(name, tool.inputSchema, given);

@@ -52,13 +52,15 @@ export function readDiary(reader: LedgerReader, params: Record<string, unknown>)
   let agent: string, wing: string | undefined;
   try {
     agent = validName(params["agent_name"], "agent_name").toLowerCase();
-    wing = blank(params["wing"]) ? undefined : validName(params["wing"], "wing");
+    wing = blank(params["wing"]) ? undefined : validName(params["wing"], "name");
   } catch (error) {
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;
   }
   const entries = reader
     .diaryEntries(agent, wing)
+    // The slices of one entry have one time: they stay in the order of its text.
+    .sort((a, b) => a.row - b.row)
     .map(toEntry)
     .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));
   if (entries.length === 0) return { agent, entries: [], message: "No diary entries yet." };

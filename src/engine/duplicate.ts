@@ -6,8 +6,7 @@ import { isItem, type Likeness, MATCHES_MAX } from "./checkpoint.ts";
 import { CHUNK_SIZE } from "./drawer.ts";
 import { preview } from "./logical.ts";
 import type { ReadContext } from "./read-tools.ts";
-import { round, slices } from "./text.ts";
-import { looseText } from "./validate.ts";
+import { round, slices, wellFormed } from "./text.ts";
 
 const THRESHOLD = 0.9;
 const SETTLE_MAX_MS = 1_000;
@@ -15,7 +14,8 @@ const SETTLE_MAX_MS = 1_000;
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
 export async function checkDuplicate(context: ReadContext, values: Record<string, unknown>): Promise<unknown> {
-  const content = looseText(values["content"], "");
+  if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
+  const content = wellFormed(values["content"]);
   const embedder = context.embedder();
   if (embedder === undefined)
     return {

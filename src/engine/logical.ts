@@ -25,6 +25,12 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
+/** The id a slice belongs to; undefined for a row that is a drawer of its own. */
+export function parentOf(metadata: Metadata): string | undefined {
+  const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
+  return typeof parent === "string" ? parent : undefined;
+}
+
 export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }

@@ -2,17 +2,15 @@
  * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
  * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
  */
-import type { SearchMode } from "../protocol/spec.ts";
 import type { LedgerReader } from "../store/port.ts";
 import { getDrawers } from "./batch.ts";
 import { readDiary } from "./diary.ts";
 import { checkDuplicate, compareItems } from "./duplicate.ts";
 import { drawerPayload, findLogical, preview, shownMetadata } from "./logical.ts";
-import { sanitizeQuery } from "./query-sanitizer.ts";
-import { search, type SearchDependencies } from "./search.ts";
+import type { SearchDependencies } from "./search.ts";
+import { placeFilter, searchTool } from "./search-tool.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
-import { codePointLength } from "./text.ts";
-import { asText, clampLimit, InvalidValue, validFilter, validSourceFilter } from "./validate.ts";
+import { asText, clampLimit, InvalidValue, validFilter } from "./validate.ts";
 import { validWindow } from "./window.ts";
 
 /** Settings and notices that live in upstream's JSON files, not in the ledger. */
@@ -61,7 +59,8 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     return { taxonomy };
   }),
   mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
-  mempalace_search: founded((context, values) => searchTool(context, values, "auto")),
+  mempalace_search: (context, values) =>
+    context.reader.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
   mempalace_check_duplicate: founded((context, values) =>
     checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
   ),
@@ -101,7 +100,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     if (checkpoint.found === false)
       return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
     if (checkpoint.found === "unreadable")
-      return { status: "error", message: "The last checkpoint notice cannot be read", count: 0, timestamp: null };
+      return { status: "error", message: "✦ Journal entry filed in the palace", count: 0, timestamp: null };
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
@@ -130,51 +129,6 @@ export async function runReadTool(
   }
 }
 
-/** The search tool; `mode` other than auto is our own command line's. */
-export async function searchTool(
-  context: ReadContext,
-  values: Arguments,
-  mode: SearchMode,
-): Promise<Record<string, unknown>> {
-  const place = placeFilter(values);
-  const sourceFile = validSourceFilter(values["source_file"]);
-  const unsupported = unsupportedSearch(values);
-  if (unsupported !== undefined) return { error: unsupported };
-  const filter = { ...place, ...(sourceFile !== undefined && { sourceFile }), ...validWindow(values) };
-  const sanitized = sanitizeQuery(asText(values["query"]));
-  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
-  const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
-  const { hits, candidates, vectorDisabledReason } = await search(context, request);
-  const { method, originalLength } = sanitized;
-  return {
-    query: sanitized.query,
-    filters: {
-      wing: filter.wing ?? null,
-      room: filter.room ?? null,
-      source_file: sourceFile ?? null,
-      since: values["since"] ?? null,
-      before: values["before"] ?? null,
-    },
-    total_before_filter: candidates,
-    results: hits,
-    ...(vectorDisabledReason !== undefined && {
-      vector_disabled: true,
-      vector_disabled_reason: vectorDisabledReason,
-      ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
-    }),
-    ...(method !== "passthrough" && {
-      query_sanitized: true,
-      sanitizer: {
-        method,
-        original_length: originalLength,
-        clean_length: codePointLength(sanitized.query),
-        clean_query: sanitized.query,
-      },
-    }),
-    ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
-  };
-}
-
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
 const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
   checkpoint: compareItems,
@@ -188,33 +142,9 @@ export async function prepareWrite(context: ReadContext, method: string, values:
   return PREPARATIONS[method]?.(context, values);
 }
 
-/** Why this search cannot be made, in upstream's words where it has any. */
-function unsupportedSearch(values: Arguments): string | undefined {
-  const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
-  if (strategy && strategy !== "vector" && strategy !== "union")
-    return "candidate_strategy must be one of ('vector', 'union')";
-  if (
-    (media !== undefined && typeof media !== "boolean") ||
-    (task !== undefined && task !== "search" && task !== "code")
-  )
-    return "include_media must be boolean and query_task must be 'search' or 'code'";
-  if (cli && (media === true || task === "code"))
-    return "cli_compatible cannot be combined with media/code task search";
-  if (media === true || task === "code")
-    return "media and code search need an EmbeddingGemma 2 palace; this one has MiniLM";
-  if (cli) return "cli_compatible is for the Python command line; search without it";
-  return undefined;
-}
-
 /** A palace that never held a drawer answers as upstream does without one. */
 function founded(read: ReadTool): ReadTool {
   return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
-}
-
-function placeFilter(values: Arguments): { wing?: string; room?: string } {
-  const wing = validFilter(values["wing"], "wing");
-  const room = validFilter(values["room"], "room");
-  return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
 }
 
 function sum(places: readonly { drawers: number }[]): number {

@@ -5,6 +5,7 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import { parentOf } from "./logical.ts";
 import { fuse, type Ranked } from "./rank.ts";
 import { baseName, round } from "./text.ts";
 
@@ -110,6 +111,7 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {
   const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
   const filedAt = metadata["filed_at"] ?? "unknown";
+  const parent = parentOf(metadata);
   const hasVector = !Number.isNaN(cosine);
   const distance = hasVector ? round(1 - cosine, 4) : null;
   return {
@@ -123,10 +125,16 @@ function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cos
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : "bm25_sqlite",
     bm25_score: round(lexical, 3),
-    drawer_id: id,
+    // The id that the whole text was given; a slice is told apart by its own.
+    drawer_id: parent ?? id,
+    ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),
     source_path: sourceFile,
     filed_at: filedAt,
-    ...(metadata["content_date"] !== undefined && { content_date: metadata["content_date"] }),
+    authored_at: metadata["authored_at"] ?? filedAt,
+    authored_at_source:
+      metadata["authored_at"] !== undefined ? "authored_at" : filedAt === "unknown" ? filedAt : "filed_at",
+    content_date: metadata["content_date"] ?? null,
+    content_date_source: metadata["content_date_source"] ?? "unknown",
   };
 }
