@@ -7,7 +7,8 @@ import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
 import { searchTool } from "../engine/search-tool.ts";
-import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import { toolsOf } from "../engine/tool-profile.ts";
+import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -69,7 +70,7 @@ const MCP: Readonly<Record<string, Handler>> = {
     serverInfo: { name: SERVER_NAME, version: VERSION },
   }),
   ping: () => ({}),
-  "tools/list": () => ({ tools: TOOLS }),
+  "tools/list": (_dependencies, { peer }) => ({ tools: toolsOf(peer.tools) }),
   "tools/call": callTool,
 };
 

@@ -10,7 +10,7 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
   try {
     agent = validName(params["agent_name"], "agent_name").toLowerCase();
     entry = validContent(params["entry"]);
-    topic = validName(params["topic"] ?? "general", "topic");
+    topic = validName(params["topic"] === undefined ? "general" : params["topic"], "topic");
   } catch (error) {
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;

@@ -129,7 +129,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-order",
     versions: BOTH,
     tools: ["search"],
-    what: "order of the hits, and which of many are shown; `bm25_score` is of another formula",
+    what: "order of the hits, and which of many are shown; `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
     why: "ours ranks by words and meaning together (docs/figures.md); the hits that both show agree in all else",
     mend: sameHits,
   },

@@ -39,12 +39,13 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
       : [...hits];
   const [left, right] = [shared(a, b), shared(b, a)].map((hits) =>
     hits
-      .map(({ bm25_score, drawer_id, ...hit }) => ({
+      .map(({ bm25_score, drawer_id, matched_via: via, ...hit }) => ({
         ...hit,
+        matched_via: via === "bm25_backend" ? "drawer" : via,
         ...(!isFull && { drawer_id }),
         hasScore: typeof bm25_score === "number",
       }))
-      .toSorted((x, y) => (keyOf(x) < keyOf(y) ? -1 : 1)),
+      .toSorted((x, y) => (keyOf(x) + String(x["drawer_id"]) < keyOf(y) + String(y["drawer_id"]) ? -1 : 1)),
   );
   const replaced = (answer: Answer, count: number, results: unknown): unknown => ({
     value: { ...(answer as { value: Row }).value, results, count },

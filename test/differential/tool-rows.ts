@@ -83,7 +83,7 @@ function addDrawer(world: World): Record<string, unknown> {
     wing,
     room,
     content,
-    ...maybe(world, 0.4, "source_file", () => world.choose.pick(value.SOURCES)),
+    ...maybe(world, 0.4, "source_file", () => world.choose.pick([...value.SOURCES, "", null])),
     ...maybe(world, 0.2, "added_by", () => world.choose.pick(["me", "", "ag\ud800ent"])),
   };
 }

@@ -10,6 +10,8 @@ import {
   IDEMPOTENCY_META,
   type MethodName,
   REPLAYED_META,
+  TOOL_PROFILES,
+  TOOLS_HEADER,
 } from "../../src/protocol/spec.ts";
 import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
 
@@ -100,7 +102,8 @@ test("the tools, their parameters and which of those are required (*) are these"
 
 test("headers, meta keys, the server's name and the versions spoken are these", () => {
   expect([IDEMPOTENCY_META, REPLAYED_META]).toEqual(["palace/idempotencyKey", "palace/replayed"]);
-  expect([IDEMPOTENCY_HEADER, AGENT_HEADER]).toEqual(["idempotency-key", "palace-agent"]);
+  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
+  expect(TOOL_PROFILES).toEqual(["full", "light"]);
   expect(SERVER_NAME).toBe("mempalace");
   expect(PROTOCOL).toEqual({ min: 1, max: 1 });
   expect(MCP_VERSIONS).toEqual(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);
