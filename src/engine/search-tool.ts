@@ -56,7 +56,7 @@ export async function searchTool(
   };
 }
 
-export function placeFilter(values: Arguments): { wing?: string; room?: string } {
+export function placeFilter(values: Arguments): PlaceFilter {
   const wing = validFilter(values["wing"], "wing");
   const room = validFilter(values["room"], "room");
   return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };

@@ -77,7 +77,7 @@ function defineTests(version: MempalaceVersion): void {
     }
     client.close();
     const took = `theirs ${Math.round(millis.theirs)} ms, ours ${Math.round(millis.ours)} ms`;
-    context.annotate?.(`seed ${SEED}: ${calls.length} calls, ${took}`);
+    await context.annotate(`seed ${SEED}: ${calls.length} calls, ${took}`);
     const shown = findings.slice(0, SHOWN).map(describeFinding);
     expect(findings.length, `seed ${SEED}, ${took}; ${byTool(findings)}\n${shown.join("\n")}`).toBe(0);
   });
