@@ -109,6 +109,8 @@ const ADDED: readonly string[] = ["closets_deleted", "deleted_ids", "chunks_dele
 function ours(reply: Record<string, unknown>): unknown {
   const masked = JSON.stringify(reply, (key, value: unknown) => {
     if (["id_recipe", "last_modified", ...ADDED].includes(key)) return undefined;
+    if (key === "" && (value as object | null) !== null && "error" in (value as object))
+      return { ...(value as object), results: undefined };
     if (key === "drawers" && Array.isArray(value)) return value.map((row: object) => ({ ...row, metadata: undefined }));
     if (key === "filters") return pick(value as Record<string, unknown>, ["wing", "room"]);
     if (["protocol", "aaak_dialect"].includes(key)) return typeof value;
