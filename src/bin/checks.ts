@@ -15,6 +15,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
+import { describeGraph } from "./graph.ts";
 import { describeStrays } from "./strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "./output.ts";
 
@@ -54,6 +55,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
       checkQueue(status),
       checkModel(status),
       checkDriver(status),
+      checkGraph(status),
       checkUpstreamLock(status),
       checkStrays(status),
     );
@@ -217,6 +219,13 @@ function checkDriver({ driver }: StatusReport): Check {
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
     : ok("driver", detail);
+}
+
+/** The ledger has all of it; it is MemPalace that would miss something. */
+function checkGraph({ graph }: StatusReport): Check {
+  const detail = describeGraph(graph);
+  if (graph?.state !== "unreachable") return ok("graph", detail);
+  return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
 }
 
 /** MemPalace's own lock, not ours: without ours there is no broker to ask. */

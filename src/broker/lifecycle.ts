@@ -286,6 +286,7 @@ const NOT_OPEN: PalaceStatus = {
     pending: 0,
   },
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
+  graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the palace is not open" },
   strays: {
     ...{ state: "looking", detail: "the palace is not open" },
     ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },

@@ -14,7 +14,7 @@ export class Metrics {
   }
 
   /** The whole page. */
-  render({ drawers, peers, queue, search, driver, ledgerSizeBytes, startedAtMs }: StatusReport): string {
+  render({ drawers, peers, queue, search, driver, graph, ledgerSizeBytes, startedAtMs }: StatusReport): string {
     const { rss } = process.memoryUsage();
     const gauges: [name: string, help: string, value: number][] = [
       ["palace_drawers", "Drawers in the ledger", drawers],
@@ -22,6 +22,7 @@ export class Metrics {
       ["palace_peers", "Open message streams", peers],
       ["palace_queue_depth", "Writes waiting", queue.depth],
       ["palace_embedding_pending", "Drawers without a vector yet", search.pending],
+      ["palace_graph_lag", "Rows of the graph that MemPalace's files do not hold yet", graph.lag],
       ["palace_driver_lag", "Drawers the public palace does not hold yet", driver.lag],
       ["palace_process_resident_bytes", "Resident memory", rss],
       ["palace_start_time_seconds", "Start of this broker, Unix time", startedAtMs / 1000],

@@ -12,6 +12,7 @@ import type { StatusReport } from "../protocol/spec.ts";
 import { createChromaDriver } from "../store/driver/chroma.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
 import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
+import { startGraphSync } from "../store/graph/sync.ts";
 import { SqliteLedgerReader } from "../store/ledger/reader.ts";
 import { openLexicalIndex } from "../store/lexical/lexical-index.ts";
 import { startOutbox } from "../store/outbox.ts";
@@ -29,7 +30,7 @@ import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type PalaceStatus = Pick<
   StatusReport,
-  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "strays"
+  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "graph" | "strays"
 >;
 
 export type Palace = {
@@ -55,7 +56,7 @@ export type PalaceOptions = {
 };
 
 /** Of a group that failed as a whole. */
-const NO_CHANGES: Changes = { added: 0, written: [], removed: [] };
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0 };
 
 /** Maintenance waits for so long a pause between writes, but not for ever. */
 const QUIET_MS = 500;
@@ -74,6 +75,23 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     // A full disk of ours must not keep anybody from the palace on another; the next start remembers it.
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
+  const graphOpening = startGraphSync({
+    paths: {
+      ledgerFile,
+      graphFile: paths.graphFile,
+      tunnelsFile: paths.tunnelsFile,
+      hallwaysFile: paths.hallwaysFile,
+      upstreamLocksDir: paths.upstreamLocksDir,
+    },
+    ledger: {
+      isEmpty: () => reader.graph.isEmpty(),
+      facts: () => reader.graph.facts(),
+      pending: () => reader.graph.pending(),
+      takeOver: (finding) => writer.call("takeOverGraph", finding),
+      done: (rows) => writer.call("graphDone", rows),
+    },
+    log,
+  });
   const lexical = await openLexicalIndex({ ledgerFile });
   const driver =
     config.driver === "none" ? undefined : new CountedDriver(createChromaDriver({ chroma: config.chroma, log }));
@@ -135,6 +153,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     log,
   });
 
+  const graph = await graphOpening;
   const maintenance = whenQuiet(() => writer.call("maintain"), log);
   const queue = new WriteQueue({
     commit: async (calls) => {
@@ -161,6 +180,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       }
     },
     onCommit: (changes) => {
+      if (changes.graph > 0) graph.wake();
       const isIndexed = changes.written.length + changes.removed.length > 0;
       if (changes.added === 0 && !isIndexed) return;
       if (isIndexed)
@@ -183,6 +203,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     embedderDetail: () => model.state().modelDetail,
     settings: createSettingsStore(paths.settingsDir),
     settled: async (timeoutMs) => backlog?.settled(timeoutMs),
+    graph,
   };
   return {
     reads,
@@ -202,6 +223,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         kind: driver?.kind ?? "none",
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
+      graph: graph.status(),
       strays: watch.status(),
     }),
     wakeOutbox: () => outbox?.wake(),
@@ -210,7 +232,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     async close() {
       await queue.drain();
       maintenance.stop();
-      await Promise.all([outbox?.stop(), backlog?.stop(), model.close()]);
+      await Promise.all([outbox?.stop(), backlog?.stop(), graph.stop(), model.close()]);
       await watch.stop();
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();

@@ -5,6 +5,7 @@
 import { workerData } from "node:worker_threads";
 import { applyWrite } from "../engine/apply.ts";
 import { armFault } from "../platform/fault.ts";
+import type { GraphMerge } from "../store/ledger/graph-merge.ts";
 import { LedgerWriter } from "../store/ledger/writer.ts";
 import { serveThread } from "../store/thread.ts";
 import { quantize } from "../store/vectors/quantize.ts";
@@ -18,6 +19,8 @@ export type WriterMethods = {
   outboxDone: (entries: { id: string; seq: number }[]) => void;
   retarget: (target: string) => void;
   resend: (ids: readonly string[] | "all") => void;
+  takeOverGraph: GraphMerge["takeOver"];
+  graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
   /** One step of what can wait; true if there is more. */
   maintain: () => boolean;
@@ -36,6 +39,8 @@ await serveThread<WriterMethods>(() => {
     outboxDone: (entries) => writer.outboxDone(entries),
     retarget: (target) => writer.retarget(target),
     resend: (ids) => writer.resend(ids),
+    takeOverGraph: (finding) => writer.graph.takeOver(finding),
+    graphDone: (rows) => writer.graph.done(rows),
     putMeta: (key, value) => writer.putMeta(key, value),
     maintain: () => writer.maintain(),
     forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),

@@ -15,6 +15,12 @@ export const WRITE_TOOLS: ReadonlySet<string> = new Set(
     "delete_by_source",
     "update_drawer",
     "diary_write",
+    "kg_add",
+    "kg_invalidate",
+    "kg_supersede",
+    "create_tunnel",
+    "delete_tunnel",
+    "delete_hallway",
   ].map((name) => TOOL_PREFIX + name),
 );
 

@@ -13,6 +13,10 @@ export type Paths = Readonly<{
   /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
   palaceDir: string;
   ledgerFile: string;
+  /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
+  graphFile: string;
+  tunnelsFile: string;
+  hallwaysFile: string;
   lockFile: string;
   brokerFile: string;
   /** A broker that is meant to stay asks one that was started on demand to make way. */
@@ -61,9 +65,13 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   let known: string | undefined;
   const tag = (): string =>
     (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
+  const palaceDir = named === undefined ? join(home, "palace") : home;
   return Object.freeze({
     home,
-    palaceDir: named === undefined ? join(home, "palace") : home,
+    palaceDir,
+    graphFile: join(home, "knowledge_graph.sqlite3"),
+    tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
+    hallwaysFile: join(dirname(palaceDir), "hallways.json"),
     ledgerFile: join(home, "ledger.sqlite3"),
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),

@@ -8,6 +8,8 @@ import { deleteBySource, deleteDrawers } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
+import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
+import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
 
 const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
@@ -18,6 +20,12 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   delete_by_source: deleteBySource,
   checkpoint,
   diary_write: writeDiary,
+  kg_add: addFact,
+  kg_invalidate: invalidateFact,
+  kg_supersede: supersedeFact,
+  create_tunnel: createTunnel,
+  delete_tunnel: deleteTunnel,
+  delete_hallway: deleteHallway,
   "source.replace": replaceSource,
   "source.remove": removeSource,
 };

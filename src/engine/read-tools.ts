@@ -2,14 +2,17 @@
  * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
  * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
  */
-import type { LedgerReader } from "../store/port.ts";
+import type { GraphReader, LedgerReader, RoomCount } from "../store/port.ts";
 import { getDrawers } from "./batch.ts";
 import { readDiary } from "./diary.ts";
 import { checkDuplicate, compareItems } from "./duplicate.ts";
+import { factStats, factTimeline, queryFacts } from "./facts.ts";
 import { drawerPayload, findLogical, preview, shownMetadata } from "./logical.ts";
+import { findTunnels, graphStats, traverse } from "./rooms.ts";
 import type { SearchDependencies } from "./search.ts";
 import { placeFilter, searchTool } from "./search-tool.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
+import { followTunnels, listHallways, listTunnels } from "./tunnels.ts";
 import { asText, clampLimit, InvalidValue, validFilter } from "./validate.ts";
 import { validWindow } from "./window.ts";
 
@@ -28,6 +31,12 @@ export type ReadContext = SearchDependencies & {
   settings: SettingsStore;
   /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
   settled: (timeoutMs: number) => Promise<void>;
+  graph: {
+    /** Resolves when what others wrote into upstream's graph files so far is taken over, or after a moment. */
+    fresh: () => Promise<void>;
+    /** Reads every drawer's metadata, on another thread. */
+    rooms: () => Promise<RoomCount[]>;
+  };
 };
 
 type Arguments = Record<string, unknown>;
@@ -59,6 +68,21 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     return { taxonomy };
   }),
   mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
+  mempalace_kg_query: graph((reader, values) => queryFacts(reader, values, Date.now())),
+  mempalace_kg_timeline: graph(factTimeline),
+  mempalace_kg_stats: graph(factStats),
+  mempalace_traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
+  mempalace_find_tunnels: founded(async ({ graph }, values) => findTunnels(await graph.rooms(), values)),
+  mempalace_graph_stats: founded(async ({ reader, graph }) => {
+    await graph.fresh();
+    return graphStats(await graph.rooms(), reader.graph.links("tunnel").length);
+  }),
+  mempalace_list_tunnels: graph(listTunnels),
+  mempalace_list_hallways: graph(listHallways),
+  mempalace_follow_tunnels: founded(async ({ reader, graph }, values) => {
+    await graph.fresh();
+    return followTunnels(reader, values);
+  }),
   mempalace_search: (context, values) =>
     context.reader.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
   mempalace_check_duplicate: founded((context, values) =>
@@ -145,6 +169,14 @@ export async function prepareWrite(context: ReadContext, method: string, values:
 /** A palace that never held a drawer answers as upstream does without one. */
 function founded(read: ReadTool): ReadTool {
   return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
+}
+
+/** The graph is asked after others' writes are in; it needs no palace. */
+function graph(read: (reader: GraphReader, values: Arguments) => unknown): ReadTool {
+  return async ({ reader, graph }, values) => {
+    await graph.fresh();
+    return read(reader.graph, values);
+  };
 }
 
 function sum(places: readonly { drawers: number }[]): number {

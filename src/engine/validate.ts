@@ -37,6 +37,16 @@ export function validName(value: unknown, field: string): string {
   return name;
 }
 
+/** Subject, object or entity of a fact: trimmed, any characters. */
+export function validGraphValue(value: unknown, field: string): string {
+  const text = typeof value === "string" ? strip(value) : "";
+  if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(text) > NAME_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
+  if (text.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  return wellFormed(text);
+}
+
 /** A filter: absent, null or blank is no filter. */
 export function validFilter(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;

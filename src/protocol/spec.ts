@@ -184,6 +184,14 @@ export type StatusReport = {
     lagMs: number;
     detail: string;
   };
+  /** The graph in upstream's files; `lag` rows are still to be written there, `takenOver` came from others. */
+  graph: {
+    facts: number;
+    state: "off" | "synced" | "syncing" | "unreachable";
+    lag: number;
+    takenOver: number;
+    detail: string;
+  };
   upstreamLock: UpstreamLockStatus;
   strays: StrayReport;
 };

@@ -43,6 +43,7 @@ export interface LedgerTx {
   /** Deletes every drawer with that source_file, in any wing; returns how many. */
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
+  readonly graph: GraphTx;
 }
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
@@ -59,6 +60,7 @@ export interface LedgerReader {
   places(): { wing: string; room: string; drawers: number }[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   sources(wing: string): SourceRow[];
+  readonly graph: GraphReader;
 }
 
 /** A write, as it waits in the queue and stands in the journal. Plain data: it crosses to the writer thread. */
@@ -85,6 +87,8 @@ export type Changes = {
   /** Rows whose text, place or vector is another now. */
   written: number[];
   removed: number[];
+  /** Rows of the graph that were changed. */
+  graph: number;
 };
 
 /** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
@@ -96,6 +100,60 @@ export type WriteOutcome = {
 /** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
 export type PendingText = { row: number; textVersion: number; text: string };
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };
+
+// --- the graph ------------------------------------------------------------------------------------------------------
+
+/** What somebody said: subject, predicate and object as ids. Times are upstream's text, null is unknown or open. */
+export type Fact = {
+  id: string;
+  subject: string;
+  predicate: string;
+  object: string;
+  validFrom: string | null;
+  validTo: string | null;
+  confidence: number | null;
+  sourceCloset: string | null;
+};
+export type NewFact = Fact & { sourceFile: string | null; sourceDrawerId: string | null; atMs: number };
+/** With the entities' names; a fact about an entity that has no row is left out, as upstream's joins do. */
+export type NamedFact = Fact & { subjectName: string; objectName: string };
+
+/** Links between rooms of two wings, or between entities of one; a record is upstream's JSON object. */
+export type LinkKind = "tunnel" | "hallway";
+export type LinkRecord = Record<string, unknown>;
+
+/** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */
+export type RoomCount = { room: string; wing: string; hall: string; drawers: number; lastDate: string };
+
+/** The graph's part of a write transaction. Concurrency and errors: as LedgerTx. */
+export interface GraphTx {
+  /** The first name an entity was given stays. */
+  putEntity(id: string, name: string, atMs: number): void;
+  openFacts(subject: string, predicate: string, object: string): Fact[];
+  hasFact(id: string): boolean;
+  insertFact(fact: NewFact): void;
+  endFact(id: string, validTo: string): void;
+  findLink(kind: LinkKind, id: string): LinkRecord | undefined;
+  putLink(kind: LinkKind, id: string, record: LinkRecord): void;
+  /** True if there was one. */
+  deleteLink(kind: LinkKind, id: string): boolean;
+  /** Also true in a palace that never held a drawer: nothing can be said of its rooms. */
+  mayHoldRoom(wing: string, room: string): boolean;
+}
+
+/** Reads of the graph. Concurrency: as LedgerReader. */
+export interface GraphReader {
+  hasEntity(id: string): boolean;
+  factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
+  /** Entities of whose name or id the name is one or several whole words; the entity `id` itself is not among them. */
+  similarEntities(name: string, id: string): { id: string; name: string }[];
+  /** By start, unknown starts last. */
+  timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number };
+  stats(): { entities: number; facts: number; open: number; predicates: string[] };
+  links(kind: LinkKind): LinkRecord[];
+  /** The strongest first; there may be hundreds of thousands. */
+  hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
+}
 
 // --- search ---------------------------------------------------------------------------------------------------------
 

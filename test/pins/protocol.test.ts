@@ -79,6 +79,23 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_list_rooms: "wing",
     mempalace_get_taxonomy: "",
     mempalace_get_aaak_spec: "",
+    mempalace_kg_query: "entity*, as_of, direction",
+    mempalace_kg_add:
+      "subject*, predicate*, object*, valid_from, valid_to, source_closet, source_file, source_drawer_id",
+    mempalace_kg_invalidate: "subject*, predicate*, object*, ended",
+    mempalace_kg_supersede: "subject*, predicate*, old_object*, new_object*, at",
+    mempalace_kg_timeline: "entity, limit, offset",
+    mempalace_kg_stats: "",
+    mempalace_traverse: "start_room*, max_hops",
+    mempalace_find_tunnels: "wing_a, wing_b",
+    mempalace_graph_stats: "",
+    mempalace_create_tunnel:
+      "source_wing*, source_room*, target_wing*, target_room*, label, source_drawer_id, target_drawer_id",
+    mempalace_list_tunnels: "wing",
+    mempalace_delete_tunnel: "tunnel_id*",
+    mempalace_list_hallways: "wing, limit, offset",
+    mempalace_delete_hallway: "hallway_id*",
+    mempalace_follow_tunnels: "wing*, room*",
     mempalace_search:
       "query*, limit, wing, room, source_file, since, before, max_distance, candidate_strategy, cli_compatible, " +
       "include_media, query_task, context",
@@ -98,6 +115,16 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_memories_filed_away: "",
     mempalace_reconnect: "",
   });
+});
+
+test("the tools that say they only read are upstream's and no others", () => {
+  const reading = TOOLS.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) =>
+    name.slice(10),
+  );
+  expect(reading).toEqual([
+    ...["status", "list_wings", "list_rooms", "get_taxonomy", "get_aaak_spec", "kg_query", "kg_timeline", "kg_stats"],
+    ...["search", "check_duplicate", "get_drawer", "list_drawers", "diary_read"],
+  ]);
 });
 
 test("headers, meta keys, the server's name and the versions spoken are these", () => {

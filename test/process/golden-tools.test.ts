@@ -18,6 +18,10 @@ const { replies } = JSON.parse(
 
 const ID = "drawer_proj_notes_787077a2695de31eeabcfa27";
 
+const FACT = { subject: "Alice", predicate: "works at", object: "Acme" };
+
+const TUNNEL = { source_wing: "wa", source_room: "auth", target_wing: "wb", target_room: "auth", label: "L" };
+
 const STEPS: Step[] = [
   ["status/no palace", "status", {}],
   ["search/no palace", "search", { query: "hello" }],
@@ -43,12 +47,30 @@ const STEPS: Step[] = [
   ["update/content", "update_drawer", { drawer_id: ID, content: "hello again" }],
   ["delete", "delete_drawer", { drawer_id: ID }],
   ["delete/again", "delete_drawer", { drawer_id: ID }],
+  ["kg_add", "kg_add", { ...FACT, valid_from: "2025-01-01" }],
+  ["kg_add/dup", "kg_add", { ...FACT, valid_from: "2025-01-01" }],
+  ["kg_query", "kg_query", { entity: "Alice" }],
+  ["kg_invalidate", "kg_invalidate", { ...FACT, ended: "2025-06-01" }],
+  ["kg_query/as_of end day", "kg_query", { entity: "Alice", as_of: "2025-06-01" }],
+  ["kg_query/as_of noon", "kg_query", { entity: "Alice", as_of: "2025-06-01T12:00:00Z" }],
+  ["kg_query/as_of before", "kg_query", { entity: "Alice", as_of: "2025-05-31" }],
+  ["kg_timeline", "kg_timeline", {}],
+  ["kg_stats", "kg_stats", {}],
+  ["kg_add/bad date", "kg_add", { ...FACT, valid_from: "2025" }],
   ["diary_write", "diary_write", { agent_name: "Tester", entry: "dear diary", topic: "t" }],
   ["diary_read", "diary_read", { agent_name: "tester" }],
   ["diary_read/none", "diary_read", { agent_name: "nobody" }],
   ["diary_write/bad wing", "diary_write", { agent_name: "tester", entry: "x", wing: "a/b" }],
   ["add room 2", "add_drawer", { wing: "wa", room: "auth", content: "one" }],
   ["add room 3", "add_drawer", { wing: "wb", room: "auth", content: "two" }],
+  ["traverse", "traverse", { start_room: "auth", max_hops: 1 }],
+  ["traverse/missing", "traverse", { start_room: "nope" }],
+  ["find_tunnels", "find_tunnels", {}],
+  ["graph_stats", "graph_stats", {}],
+  ["create_tunnel", "create_tunnel", TUNNEL],
+  ["list_tunnels", "list_tunnels", {}],
+  ["follow_tunnels", "follow_tunnels", { wing: "wa", room: "auth" }],
+  ["delete_tunnel", "delete_tunnel", { tunnel_id: "8674d859d20b8155" }],
   ["hook_settings", "hook_settings", {}],
   ["memories_filed_away", "memories_filed_away", {}],
   ["reconnect", "reconnect", {}],
@@ -102,18 +124,26 @@ describe("the tools against MemPalace 3.3.6", () => {
   });
 });
 
-/** Additions of 3.11, which we have too: key → where 3.3.6 has none such. */
-const ADDED: readonly string[] = ["closets_deleted", "deleted_ids", "chunks_deleted"];
+/** Additions of 3.11, which we have too: keys of replies where 3.3.6 has none such. */
+const ADDED: readonly string[] = [
+  ...["closets_deleted", "deleted_ids", "chunks_deleted"],
+  ...["active_facts", "historical_facts", "future_facts"],
+  ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],
+];
 
-/** Takes out what may differ: wording of the teaching texts, times, and metadata that 3.11 adds and we write too. */
+/** Takes out what may differ: wording of the teaching texts, times, and what 3.11 adds and we have too. */
 function ours(reply: Record<string, unknown>): unknown {
-  const masked = JSON.stringify(reply, (key, value: unknown) => {
+  const { total: _total, limit: _limit, offset: _offset, ...unpaged } = reply;
+  const masked = JSON.stringify("timeline" in reply ? unpaged : reply, (key, value: unknown) => {
     if (["id_recipe", "last_modified", ...ADDED].includes(key)) return undefined;
     if (key === "" && (value as object | null) !== null && "error" in (value as object))
       return { ...(value as object), results: undefined };
     if (key === "drawers" && Array.isArray(value)) return value.map((row: object) => ({ ...row, metadata: undefined }));
     if (key === "filters") return pick(value as Record<string, unknown>, ["wing", "room"]);
+    if (key === "as_of" && typeof value === "string") return value.replace(/^.*Z$/, "<TIME>Z");
+    if (key === "triple_id") return String(value).replace(/[0-9a-f]{12}$/, "<HASH>");
     if (["protocol", "aaak_dialect"].includes(key)) return typeof value;
+    if (["created_at", "last_activated"].includes(key)) return String(value).replace(/^.*\+00:00$/, "<TIME>+00:00");
     if (["filed_at", "timestamp", "date"].includes(key)) return value === null ? null : "<TIME>";
     return value;
   });

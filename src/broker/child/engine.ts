@@ -142,6 +142,7 @@ const NOT_OURS: Omit<PalaceStatus, "queue"> = {
     pending: 0,
   },
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the engine's own" },
+  graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the engine's own" },
   strays: {
     ...{ state: "off", detail: "the engine's own" },
     ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },

@@ -5,6 +5,7 @@
 import { statSync } from "node:fs";
 import { invariant } from "../../platform/invariant.ts";
 import type { Drawer, DrawerFilter, LedgerReader, Metadata, OutboxEntry, PendingText, SourceRow } from "../port.ts";
+import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
 import { type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
@@ -23,10 +24,12 @@ type OutboxRecord = { seq: number; id: string; text: string | null; metadata: st
 export class SqliteLedgerReader implements LedgerReader {
   readonly #file: string;
   readonly #database: LedgerDatabase;
+  readonly graph: SqliteGraphReader;
 
   constructor(file: string) {
     this.#file = file;
     this.#database = openForReading(file);
+    this.graph = new SqliteGraphReader(this.#database);
   }
 
   close(): void {

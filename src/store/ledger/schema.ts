@@ -6,8 +6,10 @@
  * and FTS5 writes the words it collected out at every savepoint. A segment a row made bulk ingest half as fast.
  */
 
+import { GRAPH_SCHEMA } from "./graph-schema.ts";
+
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -33,6 +35,8 @@ DROP TRIGGER drawer_insert;
 DROP INDEX IF EXISTS drawer_room;
 DROP INDEX IF EXISTS journal_at;
 ${DRAWER_INSERT}`,
+  // The graph came.
+  2: GRAPH_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -142,4 +146,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-`;
+${GRAPH_SCHEMA}`;

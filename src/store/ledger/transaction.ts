@@ -3,6 +3,7 @@
  */
 import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
+import { SqliteGraphTx } from "./graph-tx.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { dateWords, type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
@@ -10,6 +11,7 @@ import { dateWords, type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "
 const PLACES_SHOWN = 5;
 
 export class SqliteLedgerTx implements LedgerTx {
+  readonly graph: SqliteGraphTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -27,6 +29,10 @@ export class SqliteLedgerTx implements LedgerTx {
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
+    this.graph = new SqliteGraphTx(database, () => {
+      this.#isHalfDone = true;
+      this.#current.graph += 1;
+    });
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -130,8 +136,8 @@ export class SqliteLedgerTx implements LedgerTx {
 
   /** Rows changed by the write being applied. */
   changeCount(): number {
-    const { added, written, removed } = this.#current;
-    return added + written.length + removed.length;
+    const { added, written, removed, graph } = this.#current;
+    return added + written.length + removed.length + graph;
   }
 
   /** A write that did not come to its end has touched the ledger: only a rollback of the group takes that back. */
@@ -143,6 +149,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#kept.added += this.#current.added;
     this.#kept.written.push(...this.#current.written);
     this.#kept.removed.push(...this.#current.removed);
+    this.#kept.graph += this.#current.graph;
     this.#forgetCurrent();
   }
 
@@ -161,7 +168,7 @@ export class SqliteLedgerTx implements LedgerTx {
 }
 
 export function noChanges(): Changes {
-  return { added: 0, written: [], removed: [] };
+  return { added: 0, written: [], removed: [], graph: 0 };
 }
 
 function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {

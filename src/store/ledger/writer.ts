@@ -15,6 +15,7 @@ import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { RPC } from "../../protocol/spec.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../port.ts";
+import { GraphMerge } from "./graph-merge.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
@@ -36,6 +37,8 @@ export class LedgerWriter {
   readonly #database: LedgerDatabase;
   readonly #tx: SqliteLedgerTx;
   readonly #apply: ApplyWrite;
+  /** What comes from upstream's graph files, and what has arrived there. */
+  readonly graph: GraphMerge;
   #log: number | undefined;
   /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
@@ -48,6 +51,7 @@ export class LedgerWriter {
     this.#inode = statSync(file).ino;
     this.#apply = apply;
     this.#tx = new SqliteLedgerTx(this.#database);
+    this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {
       begin: prepare("BEGIN IMMEDIATE"),
@@ -211,7 +215,7 @@ export class LedgerWriter {
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
-    return { added: 0, written, removed: [] };
+    return { ...noChanges(), written };
   }
 
   outboxDone(entries: readonly { id: string; seq: number }[]): void {

@@ -1,0 +1,86 @@
+/** A ledger with the engine's own writes and upstream's graph files beside it, without broker and threads. */
+import Database from "better-sqlite3";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import { type GraphPaths, GraphSide } from "../../src/store/graph/side.ts";
+
+export type GraphFixture = Disposable & {
+  paths: GraphPaths;
+  writer: LedgerWriter;
+  reader: SqliteLedgerReader;
+  side: GraphSide;
+  /** One write, committed; the tool's value, or the error it answers with. */
+  write(tool: string, params: Record<string, unknown>, options?: { atMs?: number; key?: string }): unknown;
+  /** What the broker does in a moment: takes over what others wrote, then sends what is listed. */
+  sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
+  /** Somebody else's statements in upstream's file. */
+  stray(sql: string): void;
+  rows<T>(sql: string): T[];
+};
+
+export function createGraphFixture(): GraphFixture {
+  const folder = mkdtempSync(join(tmpdir(), "graph-"));
+  const paths: GraphPaths = {
+    ledgerFile: join(folder, "ledger.sqlite3"),
+    graphFile: join(folder, "knowledge_graph.sqlite3"),
+    tunnelsFile: join(folder, "tunnels.json"),
+    hallwaysFile: join(folder, "hallways.json"),
+    upstreamLocksDir: join(folder, "locks"),
+  };
+  const writer = new LedgerWriter(paths.ledgerFile, applyWrite);
+  const reader = new SqliteLedgerReader(paths.ledgerFile);
+  const side = new GraphSide(paths);
+  let calls = 0;
+  return {
+    paths,
+    writer,
+    reader,
+    side,
+    write(method, params, { atMs = 1_750_000_000_000 + calls * 1000, key = `key ${calls}` } = {}) {
+      calls += 1;
+      const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+      const call = { key, isRepeatable: true, method, params, peer, requestId: key, atMs };
+      const { outcome } = writer.commit([call]).outcomes[0] ?? {};
+      return outcome?.ok === true ? outcome.value : outcome?.error;
+    },
+    sync() {
+      const total = { taken: 0, relisted: 0, removed: 0, sent: 0, problem: "" };
+      for (let round = 0; round < 10; round++) {
+        const { finding, problem } = side.look();
+        const { taken, relisted, removed } = writer.graph.takeOver(finding);
+        side.accept();
+        const sent = side.send();
+        writer.graph.done(sent.rows);
+        total.taken += taken;
+        total.relisted += relisted;
+        total.removed += removed;
+        total.sent += sent.rows.length;
+        total.problem = problem || sent.problem;
+        if (!sent.others && sent.rows.length === 0) return total;
+      }
+      throw new Error("no end of it");
+    },
+    stray(sql) {
+      const database = new Database(paths.graphFile);
+      database.pragma("foreign_keys = OFF");
+      database.exec(sql);
+      database.close();
+    },
+    rows<T>(sql: string) {
+      const database = new Database(paths.graphFile, { readonly: true });
+      const rows = database.prepare(sql).raw().all() as T[];
+      database.close();
+      return rows;
+    },
+    [Symbol.dispose]() {
+      side.close();
+      reader.close();
+      writer.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** When a fact holds: upstream's forms and messages, half-open intervals, and moments written in other zones. */
+import { describe, expect, it } from "vitest";
+import { endsBy, holdsAt, isInverted, pythonRepr, startsAfter, validTemporal } from "../../../src/engine/temporal.ts";
+
+const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
+
+describe("a moment given by an agent", () => {
+  it.each([
+    ["2026-01-02", "2026-01-02"],
+    [" 2026-01-02T10:00:00Z ", "2026-01-02T10:00:00Z"],
+    ["2026-01-02T10:00:00+00:00", "2026-01-02T10:00:00Z"],
+    ["2024-02-29", "2024-02-29"],
+    ["", null],
+    [null, null],
+    [undefined, null],
+  ])("%j is taken as %j", (given, taken) => {
+    expect(validTemporal(given, "as_of")).toBe(taken);
+  });
+
+  it.each([
+    ...["2026", "2026-01", "2026-02-30", "2026-13-01", "2025-02-29", "0000-01-01", "yesterday", "  "],
+    ...["2026-01-02T10:00:00", "2026-01-02T10:00:00+02:00", "2026-01-02T10:00:00.5Z", "2026-01-02 10:00:00Z"],
+    ...["2026-01-02T24:00:00Z", "2026-01-02T10:60:00Z"],
+  ])("%j is refused in upstream's words", (given) => {
+    expect(() => validTemporal(given, "valid_from")).toThrow(
+      `valid_from='${given.trim()}' is not a valid ISO-8601 date or UTC datetime (expected YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ)`,
+    );
+  });
+
+  it("that is no text is refused as such", () => {
+    expect(() => validTemporal(2026, "ended")).toThrow("ended must be a string");
+  });
+});
+
+describe("a fact with a start and an end", () => {
+  it.each([
+    ["2025-01-01", "2025-06-01", "2024-12-31T23:59:59Z", false],
+    ["2025-01-01", "2025-06-01", "2025-01-01", true],
+    // A date as an end means its whole day, but for the last second, which nobody can name twice.
+    ["2025-01-01", "2025-06-01", "2025-06-01T23:59:58Z", true],
+    ["2025-01-01", "2025-06-01", "2025-06-01T23:59:59Z", false],
+    ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T11:59:59Z", true],
+    ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z", false],
+    [null, null, "1999-01-01", true],
+    // Rows of 3.3.4 and older, which took what they were given.
+    ["2025-06-01T01:00:00+02:00", null, "2025-05-31T23:00:00Z", true],
+    ["2025-06-01T01:00:00+02:00", null, "2025-05-31T22:59:59Z", false],
+    ["2025-05-31T20:00:00-0500", null, "2025-06-01T00:59:59Z", false],
+    ["2025-06-01 10:00:00.250", null, "2025-06-01T10:00:00Z", false],
+    ["2025-06-01T10:00", null, "2025-06-01T10:00:00Z", true],
+    ["2025", null, "2025-01-01", true],
+    ["2026", null, "2025-01-01", false],
+    ["last spring", null, "2025-01-01", false],
+  ])("%j to %j: at %j it holds: %j", (from, to, moment, holds) => {
+    expect(holdsAt(fact(from, to), moment)).toBe(holds);
+  });
+
+  it("and its successor never hold at one moment, nor does neither of them", () => {
+    const boundary = "2025-06-01T00:00:00Z";
+    for (const moment of ["2025-05-31T23:59:59Z", boundary, "2025-06-01", "2025-06-01T00:00:01Z"]) {
+      const holding = [fact(null, boundary), fact(boundary, null)].filter((one) => holdsAt(one, moment));
+      expect(holding, moment).toHaveLength(1);
+    }
+  });
+
+  it("is past, present or future, one of the three", () => {
+    expect(endsBy(fact(null, "2025-01-01"), "2025-01-02")).toBe(true);
+    expect(endsBy(fact(null, null), "2025-01-02")).toBe(false);
+    expect(startsAfter(fact("2025-01-03", null), "2025-01-02")).toBe(true);
+    expect(startsAfter(fact(null, null), "2025-01-02")).toBe(false);
+  });
+
+  it.each([
+    ["2025-06-01", "2025-06-01", false],
+    ["2025-06-01", "2025-05-31", true],
+    ["2025-06-01T12:00:00Z", "2025-06-01", false],
+    ["2025-06-02T00:00:00Z", "2025-06-01", true],
+    [null, "2025-06-01", false],
+    ["2025-06-01", null, false],
+  ])("from %j to %j is inverted: %j", (from, to, inverted) => {
+    expect(isInverted(from, to)).toBe(inverted);
+  });
+});
+
+it("what is refused is quoted as Python quotes it", () => {
+  expect(["a", "it's", `"it's"`, "a\n\\", "\u200bé\u00a0😀", "\u{e0001}"].map(pythonRepr)).toEqual([
+    ...["'a'", `"it's"`, `'"it\\'s"'`, "'a\\n\\\\'", "'\\u200bé\\xa0😀'", "'\\U000e0001'"],
+  ]);
+});
