@@ -4,6 +4,7 @@
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readSettings } from "../bridge/settings.ts";
 import { type Client, connectClient } from "../client/client.ts";
 import { findBroker, readBrokerFile } from "../client/discover.ts";
 import { Spool } from "../client/spool.ts";
@@ -46,7 +47,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkInstance(config, health, endpoint),
     checkVersion(health),
   );
-  checks.push(ok("topology", health.topology));
+  checks.push(checkTopology(config, health, endpoint));
   if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
   else if (status.engine?.kind === "command") checks.push(checkEngine(status.engine, config), checkQueue(status));
   else
@@ -151,6 +152,16 @@ function checkBroker(config: Config, health: Health, endpoint: string, started: 
 
 function isBridged({ paths }: Config, endpoint: string): boolean {
   return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
+}
+
+/** A broker does not know where its clients are: what it says of itself counts for who reaches it on its own machine. */
+function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
+  const there = `; the broker there says ${topology}`;
+  if (isBridged(config, endpoint)) {
+    const bridge = readSettings(config.paths);
+    return ok("topology", `over SSH (${bridge?.kind ?? "gate"}) to ${bridge?.target ?? "the host"}${there}`);
+  }
+  return ok("topology", endpoint.startsWith("http:") ? `over TCP${there}` : topology);
 }
 
 /** broker.json is a hint; only the handshake proves who answers. */

@@ -42,6 +42,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const doctor = await box.run("palace", ["doctor"]);
     expect(doctor, doctor.stdout).toMatchObject({ code: 0 });
     expect(doctor.stdout).toContain("the bridge's local end");
+    expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
     await shim.close();
