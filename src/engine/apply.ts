@@ -9,6 +9,7 @@ import { checkpoint } from "./checkpoint.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { removeSource, replaceSource } from "./source.ts";
+import { sync } from "./sync.ts";
 
 const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
   add_drawer: addDrawer,
@@ -17,6 +18,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   delete_drawers: deleteDrawers,
   delete_by_source: deleteBySource,
   checkpoint,
+  sync,
   diary_write: writeDiary,
   "source.replace": replaceSource,
   "source.remove": removeSource,

@@ -38,13 +38,15 @@ function defineTests(version: MempalaceVersion): void {
 
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), "differential-"));
+    const project = makeProject(join(home, "project"));
     theirs = new DifferentialServer(
       [mempalaceBin(version, "mempalace-mcp"), "--palace", join(home, "palace")],
       mempalaceEnv(home),
+      project,
     );
     palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
-    ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env);
+    ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env, project);
     await Promise.all([theirs.open(), ours.open()]);
   });
 
@@ -144,6 +146,15 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
 
 function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["request"]>>): Answer {
   return error === undefined ? { value: result } : { error };
+}
+
+/** The files of PROJECT_SOURCES that are there, and the rules that ignore some. */
+function makeProject(folder: string): string {
+  mkdirSync(join(folder, "sub"), { recursive: true });
+  for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/kept.md"]) writeFileSync(join(folder, name), "x");
+  writeFileSync(join(folder, ".gitignore"), "*.log\n");
+  writeFileSync(join(folder, "sub/.gitignore"), "ignored.md\n");
+  return folder;
 }
 
 function leaveNotice(home: string, { notice }: Call): void {

@@ -88,6 +88,7 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_delete_drawer: "drawer_id*",
     mempalace_delete_drawers: "drawer_ids*",
     mempalace_delete_by_source: "source_file*, dry_run",
+    mempalace_sync: "project_dir, wing, apply",
     mempalace_get_drawer: "drawer_id*",
     mempalace_get_drawers: "drawer_ids*",
     mempalace_list_drawers: "wing, room, since, before, limit, offset",
