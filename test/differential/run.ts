@@ -22,6 +22,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
 /** Findings shown in full; one cause makes many. */
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
+const MODEL_MAX_MS = 60_000;
 /** These look at vectors: ours come a moment after the write, theirs in it. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
@@ -62,7 +63,8 @@ function defineTests(version: MempalaceVersion): void {
       while ((await client.call("palace.status", {})).search.pending > 0)
         await new Promise((resolve) => setTimeout(resolve, 5));
     };
-    await expect.poll(async () => (await client.call("palace.status", {})).search.modelState).toBe("ready");
+    const model = async (): Promise<string> => (await client.call("palace.status", {})).search.modelState;
+    await expect.poll(model, { timeout: MODEL_MAX_MS }).toBe("ready");
     const findings: Finding[] = [];
     const calls = makeCalls(SEED, CALLS, version);
     let millis = { theirs: 0, ours: 0 };
