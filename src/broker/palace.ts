@@ -18,6 +18,7 @@ import { openLexicalIndex } from "../store/lexical/lexical-index.ts";
 import { startOutbox } from "../store/outbox.ts";
 import type { Changes } from "../store/port.ts";
 import { createSettingsStore } from "../store/settings-file.ts";
+import { sourceFiles } from "../store/source-files.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
 import { mayHold } from "../store/watch/chroma-file.ts";
@@ -202,6 +203,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     embedder: () => model.embedder(),
     embedderDetail: () => model.state().modelDetail,
     settings: createSettingsStore(paths.settingsDir),
+    files: sourceFiles,
     settled: async (timeoutMs) => backlog?.settled(timeoutMs),
     graph,
   };

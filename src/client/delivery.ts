@@ -13,6 +13,7 @@ export const WRITE_TOOLS: ReadonlySet<string> = new Set(
     "delete_drawer",
     "delete_drawers",
     "delete_by_source",
+    "sync",
     "update_drawer",
     "diary_write",
     "kg_add",

@@ -11,6 +11,7 @@ import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
+import { sync } from "./sync.ts";
 
 const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
   add_drawer: addDrawer,
@@ -19,6 +20,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   delete_drawers: deleteDrawers,
   delete_by_source: deleteBySource,
   checkpoint,
+  sync,
   diary_write: writeDiary,
   kg_add: addFact,
   kg_invalidate: invalidateFact,

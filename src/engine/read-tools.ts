@@ -2,7 +2,7 @@
  * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
  * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
  */
-import type { GraphReader, LedgerReader, RoomCount } from "../store/port.ts";
+import type { GraphReader, LedgerReader, RoomCount, SourceFiles } from "../store/port.ts";
 import { getDrawers } from "./batch.ts";
 import { readDiary } from "./diary.ts";
 import { checkDuplicate, compareItems } from "./duplicate.ts";
@@ -11,6 +11,7 @@ import { drawerPayload, findLogical, preview, shownMetadata } from "./logical.ts
 import { findTunnels, graphStats, traverse } from "./rooms.ts";
 import type { SearchDependencies } from "./search.ts";
 import { placeFilter, searchTool } from "./search-tool.ts";
+import { reportSync } from "./sync.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
 import { followTunnels, listHallways, listTunnels } from "./tunnels.ts";
 import { asText, clampLimit, InvalidValue, validFilter } from "./validate.ts";
@@ -29,6 +30,7 @@ export interface SettingsStore {
 export type ReadContext = SearchDependencies & {
   reader: LedgerReader & { isFounded(): boolean; drawerCount(): number };
   settings: SettingsStore;
+  files: SourceFiles;
   /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
@@ -156,6 +158,7 @@ export async function runReadTool(
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
 const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
   checkpoint: compareItems,
+  sync: ({ reader, files }, values) => Promise.resolve(reportSync(reader, files, values)),
 };
 
 export function needsFindings(method: string): boolean {

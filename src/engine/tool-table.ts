@@ -249,6 +249,16 @@ export const TOOLS: readonly Tool[] = [
     ["source_file"],
   ),
   tool(
+    "sync",
+    "Which drawers have a source file that is gone or ignored by git now, as the broker's machine sees it. Only tells, unless apply is true.",
+    {
+      project_dir: text("Only sources in this project (default: every project that drawers come from)"),
+      wing: text("Only this wing"),
+      apply: { type: "boolean", description: "Delete those drawers; needs wing or project_dir (default false)" },
+    },
+    [],
+  ),
+  tool(
     "get_drawer",
     "One drawer, whole, with its metadata.",
     { drawer_id: text("Id of the drawer") },

@@ -24,6 +24,29 @@ export type DrawerFilter = PlaceFilter & {
 
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
+/** Drawers of one source that were filed alike. */
+export type SourceGroup = {
+  sourceFile: string;
+  /** Number of the folder the source lay in when it was filed, where that was noted. */
+  directoryId: string | null;
+  /** Marks of upstream's conversation miner, no text. */
+  isRegistry: boolean;
+  drawers: number;
+};
+
+/** Source files as the broker's machine sees them. */
+export interface SourceFiles {
+  /** `absent` only where the way there could be walked and nothing was at its end. */
+  state(path: string): "file" | "other" | "absent" | "unknown";
+  /** Without links, as far as the path exists; undefined where that cannot be told. */
+  resolve(path: string): string | undefined;
+  /** It holds a .git or a .gitignore. */
+  isProject(folder: string): boolean;
+  /** The text of its .gitignore. */
+  ignoreRules(folder: string): string | undefined;
+  directoryId(folder: string): string | undefined;
+}
+
 /**
  * One write transaction as the engine sees it. Concurrency: synchronous, on the writer thread, never across an await.
  * Errors: STORE_* from the implementation; the whole call is rolled back then.
@@ -44,6 +67,8 @@ export interface LedgerTx {
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
   readonly graph: GraphTx;
+  /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
+  deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
 }
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
@@ -61,6 +86,8 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   sources(wing: string): SourceRow[];
   readonly graph: GraphReader;
+  /** All drawers by source, of one wing or of all. Reads every drawer once. */
+  sourceGroups(wing: string | undefined): SourceGroup[];
 }
 
 /** A write, as it waits in the queue and stands in the journal. Plain data: it crosses to the writer thread. */

@@ -4,7 +4,17 @@
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
-import { baseNames, isRecord, joinedRows, onlyOldFilters, sameHits, TRUNCATED, untied, withoutKeys } from "./mend.ts";
+import {
+  baseNames,
+  goneTogether,
+  isRecord,
+  joinedRows,
+  onlyOldFilters,
+  sameHits,
+  TRUNCATED,
+  untied,
+  withoutKeys,
+} from "./mend.ts";
 import type { Answer } from "./server.ts";
 
 export type Difference = {
@@ -142,6 +152,14 @@ export const DIFFERENCES: readonly Difference[] = [
     mend: (theirs, ours) => [withoutKeys(theirs, [TRUNCATED]), ours],
   },
   {
+    name: "sync-unresolved",
+    versions: OLD,
+    tools: ["sync"],
+    what: "a source counts as gone only when another one is still there in its folder; else it is `unresolved`, and kept",
+    why: "as 3.11 has it: a volume that is not mounted is no deletion. The broker looks at the files of its own machine",
+    mend: (theirs, ours) => [goneTogether(theirs), goneTogether(ours)],
+  },
+  {
     name: "equal-similarity",
     versions: BOTH,
     tools: ["check_duplicate", "checkpoint"],
@@ -230,8 +248,5 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
     ],
     why: "the knowledge graph, tunnels and hallways: not yet",
   },
-  {
-    tools: ["sync", "mine"],
-    why: "they read the files of projects: not yet, `palace mine docs` does it for documents",
-  },
+  { tools: ["mine"], why: "not yet; `palace mine docs` does it for documents" },
 ];

@@ -119,6 +119,17 @@ function listOf(answer: Answer): (Row & { drawers: Row[] }) | undefined {
   return Array.isArray(value["drawers"]) ? (value as Row & { drawers: Row[] }) : undefined;
 }
 
+/** A report of sync with what is gone and what may be gone in one. */
+export function goneTogether(answer: unknown): unknown {
+  if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;
+  const { missing, unresolved = 0, by_source, unresolved_by_source: more = {}, ...report } = answer["value"];
+  return {
+    ...report,
+    gone: Number(missing) + Number(unresolved),
+    sources: { ...(by_source as Row), ...(more as Row) },
+  };
+}
+
 /** Lists called `matches`: the similarities in order, and of the drawers those that are better than the last. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];

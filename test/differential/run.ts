@@ -22,6 +22,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
 /** Findings shown in full; one cause makes many. */
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
+const MODEL_MAX_MS = 60_000;
 /** These look at vectors: ours come a moment after the write, theirs in it. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
@@ -38,13 +39,15 @@ function defineTests(version: MempalaceVersion): void {
 
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), "differential-"));
+    const project = makeProject(join(home, "project"));
     theirs = new DifferentialServer(
       [mempalaceBin(version, "mempalace-mcp"), "--palace", join(home, "palace")],
       mempalaceEnv(home),
+      project,
     );
     palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
-    ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env);
+    ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env, project);
     await Promise.all([theirs.open(), ours.open()]);
   });
 
@@ -60,7 +63,8 @@ function defineTests(version: MempalaceVersion): void {
       while ((await client.call("palace.status", {})).search.pending > 0)
         await new Promise((resolve) => setTimeout(resolve, 5));
     };
-    await expect.poll(async () => (await client.call("palace.status", {})).search.modelState).toBe("ready");
+    const model = async (): Promise<string> => (await client.call("palace.status", {})).search.modelState;
+    await expect.poll(model, { timeout: MODEL_MAX_MS }).toBe("ready");
     const findings: Finding[] = [];
     const calls = makeCalls(SEED, CALLS, version);
     let millis = { theirs: 0, ours: 0 };
@@ -144,6 +148,15 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
 
 function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["request"]>>): Answer {
   return error === undefined ? { value: result } : { error };
+}
+
+/** The files of PROJECT_SOURCES that are there, and the rules that ignore some. */
+function makeProject(folder: string): string {
+  mkdirSync(join(folder, "sub"), { recursive: true });
+  for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/kept.md"]) writeFileSync(join(folder, name), "x");
+  writeFileSync(join(folder, ".gitignore"), "*.log\n");
+  writeFileSync(join(folder, "sub/.gitignore"), "ignored.md\n");
+  return folder;
 }
 
 function leaveNotice(home: string, { notice }: Call): void {

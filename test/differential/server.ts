@@ -5,6 +5,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Call } from "./calls.ts";
+import { PROJECT } from "./values.ts";
 
 /** What a call came to: the tool's value, or the JSON-RPC error. */
 export type Answer = { value: unknown } | { error: { code: number; message: string; data?: unknown } };
@@ -23,9 +24,15 @@ export class DifferentialServer {
   /** Ids given out, the newest name of each first: `@step@` → id. */
   readonly #ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
+  /** What a text to translate has in it. */
+  readonly #marks: RegExp;
   #lastId = 0;
 
-  constructor(argv: readonly string[], env: Readonly<Record<string, string | undefined>>) {
+  /** `project` is the folder that both servers see, and `@PROJECT@` in the calls. */
+  constructor(argv: readonly string[], env: Readonly<Record<string, string | undefined>>, project: string) {
+    this.#ids.set(PROJECT, project);
+    this.#names.set(project, PROJECT);
+    this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|${project}`);
     const [command = "", ...args] = argv;
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
     // readline also splits at U+2028, which stands in some answers: this splits at line feeds alone.
@@ -97,14 +104,16 @@ export class DifferentialServer {
 
   #translate(value: unknown, names: ReadonlyMap<string, string>): unknown {
     if (typeof value === "string") {
-      if (!/@\d|_[0-9a-f]{12}/.test(value)) return value;
+      if (!this.#marks.test(value)) return value;
       let text = value;
       for (const [from, to] of names) if (text.includes(from)) text = text.replaceAll(from, to);
       return text;
     }
     if (Array.isArray(value)) return value.map((one) => this.#translate(one, names));
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.#translate(one, names)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [this.#translate(key, names), this.#translate(one, names)]),
+    );
   }
 }
 

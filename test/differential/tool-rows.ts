@@ -44,6 +44,17 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
       ...(world.isNew && value.dates(world)),
     }),
   },
+  sync: {
+    weight: 4,
+    make: (world) => ({
+      ...maybe(world, 0.5, "project_dir", () =>
+        world.choose.pick([value.PROJECT, `${value.PROJECT}/sub`, "/none", ""]),
+      ),
+      ...maybe(world, 0.5, "wing", () => world.choose.pick([...value.WINGS, "nowhere", ""])),
+      // Where 3.3.6 deletes what it cannot see, the palaces would go apart.
+      ...maybe(world, 0.3, "apply", () => world.isNew),
+    }),
+  },
   update_drawer: { weight: 8, make: updateDrawer },
   diary_write: { weight: 8, make: diaryWrite },
   diary_read: {
@@ -83,7 +94,9 @@ function addDrawer(world: World): Record<string, unknown> {
     wing,
     room,
     content,
-    ...maybe(world, 0.4, "source_file", () => world.choose.pick([...value.SOURCES, "", null])),
+    ...maybe(world, 0.4, "source_file", () =>
+      world.choose.pick([...value.SOURCES, ...value.PROJECT_SOURCES, "", null]),
+    ),
     ...maybe(world, 0.2, "added_by", () => world.choose.pick(["me", "", "ag\ud800ent"])),
   };
 }

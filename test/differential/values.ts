@@ -14,6 +14,18 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
+/** Stands in calls for the folder that both servers see; what lies in it: `makeProject`. */
+export const PROJECT = "@PROJECT@";
+/** Sources there: kept, ignored by one of two .gitignore files, gone beside others that are there, gone with its folder. */
+export const PROJECT_SOURCES = [
+  "kept.md",
+  "x.log",
+  "sub/ignored.md",
+  "sub/kept.md",
+  "gone.md",
+  "sub/gone.md",
+  "away/a.md",
+].map((name) => `${PROJECT}/${name}`);
 export const AGENTS = ["tester", "Tester", "claude code", "session-hook", "Ö"] as const;
 
 const BAD_NAMES = [

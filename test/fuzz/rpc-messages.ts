@@ -104,9 +104,23 @@ function argument(chooser: Chooser, key: string): string {
   if (/limit|last_n|offset/.test(key)) return chooser.chance(0.8) ? String(chooser.below(120)) : chooser.number();
   if (/distance|threshold/.test(key)) return chooser.chance(0.8) ? "0.5" : chooser.number();
   if (/silent|desktop/.test(key)) return chooser.pick(["true", "false"]);
+  if (key === "drawer_ids") return `[${chooser.some(3, () => argument(chooser, "drawer_id")).join()}]`;
+  if (key === "items") return `[${chooser.some(3, () => parts(chooser, ["wing", "room", "content"])).join()}]`;
+  if (key === "diary") return parts(chooser, ["agent_name", "entry", "topic", "wing"]);
+  if (/dry_run|apply/.test(key)) return chooser.pick(["true", "false"]);
   if (/drawer_id/.test(key)) return JSON.stringify(chooser.chance(0.7) ? OWN_DRAWER : chooser.text());
   if (/content|entry|query|context/.test(key)) return JSON.stringify(prose(chooser));
   return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
+}
+
+/** An object that is part of an argument. */
+function parts(chooser: Chooser, keys: readonly string[]): string {
+  return object(
+    chooser.bent(
+      keys.map((key): Entry => [key, argument(chooser, key)]),
+      0.1,
+    ),
+  );
 }
 
 function prose(chooser: Chooser): string {

@@ -73,8 +73,13 @@ function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   );
 }
 
+/** The drawer that a sender filed last, and how many rows it has by now. */
+export type Filed = { id: string; rows: number };
+
+type Effect = { grown: number; wrong?: string; filed?: Filed };
+
 /** By how many drawers the palace grew with this call, by its own answer; and whether such a call may succeed at all. */
-export function effectOf(message: unknown, { result }: Answer): { grown: number; wrong?: string; filed?: string } {
+export function effectOf(message: unknown, { result }: Answer, own?: Filed): Effect {
   if (!isObject(message) || result === undefined) return { grown: 0 };
   const params = isObject(message["params"]) ? message["params"] : {};
   if (message["method"] === "source.replace") {
@@ -83,25 +88,62 @@ export function effectOf(message: unknown, { result }: Answer): { grown: number;
   }
   if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
   if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };
-  const value = valueOf(result);
-  if (value?.["success"] !== true) return { grown: 0 };
+  const value = valueOf(result) ?? {};
   const args = isObject(params["arguments"]) ? params["arguments"] : {};
   switch (params["name"]) {
+    case "mempalace_checkpoint":
+      return { grown: sum(value["added"], "chunks") + sum([value["diary"]], "chunks") };
+    case "mempalace_delete_drawers": {
+      const results = Array.isArray(value["results"]) ? (value["results"] as unknown[]) : [];
+      const ids = results.flatMap((one) => (isObject(one) ? ((one["deleted_ids"] as string[] | undefined) ?? []) : []));
+      return { grown: -new Set(ids).size };
+    }
+    default:
+      return value["success"] === true ? effectOfSuccess(params["name"], args, value, own) : { grown: 0 };
+  }
+}
+
+function effectOfSuccess(
+  name: unknown,
+  args: Record<string, unknown>,
+  value: Record<string, unknown>,
+  own: Filed | undefined,
+): Effect {
+  const chunks = Number(value["chunks"] ?? 0);
+  switch (name) {
     case "mempalace_add_drawer": {
       if (value["reason"] === "already_exists") return { grown: 0 };
       const right = isName(args["wing"]) && isName(args["room"]) && isContent(args["content"]);
-      const filed = value["chunks"] === 1 ? { filed: String(value["drawer_id"]) } : {};
-      return { grown: Number(value["chunks"]), ...filed, ...(!right && { wrong: "a bad drawer" }) };
+      const filed = { id: String(value["drawer_id"]), rows: chunks };
+      return { grown: chunks, filed, ...(!right && { wrong: "a bad drawer" }) };
     }
     case "mempalace_diary_write": {
       const right = isName(args["agent_name"]) && isContent(args["entry"] ?? args["content"]);
-      return { grown: Number(value["chunks"]), ...(!right && { wrong: "a bad diary entry" }) };
+      return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
+    }
+    case "mempalace_update_drawer": {
+      // Only split drawers tell their rows; one that has a row stays so, or is split now.
+      if (chunks === 0) return { grown: 0 };
+      if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
+      return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };
     }
     case "mempalace_delete_drawer":
-      return { grown: -1, ...(typeof args["drawer_id"] !== "string" && { wrong: "an id that is none" }) };
+      return {
+        grown: -Number(value["chunks_deleted"]),
+        ...(typeof args["drawer_id"] !== "string" && { wrong: "an id that is none" }),
+      };
+    case "mempalace_delete_by_source":
+      return { grown: -Number(value["deleted"] ?? 0) };
+    case "mempalace_sync":
+      return { grown: -Number(value["removed_drawers"]) };
     default:
       return { grown: 0 };
   }
+}
+
+function sum(rows: unknown, key: string): number {
+  if (!Array.isArray(rows)) return 0;
+  return rows.reduce<number>((total, row) => total + (isObject(row) ? Number(row[key] ?? 0) : 0), 0);
 }
 
 function valueOf(result: Record<string, unknown>): Record<string, unknown> | undefined {

@@ -9,7 +9,7 @@ import { seededRandom } from "../helpers/random.ts";
 import { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 import { message, OWN_DRAWER } from "./rpc-messages.ts";
-import { type Answer, answerDue, effectOf, objection, understood } from "./rpc-rules.ts";
+import { type Answer, answerDue, effectOf, type Filed, objection, understood } from "./rpc-rules.ts";
 import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
 
 const LANES = 24;
@@ -33,7 +33,7 @@ fuzz("json-rpc", {
   generate: message,
   check: async (input, { lane: index, number }) => {
     const lane = lanes[index] as Lane;
-    const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed ?? "none"), "latin1");
+    const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed?.id ?? "none"), "latin1");
     const due = answerDue(line);
     if (due === undefined) {
       // Nothing may come back, so the next answer is the next request's.
@@ -45,7 +45,7 @@ fuzz("json-rpc", {
     expect(JSON.stringify(answer.id), "the id of the answer").toBe(JSON.stringify(due.id));
     expect(objection(answer), JSON.stringify(answer).slice(0, 500)).toBeUndefined();
     if (answer.error !== undefined) assertNoLeak(JSON.stringify(answer), world.palace.home);
-    const { grown, wrong, filed } = effectOf(understood(line)?.message, answer);
+    const { grown, wrong, filed } = effectOf(understood(line)?.message, answer, lane.filed);
     expect(wrong, "was filed").toBeUndefined();
     expectedDrawers += grown;
     if (filed !== undefined) lane.filed = filed;
@@ -63,7 +63,7 @@ fuzz("json-rpc", {
 type Lane = {
   socket: Socket;
   /** The drawer it filed last. */
-  filed?: string;
+  filed?: Filed;
   /** The next answer after the line, or after a ping behind it. */
   ask(line: Buffer, sentinel: boolean): Promise<Answer>;
 };

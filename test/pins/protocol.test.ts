@@ -105,6 +105,7 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_delete_drawer: "drawer_id*",
     mempalace_delete_drawers: "drawer_ids*",
     mempalace_delete_by_source: "source_file*, dry_run",
+    mempalace_sync: "project_dir, wing, apply",
     mempalace_get_drawer: "drawer_id*",
     mempalace_get_drawers: "drawer_ids*",
     mempalace_list_drawers: "wing, room, since, before, limit, offset",
@@ -123,7 +124,7 @@ test("the tools that say they only read are upstream's and no others", () => {
   );
   expect(reading).toEqual([
     ...["status", "list_wings", "list_rooms", "get_taxonomy", "get_aaak_spec", "kg_query", "kg_timeline", "kg_stats"],
-    ...["search", "check_duplicate", "get_drawer", "list_drawers", "diary_read"],
+    ...["search", "check_duplicate", "get_drawer", "get_drawers", "list_drawers", "diary_read"],
   ]);
 });
 

@@ -4,10 +4,19 @@
  */
 import { statSync } from "node:fs";
 import { invariant } from "../../platform/invariant.ts";
-import type { Drawer, DrawerFilter, LedgerReader, Metadata, OutboxEntry, PendingText, SourceRow } from "../port.ts";
+import type {
+  Drawer,
+  DrawerFilter,
+  LedgerReader,
+  Metadata,
+  OutboxEntry,
+  PendingText,
+  SourceGroup,
+  SourceRow,
+} from "../port.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
-import { type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
+import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -132,6 +141,15 @@ export class SqliteLedgerReader implements LedgerReader {
         "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE wing = ? AND sha256 <> '' ORDER BY source_file",
       )
       .all(wing);
+  }
+
+  sourceGroups(wing: string | undefined): SourceGroup[] {
+    const sql = `SELECT source_file AS sourceFile, ${DIRECTORY_ID} AS directoryId, ${IS_REGISTRY} AS isRegistry,
+      count(*) AS drawers FROM drawer ${wing === undefined ? "" : "WHERE wing = ?"} GROUP BY 1, 2, 3 ORDER BY min(row)`;
+    return this.#database
+      .prepare<string[], Omit<SourceGroup, "isRegistry"> & { isRegistry: number }>(sql)
+      .all(...(wing === undefined ? [] : [wing]))
+      .map((group) => ({ ...group, isRegistry: group.isRegistry === 1 }));
   }
 
   vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[] {

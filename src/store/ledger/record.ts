@@ -42,3 +42,8 @@ export function sliceBounds(id: string): [first: string, last: string] {
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
+
+/** SQL over a drawer: the folder a source lay in when it was filed, and whether the row is a mark of upstream's miner. */
+export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
+export const IS_REGISTRY =
+  "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";

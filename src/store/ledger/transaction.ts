@@ -2,10 +2,10 @@
  * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
  */
 import { invariant } from "../../platform/invariant.ts";
-import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
+import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import type { LedgerDatabase } from "./open.ts";
-import { dateWords, type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
+import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
 /** Upstream shows so many places of a source before it is deleted. */
 const PLACES_SHOWN = 5;
@@ -20,6 +20,7 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #slices;
   readonly #rowsOfSource;
   readonly #placesOfSource;
+  readonly #idsOfGroup;
   readonly #deleteSource;
   readonly #deleteSourceMark;
   readonly #putSource;
@@ -50,6 +51,12 @@ export class SqliteLedgerTx implements LedgerTx {
       `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
          GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
     );
+    this.#idsOfGroup = database
+      .prepare<[string, string | null, string | null, string | null], string>(
+        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ?
+           AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
+      )
+      .pluck();
     this.#rowsOfSource = database
       .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
       .pluck();
@@ -127,6 +134,13 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#deleteSourceMark.run(sourceFile);
     this.#current.removed.push(...rows);
     return rows.length;
+  }
+
+  deleteSourceGroup({ sourceFile, directoryId }: SourceGroup, wing: string | undefined): number {
+    const ids = this.#idsOfGroup.all(sourceFile, directoryId, wing ?? null, wing ?? null);
+    for (const id of ids) this.deleteDrawer(id);
+    this.#deleteSourceMark.run(sourceFile);
+    return ids.length;
   }
 
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {

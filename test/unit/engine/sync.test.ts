@@ -1,0 +1,97 @@
+/** sync against real files: what is gone is told from what cannot be seen, and only that goes. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWrite } from "../../../src/engine/apply.ts";
+import { reportSync } from "../../../src/engine/sync.ts";
+import { SqliteLedgerReader } from "../../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
+import { sourceFiles } from "../../../src/store/source-files.ts";
+
+let folder: string, project: string, writer: LedgerWriter, reader: SqliteLedgerReader;
+let count = 0;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "sync-")));
+  project = join(folder, "project");
+  mkdirSync(join(project, "sub"), { recursive: true });
+  for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log"])
+    writeFileSync(join(project, name), "x");
+  writeFileSync(join(project, ".gitignore"), "*.log\n!important.log\n");
+  writeFileSync(join(project, "sub/.gitignore"), "/ignored.md\n");
+  writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+  reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+});
+
+afterEach(() => {
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
+
+function write(method: string, params: Record<string, unknown>, findings?: unknown): Record<string, unknown> {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${++count}`, isRepeatable: false, method, params, peer, requestId: "r", atMs: Date.now() };
+  const [done] = writer.commit([{ ...call, ...(findings !== undefined && { findings }) }]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value as Record<string, unknown>;
+}
+
+const file = (source: string, wing = "w"): unknown =>
+  write("add_drawer", { wing, room: "r", content: `of ${source} in ${wing}`, source_file: source });
+const sync = (params: Record<string, unknown>): Record<string, unknown> =>
+  write("sync", params, reportSync(reader, sourceFiles, params));
+
+test("a report tells apart what is there, ignored, gone, not to be seen, elsewhere and without a source", () => {
+  for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log", "gone.md", "away/only.md"])
+    file(join(project, name));
+  for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);
+  const unresolved = { [join(project, "away/only.md")]: 1 };
+  expect(sync({})).toEqual({
+    success: true,
+    ...{ scanned: 9, kept: 2, gitignored: 2, missing: 1, unresolved: 1, no_source: 2, out_of_scope: 1 },
+    ...{ removed_drawers: 0, removed_closets: 0, dry_run: true },
+    by_source: Object.fromEntries(["x.log", "sub/ignored.md", "gone.md"].map((name) => [join(project, name), 1])),
+    unresolved_by_source: unresolved,
+  });
+  expect(reader.drawerCount()).toBe(9);
+});
+
+test("applied it takes what is gone or ignored, of that wing alone, and nothing without a wing or a project", () => {
+  for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
+  expect(sync({ apply: true })).toMatchObject({ success: false, error: expect.stringContaining("wing=") as string });
+  expect(sync({ apply: true, wing: "w" })).toMatchObject({ removed_drawers: 2, dry_run: false });
+  expect(reader.places().map(({ wing, drawers }) => [wing, drawers])).toEqual([
+    ["v", 3],
+    ["w", 1],
+  ]);
+  expect(sync({ apply: true, project_dir: project })).toMatchObject({ removed_drawers: 2 });
+  expect(reader.drawerCount()).toBe(2);
+});
+
+test("a folder that is another one now, such as an empty mount point, speaks for nothing", () => {
+  file(join(project, "kept.md"));
+  const source = join(project, "gone.md");
+  const inode = String(statSync(dirname(source)).ino);
+  const ours = reader.listDrawers({}, 1, 0).drawers[0];
+  expect(ours).toBeDefined();
+  const groups = (directoryId: string) => ({
+    sourceGroups: () => [
+      { sourceFile: join(project, "kept.md"), directoryId: null, isRegistry: false, drawers: 1 },
+      { sourceFile: source, directoryId, isRegistry: false, drawers: 1 },
+    ],
+  });
+  const report = (id: string) => reportSync(groups(id) as never, sourceFiles, {}).report;
+  expect(report(inode)).toMatchObject({ missing: 1, unresolved: 0 });
+  expect(report("1")).toMatchObject({ missing: 0, unresolved: 1 });
+});
+
+test("a source that was pruned is filed again by its feeder, though its text is the same", () => {
+  const source = { wing: "w", room: "r", sourceFile: join(project, "gone.md"), mtime: 1, sha256: "ab", addedBy: "t" };
+  file(join(project, "kept.md"));
+  write("source.replace", { ...source, content: "a document that is long enough to become a drawer of its own here" });
+  expect(reader.sources("w")).toHaveLength(1);
+  expect(sync({ apply: true, wing: "w" })).toMatchObject({ missing: 1, removed_drawers: 1 });
+  expect(reader.sources("w")).toEqual([]);
+});
