@@ -32,7 +32,8 @@ const STARTED_BY_CLIENTS = ["native-only", "mixed-gate", "container-only-bridged
 export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "storm",
-    sentence: "writes, moves and deletions of twelve agents: each acknowledged one is there once, in its agent's order",
+    sentence:
+      "writes, moves, deletions and facts of twelve agents: each acknowledged one is there once, in its agent's order; graph and index agree",
     source: "5, 6",
     topologies: TOPOLOGIES,
   },

@@ -2,6 +2,7 @@
  * A row of the graph as ledger and upstream's files both can say it, and how the two are held against each other. Pure but for
  * reading the ledger. Imported by this folder, by ledger/graph-merge.ts for its types.
  */
+import type { Statement } from "better-sqlite3";
 import { bodySql, GRAPH_TABLES } from "../ledger/graph-schema.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import type { LinkKind } from "../port.ts";
@@ -50,7 +51,7 @@ export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit
 }
 
 /** One row's body by its id. */
-export function bodyStatement(ledger: LedgerDatabase, kind: Kind) {
+export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
   const from = isLink(kind)
     ? `record FROM link WHERE kind = '${kind}' AND`
     : `${bodySql(kind)} FROM ${GRAPH_TABLES[kind].table} WHERE`;

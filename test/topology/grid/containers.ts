@@ -1,5 +1,5 @@
 /** Worlds without a broker on this machine: the compose stack, and one container that has nobody else. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -7,7 +7,7 @@ import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
 import { openBox } from "./box.ts";
 import { shimCommand } from "./install.ts";
-import { MCP_CONFIG, type World } from "./world.ts";
+import { KEPT_FILES, MCP_CONFIG, type World } from "./world.ts";
 
 const CALL_TIMEOUT_MS = 120_000;
 const KILL_BROKER = `
@@ -57,7 +57,7 @@ export async function openComposeWorld(): Promise<World> {
     brokers: async () => Number((await execa("docker", ["exec", broker, "node", "-e", COUNT_BROKERS])).stdout),
     stopBroker: async () => void (await stack.compose("stop", "broker")),
     startBroker: async () => void (await stack.compose("start", "broker")),
-    ledger: () => ledgerOf(broker, folder),
+    copy: () => copyOf(broker, folder),
     container: {
       disconnect: () => Promise.reject(new Error("the devbox needs no network here")),
       connect: () => Promise.reject(new Error("the devbox needs no network here")),
@@ -91,7 +91,7 @@ export async function openAloneWorld(): Promise<World> {
     brokers: async () => Number(await inBox("node", "-e", COUNT_BROKERS)),
     stopBroker: async () => void (await inBox("palace", "stop")),
     startBroker: async () => void (await inBox("palace", "start")),
-    ledger: () => ledgerOf(name, folder),
+    copy: () => copyOf(name, folder),
     container: box,
     [Symbol.asyncDispose]: async () => {
       await box[Symbol.asyncDispose]();
@@ -101,14 +101,12 @@ export async function openAloneWorld(): Promise<World> {
   };
 }
 
-/** The ledger and what its log holds, while nobody writes. */
-async function ledgerOf(container: string, folder: string): Promise<string> {
-  const copy = join(folder, "ledger.sqlite3");
-  for (const suffix of ["", "-wal"]) {
-    rmSync(`${copy}${suffix}`, { force: true });
-    await execa("docker", ["cp", `${container}:/palace/ledger.sqlite3${suffix}`, `${copy}${suffix}`], {
-      reject: suffix === "",
-    });
-  }
-  return copy;
+/** Databases with what their logs hold, while nobody writes. */
+async function copyOf(container: string, folder: string): Promise<string> {
+  const to = join(folder, "copy");
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const name of KEPT_FILES)
+    await execa("docker", ["cp", `${container}:/palace/${name}`, join(to, name)], { reject: name === KEPT_FILES[0] });
+  return to;
 }

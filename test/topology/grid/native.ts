@@ -1,6 +1,6 @@
 /** Worlds whose broker runs on this machine: alone with its agents, or with containers that reach it over SSH or TCP. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -12,7 +12,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { startSshd, type TestSshd } from "../../helpers/sshd.ts";
 import { type Box, openBox } from "./box.ts";
 import { installPackage, shimCommand } from "./install.ts";
-import type { World } from "./world.ts";
+import { KEPT_FILES, type World } from "./world.ts";
 
 type HostName = "native-only" | "mixed-gate" | "mixed-streamlocal" | "mixed-tcp" | "container-only-bridged";
 
@@ -90,7 +90,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
     brokers: async () => processesWith(home).filter(isBroker).length,
     stopBroker: async () => void (await palace("stop")),
     startBroker: async () => void (await palace("start")),
-    ledger: async () => copyLedger(join(home, ".mempalace"), home),
+    copy: async () => copyPalace(join(home, ".mempalace"), join(home, "copy")),
     ...(sshd !== undefined && { killSshd: sshd.kill, startSshd: sshd.start }),
     ...(sshd !== undefined && last !== undefined && { sshWithBridgeKey: sshWithBridgeKey(last, sshd.port) }),
     ...(last !== undefined && { container: last }),
@@ -130,15 +130,12 @@ function sshWithBridgeKey(box: Box, port: number): NonNullable<World["sshWithBri
     );
 }
 
-/** The ledger and what its log holds, while nobody writes. */
-function copyLedger(from: string, to: string): string {
-  const copy = join(to, "ledger-copy.sqlite3");
-  for (const suffix of ["", "-wal"]) {
-    rmSync(`${copy}${suffix}`, { force: true });
-    if (existsSync(join(from, `ledger.sqlite3${suffix}`)))
-      copyFileSync(join(from, `ledger.sqlite3${suffix}`), `${copy}${suffix}`);
-  }
-  return copy;
+/** Databases with what their logs hold, while nobody writes. */
+function copyPalace(from: string, to: string): string {
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const name of KEPT_FILES) if (existsSync(join(from, name))) copyFileSync(join(from, name), join(to, name));
+  return to;
 }
 
 function tryKill(pid: number): void {

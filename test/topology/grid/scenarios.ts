@@ -175,6 +175,7 @@ async function storm(
   });
   await Promise.all([writing, happening]);
   expect(acknowledged()).toBeGreaterThanOrEqual(writes);
+  expect(agents.every(({ account }) => account.facts.size > 0)).toBe(true);
   await settle({ world, accounts });
   await Promise.all(agents.map(({ agent }) => agent.close()));
 }
@@ -192,7 +193,7 @@ function placesFor({ places }: World): Place[] {
 async function settle({ world, accounts }: Run): Promise<void> {
   for (const deadline = Date.now() + SETTLE_MAX_MS; ; await delay(1_000)) {
     try {
-      assertAccounts(await world.ledger(), accounts);
+      assertAccounts(await world.copy(), accounts);
       return;
     } catch (error) {
       if (Date.now() > deadline) throw error;

@@ -1,6 +1,8 @@
 /** Agents that write, move and delete, and the check that everything they were told is so. */
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
+import { graphDifferences } from "../../../src/store/graph/side.ts";
 import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
 
 /** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */
@@ -9,6 +11,8 @@ export type Account = {
   /** Content → the room it was moved to last, or where it was filed. */
   present: Map<string, string>;
   deleted: Set<string>;
+  /** Objects of the facts told of this agent. */
+  facts: Set<string>;
   /** Asked for, and never answered: may be there or not. */
   unknown: Set<string>;
   spooled: number;
@@ -16,12 +20,23 @@ export type Account = {
 };
 
 export function newAccount(room: string): Account {
-  return { room, present: new Map(), deleted: new Set(), unknown: new Set(), spooled: 0, acknowledged: 0 };
+  return {
+    room,
+    present: new Map(),
+    deleted: new Set(),
+    facts: new Set(),
+    unknown: new Set(),
+    spooled: 0,
+    acknowledged: 0,
+  };
 }
 
-/** `count` writes, of which every eighth moves and every tenth deletes an own drawer. Ends early when the agent is gone. */
+/**
+ * `count` writes, of which every eighth moves and every tenth deletes an own drawer, and every twelfth tells a fact. Ends early
+ * when the agent is gone.
+ */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
-  const { room, present, deleted, unknown } = account;
+  const { room, present, deleted, facts, unknown } = account;
   let last: { id: string; content: string } | undefined;
   const call = async (tool: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await agent.call(tool, args);
@@ -42,6 +57,11 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
       present.delete(last.content);
       deleted.add(last.content);
       last = undefined;
+    } else if (index % 12 === 3) {
+      unknown.add(`fact ${index}`);
+      await call("mempalace_kg_add", { subject: room, predicate: "told", object: `fact ${index}` });
+      unknown.delete(`fact ${index}`);
+      facts.add(`fact ${index}`);
     } else {
       unknown.add(content);
       const answer = await call("mempalace_add_drawer", { wing: "grid", room, content });
@@ -52,28 +72,12 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   }
 }
 
-/** Reads the ledger's copy and compares. */
-export function assertAccounts(ledgerFile: string, accounts: readonly Account[]): void {
-  const database = new Database(ledgerFile, { readonly: true });
+/** Reads the copy of a palace and compares. */
+export function assertAccounts(copy: string, accounts: readonly Account[]): void {
+  const database = new Database(join(copy, "ledger.sqlite3"), { readonly: true });
   try {
-    const rows = database
-      .prepare<[], { text: string; room: string }>("SELECT text, room FROM drawer WHERE wing = 'grid' ORDER BY row")
-      .all();
-    const found = new Map(rows.map(({ text, room }) => [text, room]));
-    expect(found.size, "doubled").toBe(rows.length);
-    for (const { room, present, deleted, unknown } of accounts) {
-      const lost = [...present].filter(([text, at]) => !unknown.has(text) && found.get(text) !== at);
-      expect(lost, `${room}: acknowledged and not so`).toEqual([]);
-      expect(
-        [...deleted].filter((text) => found.has(text)),
-        `${room}: deleted and back`,
-      ).toEqual([]);
-      const own = rows.filter(({ text }) => text.startsWith(`${room} writes `));
-      const strange = own.filter(({ text }) => !present.has(text) && !unknown.has(text));
-      expect(strange, `${room}: nobody wrote this`).toEqual([]);
-      const order = own.map(({ text }) => Number(text.slice(text.lastIndexOf(" "))));
-      expect(order, `${room}: out of order`).toEqual(order.toSorted((a, b) => a - b));
-    }
+    assertDrawers(database, accounts);
+    assertFacts(database, accounts);
     const one = (sql: string): unknown => database.prepare(sql).pluck().get();
     const total = one("SELECT count(*) FROM drawer");
     expect(one("PRAGMA integrity_check")).toBe("ok");
@@ -82,5 +86,53 @@ export function assertAccounts(ledgerFile: string, accounts: readonly Account[])
     expect(one("SELECT count(*) - count(DISTINCT key) FROM journal")).toBe(0);
   } finally {
     database.close();
+  }
+  const places = {
+    ledgerFile: join(copy, "ledger.sqlite3"),
+    graphFile: join(copy, "knowledge_graph.sqlite3"),
+    tunnelsFile: join(copy, "tunnels.json"),
+    hallwaysFile: join(copy, "hallways.json"),
+    upstreamLocksDir: copy,
+  };
+  expect(graphDifferences(places), "upstream's graph file and the ledger").toEqual([]);
+}
+
+function assertDrawers(database: Database.Database, accounts: readonly Account[]): void {
+  const rows = database
+    .prepare<[], { text: string; room: string }>("SELECT text, room FROM drawer WHERE wing = 'grid' ORDER BY row")
+    .all();
+  const found = new Map(rows.map(({ text, room }) => [text, room]));
+  expect(found.size, "doubled").toBe(rows.length);
+  for (const { room, present, deleted, unknown } of accounts) {
+    const lost = [...present].filter(([text, at]) => !unknown.has(text) && found.get(text) !== at);
+    expect(lost, `${room}: acknowledged and not so`).toEqual([]);
+    expect(
+      [...deleted].filter((text) => found.has(text)),
+      `${room}: deleted and back`,
+    ).toEqual([]);
+    const own = rows.filter(({ text }) => text.startsWith(`${room} writes `));
+    const strange = own.filter(({ text }) => !present.has(text) && !unknown.has(text));
+    expect(strange, `${room}: nobody wrote this`).toEqual([]);
+    const order = own.map(({ text }) => Number(text.slice(text.lastIndexOf(" "))));
+    expect(order, `${room}: out of order`).toEqual(order.toSorted((a, b) => a - b));
+  }
+}
+
+function assertFacts(database: Database.Database, accounts: readonly Account[]): void {
+  const told = database.prepare<[string], string>(
+    `SELECT o.name FROM kg_triple t JOIN kg_entity s ON s.id = t.subject JOIN kg_entity o ON o.id = t.object
+       WHERE s.name = ? AND t.predicate = 'told' ORDER BY t.row`,
+  );
+  for (const { room, facts, unknown } of accounts) {
+    const found = told.pluck().all(room);
+    expect(new Set(found).size, `${room}: a fact twice`).toBe(found.length);
+    expect(
+      [...facts].filter((object) => !found.includes(object)),
+      `${room}: a fact is lost`,
+    ).toEqual([]);
+    expect(
+      found.filter((object) => !facts.has(object) && !unknown.has(object)),
+      `${room}: nobody told this`,
+    ).toEqual([]);
   }
 }

@@ -5,6 +5,11 @@
 import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
 
+/** What `copy` brings, beside the ledger what there is of it. */
+export const KEPT_FILES = ["ledger.sqlite3", "knowledge_graph.sqlite3", "tunnels.json"].flatMap((name) =>
+  name.endsWith(".sqlite3") ? [name, `${name}-wal`] : [name],
+);
+
 /** The agents' configuration, byte for byte the same in all of them. */
 export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } } }\n`;
 
@@ -24,8 +29,8 @@ export type World = AsyncDisposable & {
   /** Ends the broker as its user would; whether clients may start the next one. */
   stopBroker(): Promise<void>;
   startBroker(): Promise<void>;
-  /** A copy of the ledger, readable here. */
-  ledger(): Promise<string>;
+  /** A folder with a copy of what the palace keeps: ledger, knowledge graph, tunnels. */
+  copy(): Promise<string>;
   killSshd?: () => Promise<void>;
   startSshd?: () => Promise<void>;
   /** `ssh ARGS HOST COMMAND` in the last container, with the key of its bridge. */
