@@ -4,13 +4,12 @@
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { homedir, hostname, userInfo } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
 import type { Client } from "ssh2";
-import ssh2 from "ssh2";
-import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { connectSsh, inTime, openGate, type Target } from "./connection.ts";
+import { ensureKey } from "./key.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";
 
@@ -104,18 +103,6 @@ async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target
     port: port ?? Number(of("port") ?? 22),
     user: named ?? of("user") ?? userInfo().username,
   };
-}
-
-/** The public key, as a line of `authorized_keys` has it. */
-export function ensureKey(paths: BridgePaths): string {
-  const file = keyFile(paths);
-  if (!existsSync(file) || !existsSync(`${file}.pub`)) {
-    mkdirSync(paths.bridgeDir, { recursive: true, mode: 0o700 });
-    const pair = ssh2.utils.generateKeyPairSync("ed25519", { comment: `palace-bridge@${hostname()}` });
-    writeFileAtomic(`${file}.pub`, `${pair.public}\n`);
-    writeFileAtomic(file, pair.private);
-  }
-  return readFileSync(`${file}.pub`, "utf8").trim();
 }
 
 function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefined {

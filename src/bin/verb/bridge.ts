@@ -2,8 +2,9 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runResident } from "../../bridge/resident.ts";
+import { ensureKey } from "../../bridge/key.ts";
 import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
-import { ensureKey, fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
+import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
 import { endBridge } from "../../bridge/end.ts";
 import { isHeldOnDemand } from "../../broker/lock.ts";
 import { connectClient } from "../../client/client.ts";
