@@ -27,7 +27,16 @@ export function opening(version: MempalaceVersion): Fixed[] {
     { tool: "diary_write", args: { agent_name: "tester" } },
     { tool: "diary_write", args: {} },
     { tool: "diary_write", args: { agent_name: "tester", entry: "e", wing: "a/b" } },
-    ...(version === "3.3.6" ? [] : [{ tool: "get_drawer", args: { drawer_id: "@4@" } }]),
+    { tool: "diary_write", args: { agent_name: "writer", entry: `first ${long} last` } },
+    { tool: "diary_read", args: { agent_name: "Writer" } },
+    ...(version === "3.3.6"
+      ? []
+      : [
+          { tool: "get_drawer", args: { drawer_id: "@4@" } },
+          { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
+          { tool: "delete_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
+          { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 500 }, () => "nope") } },
+        ]),
   ];
 }
 

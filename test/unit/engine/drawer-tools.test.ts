@@ -125,6 +125,27 @@ test("a checkpoint files what is not there yet, tells what is wrong item by item
   expect(again).toMatchObject({ added: [{ reason: "already_exists" }], diary: { success: true, agent: "tester" } });
 });
 
+test("a checkpoint that is sent again is done once, whatever was found out before the second time", () => {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const params = { items: [{ wing: "w", room: "r", content: "once" }], diary: { agent_name: "a", entry: "e" } };
+  const call = {
+    key: "same",
+    isRepeatable: true,
+    method: "checkpoint",
+    params,
+    peer,
+    requestId: "r",
+    atMs: Date.now(),
+  };
+  const [first] = writer.commit([call]).outcomes;
+  const likeItself = {
+    0: { stored: reader.listDrawers({}, 1, 0).drawers.map(({ id }) => ({ id, similarity: 1 })), earlier: [] },
+  };
+  const [again] = writer.commit([{ ...call, findings: likeItself }]).outcomes;
+  expect(again).toEqual({ ...first, replayed: true });
+  expect(reader.drawerCount()).toBe(2);
+});
+
 test("windows are compared by the clock on the wall, whatever the offset, and a window upside down is refused", () => {
   expect(validWindow({ since: "2026-04-01Z", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",

@@ -18,8 +18,8 @@ beforeEach(() => {
   mkdirSync(join(project, "sub"), { recursive: true });
   for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log"])
     writeFileSync(join(project, name), "x");
-  writeFileSync(join(project, ".gitignore"), "*.log\n!important.log\n");
-  writeFileSync(join(project, "sub/.gitignore"), "/ignored.md\n");
+  writeFileSync(join(project, ".gitignore"), "*.log\n");
+  writeFileSync(join(project, "sub/.gitignore"), "/ignored.md\n!important.log\n");
   writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
   reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
 });
@@ -48,7 +48,9 @@ test("a report tells apart what is there, ignored, gone, not to be seen, elsewhe
     file(join(project, name));
   for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);
   const unresolved = { [join(project, "away/only.md")]: 1 };
-  expect(sync({})).toEqual({
+  // By itself it takes the nearest folder with a .git or a .gitignore for the project, as upstream does.
+  expect(sync({})).toMatchObject({ scanned: 9, kept: 2, out_of_scope: 1 });
+  expect(sync({ project_dir: project })).toEqual({
     success: true,
     ...{ scanned: 9, kept: 2, gitignored: 2, missing: 1, unresolved: 1, no_source: 2, out_of_scope: 1 },
     ...{ removed_drawers: 0, removed_closets: 0, dry_run: true },
