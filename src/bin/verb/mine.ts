@@ -1,12 +1,16 @@
 /** `palace mine KIND …`: hands over to the feeder of that kind. */
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Verb } from "../verb.ts";
-import { verb as docs } from "./docs.ts";
 
-const KINDS: Record<string, Verb> = { docs };
-const USAGE = `palace mine docs DIR [options]
+/** A kind's file is loaded when it is asked for, and no other. */
+const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
+  docs: () => import("./docs.ts"),
+  convos: () => import("./convos.ts"),
+};
+const USAGE = `palace mine docs|convos DIR [options]
 
-Files a source into the palace. \`palace mine docs --help\` has the options.`;
+Files a source into the palace: the documents of a project, or transcripts of conversations.
+\`palace mine docs --help\` and \`palace mine convos --help\` have the options.`;
 
 export const verb: Verb = {
   usage: USAGE,
@@ -14,7 +18,7 @@ export const verb: Verb = {
     const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
     const name = argv[at] ?? "";
     const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
-    if (kind !== undefined) return kind.execute(argv.toSpliced(at, 1), env);
+    if (kind !== undefined) return (await kind()).verb.execute(argv.toSpliced(at, 1), env);
     if (name === "" && (argv.includes("--help") || argv.includes("-h"))) {
       process.stdout.write(`${USAGE}\n`);
       return 0;
