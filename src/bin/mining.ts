@@ -21,25 +21,34 @@ export function mineWatch(out: Output, isQuiet: boolean): { watch: FeedWatch; en
   };
 }
 
+type Outcome = Omit<MineReport, "wing" | "files">;
+
+export type EndOptions<R extends Outcome> = {
+  isQuiet: boolean;
+  command: string;
+  print: (report: R, out: Output) => void;
+};
+
 /** Prints the report and returns the exit code. */
-export function endMine(out: Output, report: MineReport, options: { isQuiet: boolean; command: string }): number {
+export function endMine<R extends Outcome>(out: Output, report: R, { isQuiet, command, print }: EndOptions<R>): number {
   const unread = `${plural(report.failed, "transcript")} could not be read or filed`;
   if (out.isJson) out.document(toDocument(report, unread));
-  else if (!options.isQuiet) printReport(report, out);
+  else if (!isQuiet) print(report, out);
   if (report.interrupted) return EXIT_INTERRUPTED;
   if (report.failed === 0) return 0;
-  if (!out.isJson) out.notice(`${options.command}: ${unread}\n  correct them and run it again`);
+  if (!out.isJson) out.notice(`${command}: ${unread}\n  correct them and run it again`);
   return EXIT_PARTIAL;
 }
 
-function toDocument({ failed, dryRun, wouldFile, interrupted, ...report }: MineReport, unread: string): object {
+function toDocument({ failed, dryRun, wouldFile, interrupted, ...report }: Outcome, unread: string): object {
   if (dryRun) return { ...report, dryRun, wouldFile };
   if (interrupted) return { ...report, interrupted };
   if (failed === 0) return report;
   return { ...report, error: { code: "FEEDER_PARTIAL", message: unread, hint: "correct them and run it again" } };
 }
 
-function printReport(report: MineReport, out: Output): void {
+/** `head` says what was looked at. */
+export function printOutcome(report: Outcome, out: Output, head: string): void {
   for (const name of report.wouldFile ?? []) out.text(`  would file    ${printable(name)}`);
   for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
     out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
@@ -48,7 +57,6 @@ function printReport(report: MineReport, out: Output): void {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`
     : `${report.filed} filed (${plural(report.drawers, "drawer")} new or changed, ${report.kept} kept)`;
-  const head = `${printable(report.wing)}: ${plural(report.files, "transcript")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
   if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
 }

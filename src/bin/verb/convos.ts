@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeder/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeder/convo-miner/source.ts";
 import { connect, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, mineWatch } from "../mining.ts";
+import { endMine, mineWatch, printOutcome } from "../mining.ts";
+import { plural, printable } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -52,6 +53,10 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     ).finally(end);
     report.skipped.unshift(...survey.skipped);
     report.failed += survey.unreadable;
-    return endMine(out, report, { isQuiet, command: "palace mine convos" });
+    return endMine(out, report, {
+      isQuiet,
+      command: "palace mine convos",
+      print: (done) => printOutcome(done, out, `${printable(done.wing)}: ${plural(done.files, "transcript")}`),
+    });
   },
 });

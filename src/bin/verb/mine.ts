@@ -6,11 +6,12 @@ import type { Verb } from "../verb.ts";
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   docs: () => import("./docs.ts"),
   convos: () => import("./convos.ts"),
+  sessions: () => import("./sessions.ts"),
 };
-const USAGE = `palace mine docs|convos DIR [options]
+const USAGE = `palace mine docs DIR | convos DIR | sessions [options]
 
-Files a source into the palace: the documents of a project, or transcripts of conversations.
-\`palace mine docs --help\` and \`palace mine convos --help\` have the options.`;
+Files a source into the palace: the documents of a project, transcripts of conversations, an agent's sessions.
+\`palace mine docs --help\` has the options of one.`;
 
 export const verb: Verb = {
   usage: USAGE,
@@ -24,6 +25,6 @@ export const verb: Verb = {
       return 0;
     }
     const problem = name === "" ? "a kind of source is missing" : `there is no kind of source ${name}`;
-    throw new PalaceError("CONFIG_USAGE", problem, `usage: palace mine ${Object.keys(KINDS).join("|")} DIR`);
+    throw new PalaceError("CONFIG_USAGE", problem, "usage: palace mine docs DIR | convos DIR | sessions");
   },
 };

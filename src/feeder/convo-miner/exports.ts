@@ -146,7 +146,7 @@ const slack: Format = (document) => {
   let last: Role = "assistant";
   for (const item of document as unknown[]) {
     if (!isFields(item) || item["type"] !== "message") continue;
-    // eslint-disable-next-line no-control-regex -- A speaker's name must not look like the transcript around it.
+    // A speaker's name must not look like the transcript around it.
     const speaker = strip(textOf(item["user"] ?? item["username"]).replace(/[[\]\x00-\x1f]/g, "_"));
     const text = strip(textOf(item["text"]));
     if (speaker === "" || text === "") continue;
