@@ -20,6 +20,7 @@ const SHEBANG = "#!/usr/bin/env node";
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
   { name: "mempalace-docs", format: "esm", extension: "js" },
+  { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
 /** Shape: 0, or the compiler's exit code after its messages were logged. dist/ is replaced only by a build that passed. */

@@ -217,6 +217,12 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
   "blank.md": () => " \n\n ",
 };
 
+/** One file of any format. */
+export function transcriptOf(chooser: Chooser): Made {
+  const [name, make] = chooser.pick(Object.entries(FORMATS));
+  return { name, text: make(chooser) };
+}
+
 /** `each` files of each format, in a folder each. */
 export function transcriptFiles(seed: number, each: number): Made[] {
   return Object.entries(FORMATS).flatMap(([name, make], format) =>

@@ -11,7 +11,7 @@ import { CONVERSATION_PART_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
 import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
-import { type Reading, readTranscript } from "./read.ts";
+import { type Reading, readTranscript, RESUME_SIZE_MIN_BYTES } from "./read.ts";
 import { roomOf } from "./room.ts";
 import type { Run, TranscriptFile } from "./run.ts";
 
@@ -63,7 +63,10 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   let reading: Reading | string;
   try {
-    reading = readTranscript(file.path, readCheckpoint(run.notesDir, file.path));
+    reading = readTranscript(file.path, {
+      earlier: readCheckpoint(run.notesDir, file.path),
+      resumeSizeMin: RESUME_SIZE_MIN_BYTES,
+    });
   } catch (error) {
     const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
     run.report.skipped.push({ file: file.name, reason: isGone ? "vanished while we looked" : "cannot be read" });

@@ -10,6 +10,15 @@ import { LINE_FORMATS, type LineFormat, type LineFormatName, type LineState } fr
 
 const QUESTIONS_MIN = 3;
 
+/** Plain data, to be kept until the file has grown. */
+export type ScanState = {
+  /** Of the formats that it may still be. */
+  formats: Partial<Record<LineFormatName, LineState>>;
+  questions: number;
+  authoredAt: string | null;
+  isCodex: boolean;
+};
+
 export type LineResult = { format: LineFormatName; text: string };
 
 /** Reads a transcript line by line, as every format at once until one of them is sure. */
@@ -19,13 +28,15 @@ export class LineScan {
   #authoredAt: string | undefined;
   #isCodex = false;
 
-  /** With a state: goes on in that format. */
-  constructor(resume?: { format: LineFormatName; state: LineState; authoredAt: string | undefined }) {
-    this.#formats =
-      resume === undefined
-        ? (Object.keys(LINE_FORMATS) as LineFormatName[]).map((name) => [name, LINE_FORMATS[name]()])
-        : [[resume.format, LINE_FORMATS[resume.format](resume.state)]];
-    this.#authoredAt = resume?.authoredAt;
+  /** With a state: goes on where that was taken. */
+  constructor(resume?: ScanState) {
+    const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
+      (name) => resume === undefined || resume.formats[name] !== undefined,
+    );
+    this.#formats = names.map((name) => [name, LINE_FORMATS[name](resume?.formats[name])]);
+    this.#questions = resume?.questions ?? 0;
+    this.#authoredAt = resume?.authoredAt ?? undefined;
+    this.#isCodex = resume?.isCodex ?? false;
   }
 
   /** A line as a file has it; white space around it does not matter. */
@@ -77,9 +88,14 @@ export class LineScan {
     return undefined;
   }
 
-  /** Where to go on, once more lines are there. */
-  state(format: LineFormatName): LineState | undefined {
-    return this.#formats.find(([name]) => name === format)?.[1].state();
+  /** Where to go on, once more lines are there. A copy: what is taken later does not change it. */
+  state(): ScanState {
+    return structuredClone({
+      formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
+      questions: this.#questions,
+      authoredAt: this.#authoredAt ?? null,
+      isCodex: this.#isCodex,
+    });
   }
 }
 

@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
-import { LINE_FORMATS } from "./line-formats.ts";
 import type { Checkpoint } from "./read.ts";
 
 export type Entry = {
@@ -46,7 +45,7 @@ export function writeNotes(file: string, notes: Notes): void {
 
 export function readCheckpoint(notesDir: string, path: string): Checkpoint | undefined {
   const found = readJson(checkpointFile(notesDir, path)) as Checkpoint | undefined;
-  return found?.schema === 1 && Object.hasOwn(LINE_FORMATS, found.format) ? found : undefined;
+  return found?.schema === 1 ? found : undefined;
 }
 
 /** Undefined takes it away. */

@@ -6,8 +6,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { extname } from "node:path";
-import type { LineFormatName, LineState } from "./line-formats.ts";
-import { conversationsOfText, LineScan } from "./normalize.ts";
+import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 
 /** Upstream's bound. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
@@ -15,15 +14,19 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 const READ_SIZE_BYTES = 1024 * 1024;
 
-/** Where reading stopped: behind a line end, in a format that was sure of itself. */
+/** Where reading stopped: behind a line end, when a conversation had been found. */
 export type Checkpoint = {
   schema: 1;
-  format: LineFormatName;
   offset: number;
   /** SHA-256 of the bytes before `offset`. */
   prefixSha256: string;
-  authoredAt: string | null;
-  state: LineState;
+  state: ScanState;
+};
+
+export type ReadOptions = {
+  earlier?: Checkpoint | undefined;
+  /** Least size of which a checkpoint is made. */
+  resumeSizeMin: number;
 };
 
 export type Reading = {
@@ -39,7 +42,7 @@ export type Reading = {
 };
 
 /** A string is the reason why the file is not filed. Throws what the file system throws. */
-export function readTranscript(path: string, earlier?: Checkpoint): Reading | string {
+export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file, { bigint: true });
@@ -49,7 +52,7 @@ export function readTranscript(path: string, earlier?: Checkpoint): Reading | st
     const named = { mtime: seconds(stat.mtimeNs), size };
     const isJson = [".json", ".jsonl"].includes(extname(path).toLowerCase());
     const keepTime = extname(path) === ".jsonl";
-    const lines = isJson || firstCharacter(file) ? readLines(file, earlier) : undefined;
+    const lines = isJson || firstCharacter(file) ? readLines(file, options) : undefined;
     if (lines !== undefined && !lines.scan.isPlain) {
       const authoredAt = keepTime ? lines.scan.authoredAt : undefined;
       const found = lines.scan.result();
@@ -76,12 +79,12 @@ function seconds(ns: bigint): number {
 
 type Lines = { scan: LineScan; checkpoint: Checkpoint | undefined; resumedAt: number };
 
-function readLines(file: number, earlier: Checkpoint | undefined): Lines {
+function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines {
   const prefix = earlier === undefined ? undefined : hashPrefix(file, earlier);
   const resumed = prefix === undefined ? undefined : earlier;
   const hash = prefix ?? createHash("sha256");
   const start = resumed?.offset ?? 0;
-  const scan = new LineScan(resumed && { ...resumed, authoredAt: resumed.authoredAt ?? undefined });
+  const scan = new LineScan(resumed?.state);
   let offset = start;
   let rest: Buffer[] = [];
   for (const bytes of chunks(file, start)) {
@@ -96,25 +99,15 @@ function readLines(file: number, earlier: Checkpoint | undefined): Lines {
     }
     if (from < bytes.length) rest.push(Buffer.from(bytes.subarray(from)));
   }
-  const checkpoint = offset < RESUME_SIZE_MIN_BYTES ? undefined : checkpointOf(scan, offset, hash);
+  const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
   // The last line may be on its way: it counts if it can be read, and is read again when it is whole.
   if (rest.length > 0) scan.take(decode(Buffer.concat(rest), offset === 0));
   return { scan, checkpoint, resumedAt: start };
 }
 
 function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | undefined {
-  const format = scan.isPlain ? undefined : scan.result()?.format;
-  const state = format === undefined ? undefined : scan.state(format);
-  if (format === undefined || state === undefined) return undefined;
-  const prefixSha256 = hash.copy().digest("hex");
-  return {
-    schema: 1,
-    format,
-    offset,
-    prefixSha256,
-    authoredAt: scan.authoredAt ?? null,
-    state: structuredClone(state),
-  };
+  if (scan.isPlain || scan.result() === undefined) return undefined;
+  return { schema: 1, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
 /** The hash of what was read before, to go on with; undefined if that is not there any more. */
