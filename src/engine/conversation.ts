@@ -60,7 +60,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   for (const { id } of superfluous) tx.deleteDrawer(id);
   const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
   tx.putSource({ sourceFile, wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end });
-  return { drawers: part.texts.length - unchanged, unchanged, removed: superfluous.length };
+  return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
 /** Among the drawers the source has now, by the number it bears. */

@@ -225,7 +225,8 @@ export type Methods = {
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
     params: ConversationPart;
-    result: { drawers: number; unchanged: number; removed: number };
+    /** `drawers` were written, `added` of them are new. */
+    result: { drawers: number; added: number; unchanged: number; removed: number };
   };
   "drawer.search": {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
