@@ -20,7 +20,11 @@ const SHEBANG = "#!/usr/bin/env node";
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
   { name: "mempalace-docs", format: "esm", extension: "js" },
+  { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
+
+/** Looks for its binary beside its own file, so it stays a package. */
+const NATIVE = ["better-sqlite3"];
 
 /** Shape: 0, or the compiler's exit code after its messages were logged. dist/ is replaced only by a build that passed. */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
@@ -49,7 +53,12 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
 
 /** What is imported on demand stays apart; everything lands in bin/, from where paths to other files are the same. */
 async function bundle(folder: string, { name, format, extension }: (typeof BUNDLED)[number]): Promise<void> {
-  const bundled = await rolldown({ input: join(folder, `${name}.js`), platform: "node", logLevel: "warn" });
+  const bundled = await rolldown({
+    input: join(folder, `${name}.js`),
+    platform: "node",
+    logLevel: "warn",
+    external: NATIVE,
+  });
   await bundled.write({
     dir: folder,
     format,

@@ -86,6 +86,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
+  "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
   "drawer.search": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");

@@ -10,6 +10,7 @@ import { isInContainer } from "../platform/container.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type Paths, resolvePaths } from "./paths.ts";
+import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
 
 export type ChromaConfig = Readonly<{ url: string; token: string | undefined; tenant: string; database: string }>;
 
@@ -50,6 +51,8 @@ export type Config = Readonly<{
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
   model: ModelConfig;
+  /** Where coding agents keep their sessions. */
+  sessions: SessionPlaces;
   logLevel: LogLevel;
   /** What a key that is let in by a forced command asked sshd for. */
   sshCommand: string | undefined;
@@ -94,6 +97,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       cacheDir: `${paths.cacheDir}/models`,
       userHome: readVariable(env, "HOME") ?? "/",
     },
+    sessions: sessionPlaces(env),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),

@@ -6,6 +6,7 @@ import { invariant } from "../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../store/port.ts";
 import { deleteBySource, deleteDrawers } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
@@ -30,6 +31,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   delete_hallway: deleteHallway,
   "source.replace": replaceSource,
   "source.remove": removeSource,
+  "conversation.replace": replaceConversation,
 };
 
 export function isWrite(method: string): boolean {

@@ -121,6 +121,27 @@ export type SourceContent = {
   addedBy: string;
 };
 
+/** Drawers `from` to `from + texts.length` of a transcript that becomes `total` of them. */
+export type ConversationPart = {
+  wing: string;
+  room: string;
+  sourceFile: string;
+  mtime: number;
+  /** Marks the source as filed, once all its drawers are. */
+  sha256: string;
+  /** Each the text of one drawer, at most CONVERSATION_PART_DRAWERS_MAX of them. */
+  texts: string[];
+  from: number;
+  total: number;
+  addedBy: string;
+  /** SHA-256 of each conversation of the transcript, with commas. */
+  contentHash?: string;
+  /** When the last message was written, as the transcript has it. */
+  authoredAt?: string;
+  /** Inode of the transcript's folder, decimal. */
+  sourceDirIno?: string;
+};
+
 /**
  * MemPalace's own palace lock: ours for life; another's, so that the public palace waits; or none, because no MemPalace of
  * this HOME could take it either.
@@ -202,6 +223,11 @@ export type Methods = {
   "source.list": { params: { wing: string }; result: { sources: SourceMark[] } };
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
+  "conversation.replace": {
+    params: ConversationPart;
+    /** `drawers` were written, `added` of them are new. */
+    result: { drawers: number; added: number; unchanged: number; removed: number };
+  };
   "drawer.search": {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
     result: JsonObject;

@@ -69,6 +69,8 @@ export interface LedgerTx {
   readonly graph: GraphTx;
   /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
+  /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
+  drawersOfSource(sourceFile: string): Drawer[];
 }
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */

@@ -16,6 +16,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   ingest: () => import("./ingest.ts"),
   scale: () => import("./scale.ts"),
   docs: () => import("./docs.ts"),
+  sessions: () => import("./sessions.ts"),
   churn: () => import("./churn.ts"),
   pressure: () => import("./pressure.ts"),
   reconnect: () => import("./reconnect.ts"),

@@ -9,7 +9,15 @@ import { type Chooser, type Entry, object } from "./chooser.ts";
 /** In a message: the id of a drawer that its sender has filed before. */
 export const OWN_DRAWER = "@own-drawer@";
 
-const OURS = ["source.replace", "source.replace", "source.remove", "source.list", "drawer.search", "palace.status"];
+const OURS = [
+  "source.replace",
+  "source.replace",
+  "conversation.replace",
+  "source.remove",
+  "source.list",
+  "drawer.search",
+  "palace.status",
+];
 const OTHERS = [
   "initialize",
   "ping",
@@ -133,7 +141,13 @@ function prose(chooser: Chooser): string {
 }
 
 function ourParams(chooser: Chooser): Entry[] {
+  const texts = chooser.some(5, () => prose(chooser).slice(0, 900));
+  const from = chooser.chance(0.8) ? 0 : chooser.below(5);
+  const total = chooser.chance(0.8) ? from + texts.length : chooser.below(12);
   return [
+    ["texts", JSON.stringify(texts)],
+    ["from", String(from)],
+    ["total", String(total)],
     ["wing", argument(chooser, "wing")],
     ["room", argument(chooser, "room")],
     ["sourceFile", JSON.stringify(`/fuzz/${chooser.below(40)}.md`)],

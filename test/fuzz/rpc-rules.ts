@@ -44,6 +44,7 @@ const METHODS = new Set([
   "source.list",
   "source.replace",
   "source.remove",
+  "conversation.replace",
   "drawer.search",
 ]);
 
@@ -85,6 +86,10 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   if (message["method"] === "source.replace") {
     const wrong = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
     return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad source" }) };
+  }
+  if (message["method"] === "conversation.replace") {
+    const wrong = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
+    return { grown: Number(result["added"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad transcript" }) };
   }
   if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
   if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };

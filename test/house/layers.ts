@@ -32,7 +32,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   bridge: layer([...FOUNDATION, "client", "transport"]),
   // `transport` for the line framing: stdio is one more byte stream.
   shim: layer([...FOUNDATION, "client", "transport"]),
-  feeder: layer([...FOUNDATION, "client"], { closedNode: ["node:net", "node:http"] }),
+  // Text as upstream's Python sees it: transcripts are cut into drawers before they are sent.
+  feeder: layer([...FOUNDATION, "client"], {
+    mayImportFiles: ["engine/text.ts"],
+    closedNode: ["node:net", "node:http"],
+  }),
   bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"]),
 };
 

@@ -40,6 +40,10 @@ test("the environment variables are these", () => {
     "MEMPALACE_LOG_LEVEL",
     "SSH_ORIGINAL_COMMAND",
     "MEMPALACE_FAULT",
+    "OPENCODE_DB",
+    "CLAUDE_CONFIG_DIR",
+    "PI_CODING_AGENT_DIR",
+    "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
     "XDG_CACHE_HOME",
@@ -50,7 +54,14 @@ test("the environment variables are these", () => {
 
 test("the executables are these, and both names of the shim are one file", () => {
   const { bin } = manifest;
-  expect(Object.keys(bin).sort()).toEqual(["mempalace-broker", "mempalace-docs", "mempalace-mcp", "mp-shim", "palace"]);
+  expect(Object.keys(bin).sort()).toEqual([
+    "mempalace-broker",
+    "mempalace-docs",
+    "mempalace-mcp",
+    "mempalace-session",
+    "mp-shim",
+    "palace",
+  ]);
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 

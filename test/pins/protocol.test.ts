@@ -60,6 +60,7 @@ test("our own methods are these", () => {
     "source.list": true,
     "source.replace": true,
     "source.remove": true,
+    "conversation.replace": true,
     "drawer.search": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;

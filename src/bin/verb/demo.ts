@@ -18,7 +18,7 @@ import { type Output, plural, shorten } from "../output.ts";
 import { canFind } from "../proof.ts";
 import { openStdioMcp, type StdioMcp } from "../stdio-mcp.ts";
 import { defineVerb } from "../verb.ts";
-import { placeOf } from "./docs.ts";
+import { placeOf } from "../feeding.ts";
 
 const QUESTIONS = [
   "how does a container reach the broker",

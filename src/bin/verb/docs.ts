@@ -1,17 +1,11 @@
 /** `mempalace-docs DIR`, `palace mine docs DIR`: files the documentation of a project. */
 import { dirname, join } from "node:path";
-import { connectClient } from "../../client/client.ts";
-import { findBroker } from "../../client/discover.ts";
-import type { Config } from "../../config/config.ts";
 import { feedDocuments } from "../../feeder/doc-miner/feed.ts";
-import type { Caller, FeedReport } from "../../feeder/doc-miner/run.ts";
+import type { FeedReport } from "../../feeder/doc-miner/run.ts";
+import { connect, EXIT_INTERRUPTED, EXIT_PARTIAL, placeOf, SKIPS_SHOWN_MAX, withInterrupt } from "../feeding.ts";
 import { type Output, plural, printable } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { defineVerb } from "../verb.ts";
-
-const SKIPS_SHOWN_MAX = 20;
-const EXIT_PARTIAL = 8;
-const EXIT_INTERRUPTED = 130;
 
 export const verb = defineVerb({
   usage: `mempalace-docs DIR [--wing W] [--dry-run] [--force] [--quiet]
@@ -47,7 +41,7 @@ To ask about one file: mempalace-docs why FILE`,
           ...placeOf(config),
           avoid: [config.paths.home, config.paths.palaceDir, join(dirname(config.paths.cacheDir), "mempalace-docs")],
         },
-        connect: () => connect(config, isDry),
+        connect: () => connect(config, "mempalace-docs", isDry),
         signal,
         watch: {
           notice: (line) => (isQuiet ? undefined : out.notice(line)),
@@ -72,31 +66,6 @@ To ask about one file: mempalace-docs why FILE`,
     return EXIT_PARTIAL;
   },
 });
-
-/** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
-export function placeOf(config: Config): { cacheDir: string; palace: string } {
-  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
-}
-
-/** A dry run and `why` ask the broker only if it is there. */
-export async function connect(config: Config, onlyIfRunning: boolean): Promise<Caller | undefined> {
-  if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
-  return connectClient({ config, agent: "mempalace-docs", start: onlyIfRunning ? "never" : "auto" });
-}
-
-/** The first Ctrl-C lets the documents in flight finish, the second ends the process. */
-async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  try {
-    return await work(controller.signal);
-  } finally {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-  }
-}
 
 function toDocument({ wing, files, filed, unchanged, removed, skipped, drawers, ...rest }: FeedReport): object {
   const document = { wing, files, filed, unchanged, removed, skipped, drawers };

@@ -1,7 +1,7 @@
 /** `mempalace-docs why FILE`, `palace why FILE`: explains what the docs feeder does with one file. */
 import { explainFile } from "../../feeder/doc-miner/why.ts";
+import { connect, placeOf } from "../feeding.ts";
 import { defineVerb } from "../verb.ts";
-import { connect, placeOf } from "./docs.ts";
 
 export const verb = defineVerb({
   usage: `mempalace-docs why FILE [--dir DIR] [--wing W]
@@ -13,7 +13,7 @@ Says whether mempalace-docs files FILE and by which rule, and its wing, room and
   options: { dir: { type: "string" }, wing: { type: "string" } },
   args: [1, 1],
   run: async ({ values, args, config, out }) => {
-    const caller = await connect(config, true);
+    const caller = await connect(config, "mempalace-docs", true);
     const found = await explainFile(
       { file: args[0] ?? "", dir: values.dir, wing: values.wing, ...placeOf(config) },
       caller,

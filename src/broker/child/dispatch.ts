@@ -51,6 +51,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "source.list": MINE_INSTEAD(),
   "source.replace": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),
+  "conversation.replace": MINE_INSTEAD(),
 } satisfies Partial<Record<MethodName, string>>;
 
 function MINE_INSTEAD(): string {

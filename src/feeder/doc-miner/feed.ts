@@ -7,10 +7,11 @@ import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
+import type { Caller } from "../send.ts";
 import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
 import { readProject } from "./project.ts";
-import type { Caller, FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
+import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
 import { surveyProject } from "./source.ts";
 import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath, writeManifest } from "./stage.ts";
 

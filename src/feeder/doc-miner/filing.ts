@@ -1,21 +1,14 @@
 /**
  * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
  */
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ErrorCode, PalaceError } from "../../protocol/errors.ts";
+import { type Caller, isRefusal, send } from "../send.ts";
 import { contentDate } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import type { Caller, FeedReport, Run } from "./run.ts";
+import type { FeedReport, Run } from "./run.ts";
 import { type Document, type Found, readDocument } from "./source.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./stage.ts";
 
-const ATTEMPTS_MAX = 5;
-const RETRY_MS = 500;
-const RETRY_MAX_MS = 10_000;
-/** What is wrong with one document says nothing about the next. */
-const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 const TOO_SHORT = "shorter than 50 characters";
 
 /** Returns how many drawers were written; undefined where nothing was sent. */
@@ -58,7 +51,7 @@ async function sendDocument(
 ): Promise<number | undefined> {
   const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
   try {
-    const { drawers } = await send(run, caller, "source.replace", {
+    const { drawers } = await send(caller, run.signal, "source.replace", {
       wing: run.project.wing,
       room,
       sourceFile,
@@ -70,7 +63,7 @@ async function sendDocument(
     });
     return drawers;
   } catch (error) {
-    if (!(error instanceof PalaceError && REFUSALS.has(error.code))) throw error;
+    if (!isRefusal(error)) throw error;
     run.report.skipped.push({ file: path, reason: `refused by the broker: ${error.message}` });
     run.report.failed += 1;
     return undefined;
@@ -106,29 +99,9 @@ export function inspect(run: Run, found: Found): Inspected | undefined {
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const mark = run.marks.get(path);
   if (mark !== undefined)
-    await send(run, caller, "source.remove", { wing: run.project.wing, sourceFile: mark.sourceFile });
+    await send(caller, run.signal, "source.remove", { wing: run.project.wing, sourceFile: mark.sourceFile });
   unstageDocument(run.stage, path);
   return mark !== undefined;
-}
-
-/** One write, repeated under the same key while the broker says that this helps. */
-async function send<M extends "source.replace" | "source.remove">(
-  run: Run,
-  caller: Caller,
-  method: M,
-  params: Parameters<typeof caller.call<M>>[1],
-) {
-  const key = randomUUID();
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await caller.call(method, params, { key });
-    } catch (error) {
-      const mayRepeat =
-        error instanceof PalaceError && error.retryable && attempt < ATTEMPTS_MAX && !run.signal.aborted;
-      if (!mayRepeat) throw error;
-      await sleep(Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** attempt, RETRY_MAX_MS));
-    }
-  }
 }
 
 /** Counts a document that is dealt with: filed, unchanged, or with nothing in it that could be filed. */

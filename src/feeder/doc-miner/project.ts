@@ -84,7 +84,8 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-function checkName(value: string, what: string): string {
+/** Errors: CONFIG_BAD_VALUE. */
+export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;
   throw new PalaceError(

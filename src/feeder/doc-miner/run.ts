@@ -2,7 +2,6 @@
  * The state of one run of the docs feeder, and what goes into it and comes out. Types only; used by the files beside it and
  * by the command line.
  */
-import type { Client } from "../../client/client.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
@@ -47,9 +46,6 @@ export type FeedReport = {
   wouldFile?: string[];
   wouldRemove?: string[];
 };
-
-/** The broker, as far as a feeder needs it. */
-export type Caller = Pick<Client, "call">;
 
 export type Run = {
   root: string;

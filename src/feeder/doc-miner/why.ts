@@ -12,7 +12,7 @@ import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts
 import { marksByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import type { Caller } from "./run.ts";
+import type { Caller } from "../send.ts";
 import { readDocument, readHead } from "./source.ts";
 import { findStage, knownRoots, stagedPath } from "./stage.ts";
 

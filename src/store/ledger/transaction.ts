@@ -24,6 +24,7 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #deleteSource;
   readonly #deleteSourceMark;
   readonly #putSource;
+  readonly #drawersOfSource;
   /** Of the writes of this group that were kept, and of the one being applied. */
   #kept = noChanges();
   #current = noChanges();
@@ -62,6 +63,9 @@ export class SqliteLedgerTx implements LedgerTx {
       .pluck();
     this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
     this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file = ?");
+    this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
+    );
     this.#putSource = database.prepare(
       `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
@@ -146,6 +150,10 @@ export class SqliteLedgerTx implements LedgerTx {
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
     this.#isHalfDone = true;
     this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
+  }
+
+  drawersOfSource(sourceFile: string): Drawer[] {
+    return this.#drawersOfSource.all(sourceFile).map(toDrawer);
   }
 
   /** Rows changed by the write being applied. */

@@ -1,0 +1,34 @@
+/** What the commands of the feeders share: where their notes are, their connection, Ctrl-C. Imported by the files of verb/. */
+import { connectClient } from "../client/client.ts";
+import { findBroker } from "../client/discover.ts";
+import type { Config } from "../config/config.ts";
+import type { Caller } from "../feeder/send.ts";
+
+export const SKIPS_SHOWN_MAX = 20;
+export const EXIT_PARTIAL = 8;
+export const EXIT_INTERRUPTED = 130;
+
+/** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
+export function placeOf(config: Config): { cacheDir: string; palace: string } {
+  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
+}
+
+/** A dry run and `why` ask the broker only if it is there. */
+export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
+  if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
+  return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
+}
+
+/** The first Ctrl-C lets what is in flight finish, the second ends the process. */
+export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  }
+}

@@ -1,0 +1,62 @@
+/** What the commands that file transcripts share: progress and summary. Imported by verb/convos.ts and verb/sessions.ts. */
+import type { FeedWatch, MineReport } from "../feeder/convo-miner/run.ts";
+import { EXIT_INTERRUPTED, EXIT_PARTIAL, SKIPS_SHOWN_MAX } from "./feeding.ts";
+import { type Output, plural, printable } from "./output.ts";
+import { Progress } from "./progress.ts";
+
+export function mineWatch(out: Output, isQuiet: boolean): { watch: FeedWatch; end: () => void } {
+  const progress = new Progress({ silent: isQuiet || out.isJson });
+  return {
+    watch: {
+      notice: (line) => (isQuiet ? undefined : out.notice(line)),
+      progress: (done, total, name, drawers) =>
+        progress.step(
+          done,
+          total,
+          name,
+          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
+        ),
+    },
+    end: () => progress.end(),
+  };
+}
+
+type Outcome = Omit<MineReport, "wing" | "files">;
+
+export type EndOptions<R extends Outcome> = {
+  isQuiet: boolean;
+  command: string;
+  print: (report: R, out: Output) => void;
+};
+
+/** Prints the report and returns the exit code. */
+export function endMine<R extends Outcome>(out: Output, report: R, { isQuiet, command, print }: EndOptions<R>): number {
+  const unread = `${plural(report.failed, "transcript")} could not be read or filed`;
+  if (out.isJson) out.document(toDocument(report, unread));
+  else if (!isQuiet) print(report, out);
+  if (report.interrupted) return EXIT_INTERRUPTED;
+  if (report.failed === 0) return 0;
+  if (!out.isJson) out.notice(`${command}: ${unread}\n  correct them and run it again`);
+  return EXIT_PARTIAL;
+}
+
+function toDocument({ failed, dryRun, wouldFile, interrupted, ...report }: Outcome, unread: string): object {
+  if (dryRun) return { ...report, dryRun, wouldFile };
+  if (interrupted) return { ...report, interrupted };
+  if (failed === 0) return report;
+  return { ...report, error: { code: "FEEDER_PARTIAL", message: unread, hint: "correct them and run it again" } };
+}
+
+/** `head` says what was looked at. */
+export function printOutcome(report: Outcome, out: Output, head: string): void {
+  for (const name of report.wouldFile ?? []) out.text(`  would file    ${printable(name)}`);
+  for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
+    out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
+  if (report.skipped.length > SKIPS_SHOWN_MAX)
+    out.text(`  skipped       ${report.skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
+  const done = report.dryRun
+    ? `${report.wouldFile?.length ?? 0} to file`
+    : `${report.filed} filed (${plural(report.drawers, "drawer")} new or changed, ${report.kept} kept)`;
+  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+}

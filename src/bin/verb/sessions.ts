@@ -1,0 +1,110 @@
+/** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
+import { join, resolve } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { openClaudeCode } from "../../feeder/session-miner/claude-code.ts";
+import { feedSessions, type SessionReport } from "../../feeder/session-miner/feed.ts";
+import { openOpencode } from "../../feeder/session-miner/opencode.ts";
+import { openPi } from "../../feeder/session-miner/pi.ts";
+import type { HarnessName, SessionSource } from "../../feeder/session-miner/session.ts";
+import { stageHome } from "../../feeder/session-miner/stage.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { connect, placeOf, withInterrupt } from "../feeding.ts";
+import { endMine, mineWatch, printOutcome } from "../mining.ts";
+import { type Output, plural } from "../output.ts";
+import { defineVerb, readCount } from "../verb.ts";
+
+const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
+const DAY_MS = 86_400_000;
+
+export const verb = defineVerb({
+  usage: `mempalace-session [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
+
+Files an agent's sessions: what was said, thought and done. Run it again at any time, also while the agent works: only
+sessions that changed are read, and only what is new in them is filed. Transcripts are kept in ~/.cache/mempalace-session.
+
+  --from WHO            whose sessions (default opencode)
+  --session ID          only this one; may be given again
+  --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
+  --min-messages N      leave out sessions with fewer messages (default 3)
+  --wing W              file into wing W (else: the wing of each session's project)
+  --db FILE, --dir DIR  opencode's database; the folder of the others' sessions
+  --include-subagents   also the sessions of subagents
+  --dry-run             say what would be filed, change nothing
+  --no-repair           accepted for older scripts: nothing has to be repaired after filing
+  --force               read and send everything again; what the palace holds already is kept
+  --quiet               no progress, no summary`,
+  options: {
+    from: { type: "string" },
+    session: { type: "string", multiple: true },
+    since: { type: "string" },
+    "min-messages": { type: "string" },
+    wing: { type: "string" },
+    db: { type: "string" },
+    dir: { type: "string" },
+    "include-subagents": { type: "boolean" },
+    agent: { type: "string" },
+    "dry-run": { type: "boolean" },
+    "no-repair": { type: "boolean" },
+    force: { type: "boolean" },
+    quiet: { type: "boolean" },
+  },
+  args: [0, 0],
+  run: async ({ values, config, out }) => {
+    const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));
+    if (harness === undefined)
+      throw new PalaceError("CONFIG_USAGE", `--from does not know ${values.from}`, `--from ${HARNESSES.join("|")}`);
+    const isQuiet = values.quiet === true;
+    const dryRun = values["dry-run"] === true;
+    const options = {
+      ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
+      minMessages: readCount(values["min-messages"], "min-messages", 3),
+      sinceMs: values.since === undefined ? undefined : readTime(values.since, Date.now()),
+      agent: values.agent ?? config.agentName ?? "mempalace",
+      ...placeOf(config),
+    };
+    const source = await openSource(harness, config, {
+      path: harness === "opencode" ? values.db : values.dir,
+      includeSubagents: values["include-subagents"] === true,
+    });
+    const { watch, end } = mineWatch(out, isQuiet);
+    try {
+      const report = await withInterrupt(async (signal) => {
+        const caller = await connect(config, "mempalace-session", dryRun);
+        return feedSessions({ options, source, caller, watch, signal });
+      }).finally(end);
+      return endMine(out, report, { isQuiet, command: "mempalace-session", print: printReport });
+    } finally {
+      source.close();
+    }
+  },
+});
+
+async function openSource(
+  harness: HarnessName,
+  { sessions, paths }: Config,
+  { path, includeSubagents }: { path: string | undefined; includeSubagents: boolean },
+): Promise<SessionSource> {
+  const given = path === undefined ? undefined : resolve(path);
+  if (harness === "claude-code") return openClaudeCode(given ?? sessions.claudeCodeDir, includeSubagents);
+  if (harness === "pi") return openPi(given ?? sessions.piDir);
+  const scratch = join(stageHome(paths.cacheDir), ".scratch");
+  return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
+}
+
+/** A day, a time, or how long ago. Errors: CONFIG_USAGE. */
+function readTime(value: string, nowMs: number): number {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(value) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * (unit === "d" ? DAY_MS : DAY_MS / 24);
+  const time = /^\d{4}-\d{2}-\d{2}/.test(value) ? Date.parse(value) : NaN;
+  if (!Number.isNaN(time)) return time;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `--since does not understand ${value}`,
+    "write --since 2026-01-31 or --since 7d",
+  );
+}
+
+function printReport(report: SessionReport, out: Output): void {
+  const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
+  printOutcome(report, out, `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${short}`);
+}

@@ -1,0 +1,183 @@
+/**
+ * Conversations: the exchanges of a transcript become the drawers of its source_file. What was filed of it before is
+ * compared drawer by drawer, so that a transcript that grew costs the vectors of what is new and no others. Ids and metadata
+ * as upstream's conversation miner writes them (palace.md 4.7, upstream-latest.md 2.3).
+ */
+import { CONVERSATION_PART_DRAWERS_MAX } from "../protocol/limits.ts";
+import type { Drawer, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
+import { CHUNK_SIZE, hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
+import { hallOf } from "./hall.ts";
+import { structuralEntities } from "./structural-entities.ts";
+import { codePointLength, localTimestamp } from "./text.ts";
+import { asTyped, InvalidValue, validName } from "./validate.ts";
+
+const NORMALIZE_VERSION = 2;
+const CHUNKER_VERSION = 2;
+const MODE = "exchange";
+
+type Part = {
+  wing: string;
+  room: string;
+  sourceFile: string;
+  mtime: number;
+  sha256: string;
+  texts: readonly string[];
+  from: number;
+  total: number;
+  addedBy: string;
+  optional: Metadata;
+};
+
+/**
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had
+ * beyond it and marks the source as filed; until then the source counts as not filed.
+ * Errors: PROTOCOL_BAD_PARAMS.
+ */
+export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
+  const part = readPart(call.params);
+  const { sourceFile, wing, mtime, from, total } = part;
+  const before = tx.drawersOfSource(sourceFile).filter(isOfConversation);
+  const byId = new Map(before.map((drawer) => [drawer.id, drawer]));
+  const filedAt = localTimestamp(call.atMs * 1000);
+  const fresh: NewDrawer[] = [];
+  let unchanged = 0;
+  part.texts.forEach((text, offset) => {
+    const index = from + offset;
+    const id = drawerId(part, index);
+    const known = byId.get(id);
+    const metadata = metadataOf(part, index, text, filedAt);
+    if (known === undefined) fresh.push({ id, text, metadata });
+    else if (known.text !== text) tx.updateDrawer(id, { text, metadata });
+    else {
+      unchanged += 1;
+      refresh(tx, known, metadata);
+    }
+  });
+  tx.insertDrawers(fresh);
+
+  const end = from + part.texts.length;
+  const superfluous = end === total ? before.filter((drawer) => !isKept(part, drawer)) : [];
+  for (const { id } of superfluous) tx.deleteDrawer(id);
+  const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
+  tx.putSource({ sourceFile, wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end });
+  return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
+}
+
+/** Among the drawers the source has now, by the number it bears. */
+function isKept(part: Part, { id, metadata }: Drawer): boolean {
+  const index = metadata["chunk_index"];
+  return typeof index === "number" && index < part.total && id === drawerId(part, index);
+}
+
+/** A drawer whose text stays keeps the time it was filed at; everything else is what a new one would get. */
+function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata): void {
+  const filedAt = known.metadata["filed_at"];
+  const kept: Metadata = {
+    ...metadata,
+    ...(filedAt !== undefined && { filed_at: filedAt }),
+    ...(known.metadata["last_modified"] !== undefined && { last_modified: known.metadata["last_modified"] }),
+  };
+  const isSame =
+    Object.keys(kept).length === Object.keys(known.metadata).length &&
+    Object.entries(kept).every(([key, value]) => known.metadata[key] === value);
+  if (!isSame) tx.updateDrawer(known.id, { metadata: kept });
+}
+
+/** Filed by a conversation miner, ours or upstream's, in this mode; never what somebody added by hand for the file. */
+function isOfConversation({ metadata }: Drawer): boolean {
+  const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
+  return isMined && (metadata["extract_mode"] ?? MODE) === MODE;
+}
+
+function drawerId({ wing, room, sourceFile }: Part, index: number): string {
+  return `drawer_${wing}_${room}_${hash24(lengthJoined(sourceFile, MODE, String(index)))}`;
+}
+
+function metadataOf(part: Part, index: number, text: string, filedAt: string): Metadata {
+  const { content_hash: contentHash, ...optional } = part.optional;
+  return {
+    wing: part.wing,
+    room: part.room,
+    hall: hallOf(text),
+    source_file: part.sourceFile,
+    chunk_index: index,
+    added_by: part.addedBy,
+    filed_at: filedAt,
+    entities: structuralEntities(text),
+    authored_at: filedAt,
+    ingest_mode: "convos",
+    extract_mode: MODE,
+    normalize_version: NORMALIZE_VERSION,
+    id_recipe: ID_RECIPE,
+    chunk_total: part.total,
+    convo_chunker_version: CHUNKER_VERSION,
+    source_mtime: part.mtime,
+    last_modified: filedAt,
+    ...optional,
+    // Upstream looks for it on the first drawer alone.
+    ...(index === 0 && contentHash !== undefined && { content_hash: contentHash }),
+  };
+}
+
+function readPart(params: Record<string, unknown>): Part {
+  try {
+    const texts = params["texts"];
+    if (!Array.isArray(texts) || !texts.every(isDrawerText))
+      throw new InvalidValue(`texts must be a list of non-empty strings of at most ${CHUNK_SIZE} characters`);
+    if (texts.length > CONVERSATION_PART_DRAWERS_MAX)
+      throw new InvalidValue(`texts holds more than ${CONVERSATION_PART_DRAWERS_MAX} drawers`);
+    const from = count(params, "from");
+    const total = count(params, "total");
+    const isWhole = from + texts.length <= total && (texts.length > 0 || total === 0);
+    if (!isWhole) throw new InvalidValue("from, texts and total do not fit each other");
+    const sourceFile = text(params, "sourceFile");
+    if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
+    return {
+      wing: validName(params["wing"], "wing"),
+      room: validName(params["room"], "room"),
+      sourceFile,
+      mtime: seconds(params, "mtime"),
+      sha256: text(params, "sha256"),
+      texts: texts.map((one) => one.toWellFormed()),
+      from,
+      total,
+      addedBy: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      optional: {
+        ...optionalText(params, "contentHash", "content_hash"),
+        ...optionalText(params, "authoredAt", "authored_at"),
+        ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+      },
+    };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+/** A longer one is none of the miner's, and the patterns that look for entities are made for short texts. */
+function isDrawerText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && codePointLength(value) <= CHUNK_SIZE;
+}
+
+function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
+  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
+}
+
+function text(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
+  return value.toWellFormed();
+}
+
+function count(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidValue(`${key} must be a whole number`);
+  return value;
+}
+
+function seconds(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw new InvalidValue(`${key} must be a number of seconds`);
+  return value;
+}

@@ -1,0 +1,125 @@
+/**
+ * Files a set of transcripts: those that changed since they were filed are read and sent, a few at a time. Called by the
+ * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents throw old
+ * ones away, and keeping them is what the palace is for.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+import type { SourceMark } from "../../protocol/spec.ts";
+import type { Caller } from "../send.ts";
+import { fileTranscript, settle, wouldFile } from "./file.ts";
+import { type Entry, notesFile, type NotesPlace, readNotes, writeNotes } from "./notes.ts";
+import type { FeedWatch, MineOptions, MineReport, Run, TranscriptFile } from "./run.ts";
+
+export type FeedDeps = {
+  options: MineOptions;
+  place: Omit<NotesPlace, "wing">;
+  files: readonly TranscriptFile[];
+  /** The name here of a source that the palace knows; undefined: not ours. */
+  nameOf: (sourceFile: string) => string | undefined;
+  /** Undefined: there is no broker and none may be started (dry run). */
+  caller: Caller | undefined;
+  watch: FeedWatch;
+  /** Aborted: the transcripts in flight are finished, no others begun. */
+  signal: AbortSignal;
+};
+
+const IN_FLIGHT_MAX = 3;
+/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
+const MTIME_TOLERANCE_S = 0.001;
+
+/** Errors: what the broker answers when it can file nothing at all. */
+export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
+  const { options, place, files, nameOf, caller, watch, signal } = deps;
+  const file = notesFile({ ...place, wing: options.wing });
+  const notes = readNotes(file);
+  const marks = caller === undefined ? notedMarks(notes.files) : await askMarks(caller, options.wing, nameOf);
+  const report: MineReport = {
+    ...{ wing: options.wing, files: files.length, filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
+    ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
+  };
+  const known = knownConversations(notes.files, marks);
+  const run: Run = { options, notesDir: place.home, notes, marks, known, report, watch, signal };
+  const changed: TranscriptFile[] = [];
+  for (const transcript of files) {
+    const entry = Object.hasOwn(notes.files, transcript.sourceFile) ? notes.files[transcript.sourceFile] : undefined;
+    if (!options.force && entry !== undefined && isUnchanged(transcript, entry, marks.get(transcript.sourceFile)))
+      settle(run, transcript, entry);
+    else changed.push(transcript);
+  }
+  if (options.dryRun) {
+    const would = changed.filter((transcript) => wouldFile(run, transcript)).map(({ name }) => name);
+    report.wouldFile = options.limit === 0 ? would : would.slice(0, options.limit);
+    return report;
+  }
+  if (caller === undefined) throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
+  try {
+    await fileAll(run, caller, changed);
+  } finally {
+    writeNotes(file, notes);
+  }
+  return report;
+}
+
+/** A few at a time: other agents' writes go in between. */
+async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[]): Promise<void> {
+  const { limit } = run.options;
+  let next = 0;
+  let done = 0;
+  let failed = false;
+  const isEnough = (): boolean => limit > 0 && run.report.filed >= limit;
+  const work = async (): Promise<void> => {
+    while (!run.signal.aborted && !failed && !isEnough()) {
+      const file = files[next++];
+      if (file === undefined) return;
+      try {
+        const drawers = await fileTranscript(run, caller, file);
+        run.watch.progress(++done, files.length, file.name, drawers);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  // One after the other where they are counted.
+  const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
+  run.report.interrupted = run.signal.aborted && done < files.length;
+  const broken = workers.find((worker) => worker.status === "rejected");
+  if (broken !== undefined) throw broken.reason;
+}
+
+/** Same size and time as noted, and the palace still holds what was noted. Needs no look into the file. */
+function isUnchanged(file: TranscriptFile, entry: Entry, mark: SourceMark | undefined): boolean {
+  if (entry.size !== file.size || Math.abs(entry.mtime - file.mtime) > MTIME_TOLERANCE_S) return false;
+  return entry.refused !== undefined || mark?.sha256 === entry.sha256;
+}
+
+async function askMarks(caller: Caller, wing: string, nameOf: FeedDeps["nameOf"]): Promise<Map<string, SourceMark>> {
+  const { sources } = await caller.call("source.list", { wing });
+  const marks = new Map<string, SourceMark>();
+  for (const mark of sources) {
+    const name = nameOf(mark.sourceFile);
+    // A source filed under this very name comes before one of another home.
+    if (name !== undefined && (!marks.has(name) || mark.sourceFile === name)) marks.set(name, mark);
+  }
+  return marks;
+}
+
+/** Without a broker, what was noted last time stands for what the palace holds. */
+function notedMarks(files: Readonly<Record<string, Entry>>): Map<string, SourceMark> {
+  const filed = Object.entries(files).filter(([, { refused }]) => refused === undefined);
+  return new Map(
+    filed.map(([sourceFile, { mtime, sha256, drawers }]) => [sourceFile, { sourceFile, mtime, sha256, drawers }]),
+  );
+}
+
+/** The same conversation is often there twice: exports are made again under other names. */
+function knownConversations(
+  files: Readonly<Record<string, Entry>>,
+  marks: ReadonlyMap<string, SourceMark>,
+): Map<string, string> {
+  const known = new Map<string, string>();
+  for (const [name, mark] of marks) if (mark.drawers > 0 && mark.sha256 !== "") known.set(mark.sha256, name);
+  for (const [name, { sha256, hashes }] of Object.entries(files))
+    if (sha256 !== "" && marks.get(name)?.sha256 === sha256) for (const hash of hashes) known.set(hash, name);
+  return known;
+}

@@ -1,0 +1,159 @@
+/**
+ * Reads one transcript file: line by line where it may be of a line format, so that its size does not matter, else as a
+ * whole. A file that grew is read on from the end of its last whole line, if what stands before that is unchanged.
+ * Used by file.ts.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { extname } from "node:path";
+import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
+
+/** Upstream's bound. */
+export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
+/** Smaller files are read anew: that costs less than the note about them. */
+export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
+const READ_SIZE_BYTES = 1024 * 1024;
+
+/** Where reading stopped: behind a line end, when a conversation had been found. */
+export type Checkpoint = {
+  schema: 1;
+  offset: number;
+  /** SHA-256 of the bytes before `offset`. */
+  prefixSha256: string;
+  state: ScanState;
+};
+
+export type ReadOptions = {
+  earlier?: Checkpoint | undefined;
+  /** Least size of which a checkpoint is made. */
+  resumeSizeMin: number;
+};
+
+export type Reading = {
+  conversations: string[];
+  /** The newest time in a .jsonl file. */
+  authoredAt: string | undefined;
+  /** Seconds; taken before the bytes, so that a change in between is seen as one by the next run. */
+  mtime: number;
+  size: number;
+  checkpoint: Checkpoint | undefined;
+  /** Bytes that had been read by an earlier run and were only compared. */
+  resumedAt: number;
+};
+
+/** A string is the reason why the file is not filed. Throws what the file system throws. */
+export function readTranscript(path: string, options: ReadOptions): Reading | string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(file, { bigint: true });
+    const size = Number(stat.size);
+    if (!stat.isFile()) return "not a regular file";
+    if (size > TRANSCRIPT_SIZE_MAX_BYTES) return "larger than 500 MiB";
+    const named = { mtime: seconds(stat.mtimeNs), size };
+    const isJson = [".json", ".jsonl"].includes(extname(path).toLowerCase());
+    const keepTime = extname(path) === ".jsonl";
+    const lines = isJson || firstCharacter(file) ? readLines(file, options) : undefined;
+    if (lines !== undefined && !lines.scan.isPlain) {
+      const authoredAt = keepTime ? lines.scan.authoredAt : undefined;
+      const found = lines.scan.result();
+      const { checkpoint, resumedAt } = lines;
+      if (found !== undefined) return { conversations: [found.text], authoredAt, ...named, checkpoint, resumedAt };
+      if (lines.scan.isCodex) return "a Codex session without a conversation";
+    }
+    const isDocument = lines !== undefined && !lines.scan.isPlain;
+    const conversations = conversationsOfText(readWhole(file, size), isDocument);
+    const authoredAt = keepTime ? lines?.scan.authoredAt : undefined;
+    return { conversations, authoredAt, ...named, checkpoint: undefined, resumedAt: 0 };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_STRING_TOO_LONG") return "larger than a text can be";
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** As Python's os.stat adds it up, to the last bit: upstream compares the time with the one in the drawers. */
+function seconds(ns: bigint): number {
+  return Number(ns / 1_000_000_000n) + 1e-9 * Number(ns % 1_000_000_000n);
+}
+
+type Lines = { scan: LineScan; checkpoint: Checkpoint | undefined; resumedAt: number };
+
+function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines {
+  const prefix = earlier === undefined ? undefined : hashPrefix(file, earlier);
+  const resumed = prefix === undefined ? undefined : earlier;
+  const hash = prefix ?? createHash("sha256");
+  const start = resumed?.offset ?? 0;
+  const scan = new LineScan(resumed?.state);
+  let offset = start;
+  let rest: Buffer[] = [];
+  for (const bytes of chunks(file, start)) {
+    let from = 0;
+    for (let feed = bytes.indexOf(10); feed >= 0; feed = bytes.indexOf(10, from)) {
+      const line = Buffer.concat([...rest, bytes.subarray(from, feed + 1)]);
+      rest = [];
+      hash.update(line);
+      scan.take(decode(line, offset === 0));
+      offset += line.length;
+      from = feed + 1;
+    }
+    if (from < bytes.length) rest.push(Buffer.from(bytes.subarray(from)));
+  }
+  const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
+  // The last line may be on its way: it counts if it can be read, and is read again when it is whole.
+  if (rest.length > 0) scan.take(decode(Buffer.concat(rest), offset === 0));
+  return { scan, checkpoint, resumedAt: start };
+}
+
+function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | undefined {
+  if (scan.isPlain || scan.result() === undefined) return undefined;
+  return { schema: 1, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
+}
+
+/** The hash of what was read before, to go on with; undefined if that is not there any more. */
+function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
+  const hash = createHash("sha256");
+  let left = offset;
+  for (const bytes of chunks(file, 0)) {
+    const part = bytes.subarray(0, left);
+    hash.update(part);
+    left -= part.length;
+    if (left === 0) return hash.copy().digest("hex") === prefixSha256 ? hash : undefined;
+  }
+  return undefined;
+}
+
+/** The buffer is filled anew for each one. */
+function* chunks(file: number, start: number): Generator<Buffer> {
+  const buffer = Buffer.allocUnsafe(READ_SIZE_BYTES);
+  for (let at = start; ;) {
+    const count = readSync(file, buffer, 0, READ_SIZE_BYTES, at);
+    if (count === 0) return;
+    yield buffer.subarray(0, count);
+    at += count;
+  }
+}
+
+function readWhole(file: number, size: number): string {
+  const parts: Buffer[] = [];
+  let left = Math.min(size, TRANSCRIPT_SIZE_MAX_BYTES);
+  for (const bytes of chunks(file, 0)) {
+    parts.push(Buffer.from(bytes.subarray(0, left)));
+    left -= bytes.length;
+    if (left <= 0) break;
+  }
+  return decode(Buffer.concat(parts), true).replace(/\r\n?/g, "\n");
+}
+
+/** True if the text begins as JSON does. */
+function firstCharacter(file: number): boolean {
+  const buffer = Buffer.alloc(4096);
+  const text = decode(buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0)), true).trimStart();
+  return text.startsWith("{") || text.startsWith("[");
+}
+
+/** A byte order mark at the start of the file is not part of it. */
+function decode(bytes: Buffer, isStart: boolean): string {
+  const hasMark = isStart && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return (hasMark ? bytes.subarray(3) : bytes).toString("utf8");
+}

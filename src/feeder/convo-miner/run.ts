@@ -1,0 +1,67 @@
+/**
+ * The state of one run of the conversation miner, and what goes into it and comes out. Types only; used by the files beside
+ * it, by the session miner and by the command line.
+ */
+import type { SourceMark } from "../../protocol/spec.ts";
+import type { Notes } from "./notes.ts";
+
+export type FeedWatch = {
+  notice(line: string): void;
+  /** `drawers` is what the transcript became, undefined where nothing was sent. */
+  progress(done: number, total: number, name: string, drawers: number | undefined): void;
+};
+
+/** A transcript on disk and the name it is filed under. */
+export type TranscriptFile = {
+  path: string;
+  sourceFile: string;
+  /** For people. */
+  name: string;
+  mtime: number;
+  size: number;
+};
+
+export type MineOptions = {
+  wing: string;
+  dryRun: boolean;
+  force: boolean;
+  /** Most transcripts filed by this run; 0 = all. */
+  limit: number;
+  /** Goes into the drawers' `added_by`. */
+  agent: string;
+};
+
+export type Skip = { file: string; reason: string };
+
+export type MineReport = {
+  wing: string;
+  /** Transcripts found. */
+  files: number;
+  filed: number;
+  unchanged: number;
+  skipped: Skip[];
+  /** Drawers written by this run. */
+  drawers: number;
+  /** Drawers of filed transcripts that were there already. */
+  kept: number;
+  dryRun: boolean;
+  interrupted: boolean;
+  /** Transcripts that should have been filed and were not. */
+  failed: number;
+  /** Of a dry run: what would be filed. */
+  wouldFile?: string[];
+};
+
+export type Run = {
+  options: MineOptions;
+  /** Folder for what is remembered between runs. */
+  notesDir: string;
+  notes: Notes;
+  /** What the palace holds, by the name it is filed under here. */
+  marks: ReadonlyMap<string, SourceMark>;
+  /** SHA-256 of a conversation → the source that holds it. */
+  known: Map<string, string>;
+  report: MineReport;
+  watch: FeedWatch;
+  signal: AbortSignal;
+};

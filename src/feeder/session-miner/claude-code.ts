@@ -1,0 +1,101 @@
+/**
+ * Sessions out of Claude Code's own transcripts, without what nobody said: caveats, summaries, slash commands, side chains.
+ * Source: harnesses.md 3.4.
+ */
+import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
+import type { Block, Session, SessionHead, SessionSource, Turn } from "./session.ts";
+
+const COMMANDS = ["<command-name>", "<command-message>", "<local-command"];
+const TITLE_MAX = 80;
+
+export function openClaudeCode(root: string, includeSubagents: boolean): SessionSource {
+  return openFolder({
+    root,
+    what: "Claude Code",
+    deep: includeSubagents,
+    read: (head, lines) => readClaudeCode(head, lines, includeSubagents),
+  });
+}
+
+export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, includeSubagents: boolean): Session {
+  const session: Session = {
+    ...{ id: head.id, title: "", directory: "", agent: "Claude Code", createdMs: NaN, updatedMs: head.updatedMs },
+    turns: [],
+  };
+  const calls = new Map<string, Extract<Block, { type: "tool" }>>();
+  for (const line of lines) {
+    if (session.directory === "") session.directory = textOf(line["cwd"]);
+    if (line["type"] === "summary" && session.title === "") session.title = textOf(line["summary"]);
+    const isSpoken = line["isMeta"] !== true && line["isCompactSummary"] !== true;
+    const isMain = includeSubagents || line["isSidechain"] !== true;
+    if (!isSpoken || !isMain || (line["type"] !== "user" && line["type"] !== "assistant")) continue;
+    const atMs = timeOf(line["timestamp"]);
+    if (Number.isNaN(session.createdMs)) session.createdMs = atMs;
+    const message = fieldsOf(line["message"]);
+    const blocks = blocksOf(message["content"], calls);
+    if (line["type"] === "user" && blocks.some(isCommand)) continue;
+    add(session.turns, { id: idOf(line, message), role: line["type"], atMs, blocks });
+  }
+  if (session.title === "") session.title = titleOf(session.turns);
+  return session;
+}
+
+/** One message comes in several lines, a block each. */
+function add(turns: Turn[], turn: Turn): void {
+  const last = turns.at(-1);
+  if (turn.blocks.length === 0) return;
+  if (last?.role === "assistant" && last.role === turn.role && last.id === turn.id) last.blocks.push(...turn.blocks);
+  else turns.push(turn);
+}
+
+/** The message's own id where it has one: it is the same in all its lines. */
+function idOf(line: Fields, message: Fields): string {
+  return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
+}
+
+function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "tool" }>>): Block[] {
+  if (typeof content === "string") return content.trim() === "" ? [] : [{ type: "text", text: content.trim() }];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((one): Block[] => {
+    const block = fieldsOf(one);
+    switch (block["type"]) {
+      case "text":
+        return said("text", block["text"]);
+      case "thinking":
+        return said("reasoning", block["thinking"]);
+      case "tool_use": {
+        const call = {
+          ...{ type: "tool" as const, id: textOf(block["id"]), name: textOf(block["name"]) || "Unknown" },
+          input: fieldsOf(block["input"]),
+        };
+        calls.set(call.id, call);
+        return [call];
+      }
+      case "tool_result": {
+        const call = calls.get(textOf(block["tool_use_id"]));
+        if (call !== undefined)
+          Object.assign(call, { output: resultText(block["content"]), isError: block["is_error"] === true });
+        return [];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+function said(type: "text" | "reasoning", value: unknown): Block[] {
+  const text = textOf(value).trim();
+  return text === "" ? [] : [{ type, text }];
+}
+
+function isCommand(block: Block): boolean {
+  return block.type === "text" && COMMANDS.some((start) => block.text.startsWith(start));
+}
+
+/** The first words of the first question. */
+export function titleOf(turns: readonly Turn[]): string {
+  const first = turns.find(({ role }) => role === "user")?.blocks.find(({ type }) => type === "text");
+  const line = first?.type === "text" ? (first.text.split("\n")[0] ?? "") : "";
+  const points = Array.from(line);
+  return points.length > TITLE_MAX ? `${points.slice(0, TITLE_MAX - 1).join("")}…` : line;
+}

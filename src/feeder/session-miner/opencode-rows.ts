@@ -1,0 +1,101 @@
+/**
+ * Rows of opencode's database become turns. Pure: the rows are somebody else's, written by any version since 1.2, perhaps at
+ * this moment. Used by opencode.ts. Source: harnesses.md 1.7.
+ */
+import type { Block, Turn } from "./session.ts";
+
+export type MessageRow = { id: string; time: number; data: string };
+export type PartRow = { message: string; data: string };
+
+/** Both in the order of their making. */
+export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow[]): Turn[] {
+  const blocksOf = new Map<string, Block[]>();
+  for (const { message, data } of parts) {
+    const block = blockOf(parse(data));
+    if (block === undefined) continue;
+    const blocks = blocksOf.get(message);
+    if (blocks === undefined) blocksOf.set(message, [block]);
+    else blocks.push(block);
+  }
+  return messages.flatMap(({ id, time, data }) => {
+    const { role, summary, error } = parse(data) ?? {};
+    // A summary repeats what is there already.
+    if ((role !== "user" && role !== "assistant") || summary === true) return [];
+    const failure = errorText(error);
+    const blocks: Block[] = [
+      ...(blocksOf.get(id) ?? []),
+      ...(failure === undefined ? [] : [{ type: "text" as const, text: failure }]),
+    ];
+    // A user calls no tools: what a command leaves there is not said by anybody.
+    const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
+    return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
+  });
+}
+
+function blockOf(part: Fields | undefined): Block | undefined {
+  switch (part?.["type"]) {
+    case "text":
+      // What opencode or a plugin put in: nobody said it.
+      return part["synthetic"] === true || part["ignored"] === true ? undefined : filled("text", part["text"]);
+    case "reasoning":
+      return filled("reasoning", part["text"]);
+    case "file":
+      return fileBlock(part);
+    case "subtask":
+      return filled(
+        "text",
+        [`[subtask @${text(part["agent"])}]`, text(part["description"]), text(part["prompt"])].join(" "),
+      );
+    case "tool":
+      return toolBlock(part);
+    default:
+      return undefined;
+  }
+}
+
+function filled(type: "text" | "reasoning", value: unknown): Block | undefined {
+  const said = text(value).trim();
+  return said === "" ? undefined : { type, text: said };
+}
+
+/** Where it is, never what is in it. */
+function fileBlock(part: Fields): Block | undefined {
+  const url = text(part["url"]);
+  const name = text(part["filename"]) || (url.startsWith("file://") ? url : "");
+  return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
+}
+
+/** A call that was killed has no result, and never will. */
+function toolBlock(part: Fields): Block {
+  const state = isFields(part["state"]) ? part["state"] : {};
+  const input = isFields(state["input"]) ? state["input"] : {};
+  const call = { type: "tool" as const, id: text(part["callID"]), name: text(part["tool"]) || "Unknown", input };
+  if (state["status"] === "completed") return { ...call, output: text(state["output"]) };
+  if (state["status"] === "error") return { ...call, output: `Error: ${text(state["error"])}`, isError: true };
+  return call;
+}
+
+function errorText(error: unknown): string | undefined {
+  if (!isFields(error)) return undefined;
+  const message = isFields(error["data"]) ? text(error["data"]["message"]) : "";
+  return `[error] ${text(error["name"]) || "Error"}${message === "" ? "" : `: ${message}`}`;
+}
+
+type Fields = Record<string, unknown>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function parse(json: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Sessions out of opencode's database, read where it lies while opencode writes it: read-only, in a transaction a session, so
+ * that its log can be checkpointed in between. Where it cannot be opened so (a folder without write access has no shared
+ * memory file), a copy of it and its log is read. Tables with logins are never touched. Source: harnesses.md 1.5, 1.6, 1.10.
+ */
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Database as SqliteDatabase } from "better-sqlite3";
+import { PalaceError } from "../../protocol/errors.ts";
+import { type MessageRow, type PartRow, turnsOf } from "./opencode-rows.ts";
+import type { Session, SessionHead, SessionSource } from "./session.ts";
+
+const BUSY_TIMEOUT_MS = 5_000;
+const COPIES_MAX = 5;
+
+/** `scratch` is where a copy is put if one is needed. */
+export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
+
+type HeadRow = { id: string; updated: number; version: string };
+type SessionRow = { id: string; title: string; directory: string; version: string; created: number; updated: number };
+
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
+export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
+  // Loaded here: the other sources need no SQLite.
+  const { default: Database } = await import("better-sqlite3");
+  const open = (path: string, readonly: boolean): SqliteDatabase => {
+    const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      assertOpencode(database, file);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  };
+  if (!existsSync(file))
+    throw unreadable(`there is no opencode database at ${file}`, "name it: mempalace-session --db FILE");
+  let copy: string | undefined;
+  let database: SqliteDatabase;
+  try {
+    database = open(file, true);
+  } catch (error) {
+    if (!isUnopened(error)) throw typed(error, file);
+    copy = copyDatabase(file, scratch);
+    try {
+      database = open(join(copy, basename(file)), false);
+    } catch (second) {
+      rmSync(copy, { recursive: true, force: true });
+      throw typed(second, file);
+    }
+  }
+  return new Opencode(database, file, includeSubagents, copy);
+}
+
+class Opencode implements SessionSource {
+  readonly place: string;
+  readonly #database: SqliteDatabase;
+  readonly #copy: string | undefined;
+  readonly #includeSubagents: boolean;
+
+  constructor(database: SqliteDatabase, file: string, includeSubagents: boolean, copy: string | undefined) {
+    this.#database = database;
+    this.place = file;
+    this.#includeSubagents = includeSubagents;
+    this.#copy = copy;
+  }
+
+  list(): SessionHead[] {
+    return this.#guarded(() => {
+      const isMain = this.#includeSubagents ? "" : "WHERE s.parent_id IS NULL";
+      // The session's own time does not change with every part of it: a tool that ends changes its part alone.
+      const rows = this.#database
+        .prepare<[], HeadRow>(
+          `SELECT s.id AS id, max(s.time_updated, coalesce(m.updated, 0), coalesce(p.updated, 0)) AS updated,
+             printf('%s:%s:%s:%s:%s', s.time_updated, m.count, m.updated, p.count, p.updated) AS version
+           FROM session s
+           LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM message GROUP BY 1) m
+             ON m.session_id = s.id
+           LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
+             ON p.session_id = s.id
+           ${isMain} ORDER BY s.time_created, s.id`,
+        )
+        .all();
+      return rows.map(({ id, updated, version }) => ({ id: String(id), updatedMs: Number(updated), version }));
+    });
+  }
+
+  read(head: SessionHead): Session | undefined {
+    return this.#guarded(() =>
+      this.#database.transaction(() => {
+        const row = this.#database
+          .prepare<[string], SessionRow>(
+            `SELECT id, title, directory, version, time_created AS created, time_updated AS updated
+             FROM session WHERE id = ?`,
+          )
+          .get(head.id);
+        if (row === undefined) return undefined;
+        // Never by id alone: its clock wraps (harnesses.md 1.5).
+        const messages = this.#database
+          .prepare<[string], MessageRow>(
+            "SELECT id, time_created AS time, data FROM message WHERE session_id = ? ORDER BY time_created, id",
+          )
+          .all(head.id);
+        const parts = this.#database
+          .prepare<[string], PartRow>(
+            "SELECT message_id AS message, data FROM part WHERE session_id = ? ORDER BY time_created, id",
+          )
+          .all(head.id);
+        return {
+          id: head.id,
+          title: String(row.title),
+          directory: String(row.directory),
+          agent: `opencode ${row.version}`,
+          createdMs: Number(row.created),
+          updatedMs: head.updatedMs,
+          turns: turnsOf(messages, parts),
+        };
+      })(),
+    );
+  }
+
+  close(): void {
+    this.#database.close();
+    if (this.#copy !== undefined) rmSync(this.#copy, { recursive: true, force: true });
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw typed(error, this.place);
+    }
+  }
+}
+
+function assertOpencode(database: SqliteDatabase, file: string): void {
+  const tables = database.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  const missing = ["session", "message", "part"].filter((name) => !tables.includes(name));
+  if (missing.length === 0) return;
+  throw unreadable(
+    `${file} is no opencode database: it has no table ${missing.join(", ")}`,
+    "opencode 1.2 or newer keeps its sessions in opencode.db; name it: mempalace-session --db FILE",
+  );
+}
+
+/** It may not be opened where it lies: read-only folder, no shared memory. */
+function isUnopened(error: unknown): boolean {
+  const code = String((error as { code?: unknown }).code);
+  return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");
+}
+
+/** Database and log together, and only if neither changed in the meantime. */
+function copyDatabase(file: string, scratch: string): string {
+  mkdirSync(scratch, { recursive: true, mode: 0o700 });
+  const folder = mkdtempSync(join(scratch, "copy-"));
+  for (let attempt = 0; attempt < COPIES_MAX; attempt += 1) {
+    const before = stamp(file);
+    for (const suffix of ["", "-wal"]) {
+      const target = join(folder, basename(file) + suffix);
+      rmSync(target, { force: true });
+      if (existsSync(file + suffix)) copyFileSync(file + suffix, target);
+    }
+    if (stamp(file) === before) return folder;
+  }
+  rmSync(folder, { recursive: true, force: true });
+  throw unreadable(`${file} changes faster than it can be copied`, "make its folder writable, or end opencode first");
+}
+
+function stamp(file: string): string {
+  return ["", "-wal"]
+    .map((suffix) => statSync(file + suffix, { bigint: true, throwIfNoEntry: false }))
+    .map((stat) => (stat === undefined ? "-" : `${stat.size}:${stat.mtimeNs}`))
+    .join(" ");
+}
+
+function typed(error: unknown, file: string): PalaceError {
+  if (error instanceof PalaceError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return unreadable(
+    `${file} cannot be read: ${reason}`,
+    "check the file, or name another: mempalace-session --db FILE",
+    error,
+  );
+}
+
+function unreadable(message: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("FEEDER_SOURCE_UNREADABLE", message, hint, { cause });
+}

@@ -1,0 +1,93 @@
+/**
+ * Sessions out of pi's transcripts: a tree of entries, of which the way from the last one up is the conversation; other
+ * branches were given up. Source: harnesses.md 2.7.
+ */
+import { titleOf } from "./claude-code.ts";
+import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
+import type { Block, Session, SessionHead, SessionSource } from "./session.ts";
+
+/** pi's argument `path` is upstream's `file_path` in the tools that work on a file. */
+const FILE_TOOLS = new Set(["read", "edit", "write"]);
+
+export function openPi(root: string): SessionSource {
+  return openFolder({ root, what: "pi", deep: false, read: readPi });
+}
+
+export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
+  const session: Session = {
+    ...{ id: head.id, title: "", directory: "", agent: "pi", createdMs: NaN, updatedMs: head.updatedMs },
+    turns: [],
+  };
+  const entries: Fields[] = [];
+  for (const line of lines) {
+    if (line["type"] === "session") {
+      session.id = textOf(line["id"]) || session.id;
+      session.directory = textOf(line["cwd"]);
+      session.createdMs = timeOf(line["timestamp"]);
+    } else entries.push(line);
+  }
+  const calls = new Map<string, Extract<Block, { type: "tool" }>>();
+  for (const entry of branch(entries)) {
+    if (entry["type"] === "session_info") session.title = textOf(entry["name"]);
+    if (entry["type"] !== "message") continue;
+    const message = fieldsOf(entry["message"]);
+    const { role } = message;
+    if (role === "toolResult") answer(calls, message);
+    if (role !== "user" && role !== "assistant") continue;
+    const blocks = blocksOf(message["content"], calls);
+    const atMs = timeOf(entry["timestamp"]);
+    if (blocks.length > 0) session.turns.push({ id: textOf(entry["id"]), role, atMs, blocks });
+  }
+  if (session.title === "") session.title = titleOf(session.turns);
+  return session;
+}
+
+/** From the root to the last entry. Entries without a parent's name stand where they were written. */
+function branch(entries: readonly Fields[]): Fields[] {
+  const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
+  const isTree = entries.some((entry) => typeof entry["parentId"] === "string");
+  if (!isTree) return [...entries];
+  const way: Fields[] = [];
+  const seen = new Set<Fields>();
+  for (let entry = entries.at(-1); entry !== undefined && !seen.has(entry);) {
+    seen.add(entry);
+    way.push(entry);
+    entry = byId.get(textOf(entry["parentId"]));
+  }
+  return way.reverse();
+}
+
+function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "tool" }>>): Block[] {
+  if (typeof content === "string") return said("text", content);
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((one): Block[] => {
+    const block = fieldsOf(one);
+    switch (block["type"]) {
+      case "text":
+        return said("text", block["text"]);
+      case "thinking":
+        return said("reasoning", block["thinking"]);
+      case "toolCall": {
+        const name = textOf(block["name"]) || "Unknown";
+        const { path, ...rest } = fieldsOf(block["arguments"]);
+        const input = path === undefined ? rest : { [FILE_TOOLS.has(name) ? "file_path" : "path"]: path, ...rest };
+        const call = { type: "tool" as const, id: textOf(block["id"]), name, input };
+        calls.set(call.id, call);
+        return [call];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+function answer(calls: ReadonlyMap<string, Extract<Block, { type: "tool" }>>, message: Fields): void {
+  const call = calls.get(textOf(message["toolCallId"]));
+  if (call !== undefined)
+    Object.assign(call, { output: resultText(message["content"]), isError: message["isError"] === true });
+}
+
+function said(type: "text" | "reasoning", value: unknown): Block[] {
+  const text = textOf(value).trim();
+  return text === "" ? [] : [{ type, text }];
+}

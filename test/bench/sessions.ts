@@ -1,0 +1,75 @@
+/**
+ * `mempalace-session` over an opencode database of 140 sessions and 1,500 messages: its own part of the first run, which ends
+ * when every drawer has its vector, and an unchanged re-run. And what an agent's write waits behind a part of a transcript.
+ */
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { CONVERSATION_PART_DRAWERS_MAX } from "../../src/protocol/limits.ts";
+import { createOpencodeDatabase, fillOpencode } from "../helpers/opencode-database.ts";
+import { createTestPalace, realModelDir } from "../helpers/palace.ts";
+import { Corpus } from "./corpus.ts";
+import { atMost, ms, type Row } from "./measure.ts";
+
+const SESSIONS = 140;
+const MESSAGES = 1500;
+
+export async function bench(): Promise<Row[]> {
+  if (realModelDir === undefined) {
+    process.stderr.write("left out: sessions (../shared/models is not there)\n");
+    return [];
+  }
+  await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
+  await palace.startBroker();
+  const client = await palace.client();
+  const search = async () => (await client.call("palace.status", {})).search;
+  while ((await search()).modelState !== "ready") await delay(20);
+  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
+  fillOpencode(database, { sessions: SESSIONS, messages: MESSAGES, seed: 11 });
+
+  type Report = { filed: number; unchanged: number; drawers: number };
+  const run = async (): Promise<{ tookMs: number; report: Report }> => {
+    const startedAt = performance.now();
+    const { code, stdout, stderr } = await palace.run("mempalace-session", ["--wing", "talks", "--json"]);
+    if (code !== 0) throw new Error(stderr);
+    return { tookMs: performance.now() - startedAt, report: JSON.parse(stdout) as Report };
+  };
+  const startedAt = performance.now();
+  const first = await run();
+  while ((await search()).pending > 0) await delay(20);
+  const firstMs = performance.now() - startedAt;
+  const again = await run();
+  database.close();
+  if (first.report.filed !== SESSIONS || again.report.unchanged !== SESSIONS)
+    throw new Error(`filed ${first.report.filed}, unchanged ${again.report.unchanged}`);
+
+  // A whole part on its way, and an agent's write right behind it, on a connection of its own.
+  const agent = await palace.client();
+  const corpus = new Corpus(5);
+  const texts = Array.from({ length: CONVERSATION_PART_DRAWERS_MAX }, () => corpus.text(100).slice(0, 800));
+  const part = client.call("conversation.replace", {
+    ...{ wing: "talks", room: "general", sourceFile: "/bench.jsonl", mtime: 1, sha256: "x", addedBy: "bench" },
+    ...{ texts, from: 0, total: texts.length },
+  });
+  const writtenAt = performance.now();
+  await agent.callTool("mempalace_add_drawer", { wing: "notes", room: "x", content: "an agent's own words" });
+  const waitedMs = performance.now() - writtenAt;
+  await part;
+  agent.close();
+  client.close();
+  const detail = `${ms(again.tookMs)} / ${ms(firstMs)}, ${first.report.drawers} drawers`;
+  return [
+    atMost("unchanged mempalace-session / first run, 140 sessions", again.tookMs / firstMs, 0.02, detail),
+    atMost(
+      "mempalace-session's part of its first run",
+      first.tookMs / firstMs,
+      0.25,
+      `${ms(first.tookMs)} / ${ms(firstMs)}`,
+    ),
+    atMost(
+      "a write behind a part of a transcript / 1 s",
+      waitedMs / 1000,
+      1,
+      `${ms(waitedMs)} behind ${texts.length} drawers`,
+    ),
+  ];
+}
