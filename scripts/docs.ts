@@ -1,11 +1,13 @@
 /**
- * Writes docs/environment.md and docs/errors.md from the tables that the code itself uses. `node scripts/docs.ts` after a
+ * Writes docs/environment.md, docs/errors.md and docs/differences.md from the tables that the code itself uses, or that its
+ * differential test uses. `node scripts/docs.ts` after a
  * change to one of them; test/house holds that nobody forgot. Pages are what `pages` returns, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/env.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
+import { DIFFERENCES, MISSING_TOOLS } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is made from instead. -->";
@@ -21,7 +23,11 @@ const GROUPS = {
 
 /** Path from the root → content. */
 export function pages(): Record<string, string> {
-  return { "docs/environment.md": environmentPage(), "docs/errors.md": errorsPage() };
+  return {
+    "docs/environment.md": environmentPage(),
+    "docs/errors.md": errorsPage(),
+    "docs/differences.md": differencesPage(),
+  };
 }
 
 export function run({ log }: RunOptions): Promise<number> {
@@ -43,6 +49,20 @@ function environmentPage(): string {
     "Environment",
     "Every variable that any of our executables reads, read in one place (`src/config/env.ts`). Empty counts as not set.",
     sections,
+  );
+}
+
+function differencesPage(): string {
+  const rows = DIFFERENCES.map(({ name, versions, what, why }) => [name, versions.join(", "), what, why]);
+  const missing = MISSING_TOOLS.map(({ tools, why }) => [tools.map((tool) => `\`${tool}\``).join(", "), why]);
+  return page(
+    "Where we differ from MemPalace",
+    "1,500 seeded calls a version go to the real Python MemPalace (3.3.6 and 3.11.0) and to us, on equal palaces with the same " +
+      "model (`./scripts/test differential`). The answers agree but for what is listed here, and each entry was met in the last run.",
+    [
+      table(["Difference", "Against", "What is otherwise", "Why"], rows),
+      `## Tools that are missing\n\n${table(["Tools", "Why"], missing)}`,
+    ],
   );
 }
 

@@ -33,6 +33,7 @@ const SUITES: readonly Suite[] = [
   { name: "simulation", vitest: ["--project", "simulation"] },
   { name: "contract", vitest: ["--project", "contract"] },
   { name: "process", vitest: ["--project", "process"] },
+  { name: "differential", vitest: ["--project", "differential"] },
   { name: "fuzz", vitest: ["--project", "fuzz"] },
   { name: "soak", vitest: ["--project", "soak"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },

@@ -8,12 +8,12 @@ import type { PeerCredentials } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { PEERS_MAX } from "../protocol/limits.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../protocol/proof.ts";
-import { AGENT_HEADER, PROTOCOL_HEADER, type Role } from "../protocol/spec.ts";
+import { AGENT_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import type { Dispatch } from "./methods.ts";
-import { agentName, type Peer } from "./peer.ts";
+import { agentName, type Peer, toolProfile } from "./peer.ts";
 import { serveStream, type Stream } from "./stream.ts";
 
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
@@ -91,13 +91,14 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   /** Undefined: the connection was refused and is gone already. */
   const admit = (request: IncomingMessage, fallback: string): Admitted | Refusal | undefined => {
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
+    const tools = toolProfile(request.headers[TOOLS_HEADER] ?? queryOf(request).get("tools"));
     const peerId = peerIds.get(request.socket) ?? ++lastPeer;
     if (!peerIds.has(request.socket)) request.socket.once("close", () => options.onLeft(peerId));
     peerIds.set(request.socket, peerId);
     if (at.kind === "unix") {
       const credentials = unixPeers.get(request.socket);
       if (credentials === undefined) return undefined;
-      const peer: Peer = { id: peerId, agent: claimed, door: at.name, role: at.role, ...credentials };
+      const peer: Peer = { id: peerId, agent: claimed, door: at.name, role: at.role, ...credentials, tools };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));
@@ -115,7 +116,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
       return admission;
     }
     const { id, name, role } = admission.token;
-    const peer: Peer = { id: peerId, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0 };
+    const peer: Peer = { id: peerId, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools };
     return { peer, headers: admission.headers, tokenId: id };
   };
 
@@ -200,6 +201,11 @@ function listen(server: Server, at: DoorOptions["at"]): Promise<void> {
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";
+}
+
+function queryOf(request: IncomingMessage): URLSearchParams {
+  const [, query = ""] = (request.url ?? "/").split("?", 2);
+  return new URLSearchParams(query);
 }
 
 /** Node has let go of the socket: unless it is read on nobody notices its end, and a peer may never end it. */

@@ -5,8 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
-import { runReadTool, searchTool, type ReadContext } from "../engine/read-tools.ts";
-import { findTool, TOOL_PREFIX, TOOLS } from "../engine/tool-table.ts";
+import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
+import { searchTool } from "../engine/search-tool.ts";
+import { toolsOf } from "../engine/tool-profile.ts";
+import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -68,7 +70,7 @@ const MCP: Readonly<Record<string, Handler>> = {
     serverInfo: { name: SERVER_NAME, version: VERSION },
   }),
   ping: () => ({}),
-  "tools/list": () => ({ tools: TOOLS }),
+  "tools/list": (_dependencies, { peer }) => ({ tools: toolsOf(peer.tools) }),
   "tools/call": callTool,
 };
 
@@ -191,8 +193,11 @@ function isWriteCall(method: string, params: Record<string, unknown>): boolean {
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
   const { name, arguments: given } = call.params;
-  if (typeof name !== "string")
-    throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: "Invalid params: 'name' is required for tools/call" });
+  const refuse = (why: string): RpcFailure =>
+    new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Invalid params: ${why}` });
+  if (name === undefined) throw refuse("'name' is required for tools/call");
+  if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
+    throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
   if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${name}` });
   const checked = checkArguments(name, tool.inputSchema, given);
@@ -218,10 +223,11 @@ async function submit(
   { ready }: MethodsDependencies,
   method: string,
   params: Record<string, unknown>,
-  { peer, params: outer, requestId, sizeBytes, signal }: Call,
+  { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const given = keyOf(outer);
-  const { queue } = await ready();
+  const { queue, reads } = await ready();
+  const findings = await findOut(reads, method, params, earlierWrites);
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
     key: given ?? randomUUID(),
@@ -231,12 +237,25 @@ async function submit(
     peer: { agent, door, uid, pid },
     requestId,
     atMs: Date.now(),
+    ...(findings !== undefined && { findings }),
   };
   faultPoint("admit.before-queue");
   const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes, signal);
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
+}
+
+/** A write that could not be prepared is made without: a note filed twice is better than one lost. */
+async function findOut(
+  reads: ReadContext,
+  method: string,
+  params: Record<string, unknown>,
+  earlierWrites: Promise<unknown> | undefined,
+): Promise<unknown> {
+  if (!needsFindings(method)) return undefined;
+  await earlierWrites;
+  return prepareWrite(reads, method, params).catch(() => undefined);
 }
 
 function toolResult(value: unknown, replayed: boolean): unknown {

@@ -1,6 +1,6 @@
 /** Who is at the other end of a connection, as the door established it. The queue, the journal and the log see it. */
 import type { LogFields } from "../platform/log.ts";
-import type { DoorName, Role } from "../protocol/spec.ts";
+import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
 
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
@@ -12,6 +12,8 @@ export type Peer = {
   /** From the kernel; -1 where it does not tell. */
   uid: number;
   pid: number;
+  /** Tools it wants to be told of. */
+  tools: ToolProfile;
 };
 
 export function peerFields(peer: Peer): LogFields {
@@ -30,4 +32,9 @@ export function agentName(given: unknown): string {
           .slice(0, AGENT_MAX)
       : "";
   return name === "" ? "unknown" : name;
+}
+
+/** A profile nobody knows is the full one: a client of a later version still has tools. */
+export function toolProfile(given: unknown): ToolProfile {
+  return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
 }

@@ -7,7 +7,15 @@ import type { Spool, SpoolEntry } from "./spool.ts";
 
 /** The tools that change the palace; a test holds the list against the engine's own. */
 export const WRITE_TOOLS: ReadonlySet<string> = new Set(
-  ["add_drawer", "delete_drawer", "update_drawer", "diary_write"].map((name) => TOOL_PREFIX + name),
+  [
+    "add_drawer",
+    "checkpoint",
+    "delete_drawer",
+    "delete_drawers",
+    "delete_by_source",
+    "update_drawer",
+    "diary_write",
+  ].map((name) => TOOL_PREFIX + name),
 );
 
 /** What became of all that was kept; `interrupted` and `stuck` leave the rest where it is, in its order. */

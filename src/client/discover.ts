@@ -8,7 +8,14 @@ import { isAbsolute } from "node:path";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
-import { AGENT_HEADER, PROTOCOL_HEADER, type BrokerFile, type Door, type Health } from "../protocol/spec.ts";
+import {
+  AGENT_HEADER,
+  type BrokerFile,
+  type Door,
+  type Health,
+  PROTOCOL_HEADER,
+  TOOLS_HEADER,
+} from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { authorize } from "./authorize.ts";
@@ -90,7 +97,8 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
   return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
     const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
-    const { headers, rest } = await upgrade(socket, { ...more, [AGENT_HEADER]: agent }, timeoutMs);
+    const said = { [AGENT_HEADER]: agent, ...(config.tools !== "full" && { [TOOLS_HEADER]: config.tools }) };
+    const { headers, rest } = await upgrade(socket, { ...more, ...said }, timeoutMs);
     verify(headers);
     const [, min, max] = /^(\d{1,6})-(\d{1,6})$/.exec(headers.get(PROTOCOL_HEADER) ?? "") ?? [];
     if (min !== undefined) {

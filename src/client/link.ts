@@ -300,8 +300,10 @@ export class Link {
   }
 
   #answerInstead(line: string, away: PalaceError): void {
-    const { outage, agent } = { outage: this.#outage, agent: this.#options.agent };
-    if (outage !== undefined) this.#options.onLine(outage.answerInstead(line, { agent, spool: outage.spool, away }));
+    const { agent, config } = this.#options;
+    const outage = this.#outage;
+    if (outage === undefined) return;
+    this.#options.onLine(outage.answerInstead(line, { agent, tools: config.tools, spool: outage.spool, away }));
   }
 
   #lookAgain(): void {

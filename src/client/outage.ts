@@ -3,17 +3,18 @@
  * kept and will be filed, and, at once, that nothing can be read for now. Loaded when it happens.
  */
 import { checkArguments, isRecord } from "../engine/arguments.ts";
-import { findTool, TOOLS } from "../engine/tool-table.ts";
+import { toolsOf } from "../engine/tool-profile.ts";
+import { findTool } from "../engine/tool-table.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
+import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import { type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 
 /** Why there is no broker, and where writes are kept meanwhile. */
-export type Absence = { agent: string; spool: Spool; away: PalaceError };
+export type Absence = { agent: string; tools: ToolProfile; spool: Spool; away: PalaceError };
 
 /** The broker's errors that leave nothing but waiting for a broker; others are the user's to mend and say so. */
 export function isOutage({ code }: PalaceError): boolean {
@@ -22,18 +23,18 @@ export function isOutage({ code }: PalaceError): boolean {
 }
 
 /** The answer to `line`, a request, in the broker's place. A write has been kept when this returns. */
-export function answerInstead(line: string, { agent, spool, away }: Absence): string {
+export function answerInstead(line: string, absence: Absence): string {
   const message = parseMessage(line);
   const id = message.id ?? null;
   try {
-    return JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(message, line, { agent, spool, away }) });
+    return JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(message, line, absence) });
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof PalaceError)) throw error;
     return JSON.stringify({ jsonrpc: "2.0", id, error: error instanceof Refusal ? error.error : toRpcError(error) });
   }
 }
 
-function resultOf({ method, params = {} }: Message, line: string, { agent, spool, away }: Absence): object {
+function resultOf({ method, params = {} }: Message, line: string, { agent, tools, spool, away }: Absence): object {
   if (method === "initialize")
     return {
       protocolVersion: negotiateMcpVersion(params["protocolVersion"]),
@@ -41,7 +42,7 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, spool
       serverInfo: { name: SERVER_NAME, version: VERSION },
     };
   if (method === "ping") return {};
-  if (method === "tools/list") return { tools: TOOLS };
+  if (method === "tools/list") return { tools: toolsOf(tools) };
   const name = String(params["name"]);
   const tool = method === "tools/call" ? findTool(name) : undefined;
   if (tool === undefined || !WRITE_TOOLS.has(name)) throw away;

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
+import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { isInContainer } from "../platform/container.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
@@ -28,6 +29,7 @@ export type Config = Readonly<{
   /** Endpoint used verbatim, or undefined: discover. */
   endpoint: string | undefined;
   agentName: string | undefined;
+  tools: ToolProfile;
   /**
    * TCP door to open besides the socket; `docker` as host stands for the address containers are led to. Undefined = as the
    * last time.
@@ -65,6 +67,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     paths,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
+    tools: choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full"),
     listen: listenAddress(env),
     allowedHosts: (readVariable(env, "MEMPALACE_ALLOWED_HOSTS") ?? "")
       .split(",")

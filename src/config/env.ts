@@ -45,6 +45,12 @@ export const VARIABLES = {
     default: "the executable's name",
     meaning: "name of the agent in the journal",
   },
+  MEMPALACE_TOOLS: {
+    group: "client",
+    default: "full",
+    meaning:
+      "tools an agent is told of: full, or light, the eight that matter with short schemas; over HTTP /mcp?tools=light does the same",
+  },
   MEMPALACE_IDLE_EXIT_MINUTES: {
     group: "broker",
     default: "30",

@@ -4,6 +4,8 @@
  */
 import { invariant } from "../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../store/port.ts";
+import { deleteBySource, deleteDrawers } from "./batch.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { removeSource, replaceSource } from "./source.ts";
@@ -12,6 +14,9 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   add_drawer: addDrawer,
   update_drawer: updateDrawer,
   delete_drawer: deleteDrawer,
+  delete_drawers: deleteDrawers,
+  delete_by_source: deleteBySource,
+  checkpoint,
   diary_write: writeDiary,
   "source.replace": replaceSource,
   "source.remove": removeSource,

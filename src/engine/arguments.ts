@@ -2,7 +2,7 @@
  * Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure.
  */
 import { RPC, type RpcError } from "../protocol/spec.ts";
-import type { ToolInputSchema } from "./tool-table.ts";
+import { ALIASES, type ToolInputSchema } from "./tool-table.ts";
 
 /** Accepted and thrown away on every tool. */
 const IGNORED = "wait_for_previous";
@@ -24,7 +24,14 @@ export function checkArguments(tool: string, schema: ToolInputSchema, given: unk
     values[key] = number;
   }
 
-  const missing = (schema.required ?? []).filter((key) => !Object.hasOwn(values, key));
+  const aliases = Object.entries(ALIASES[tool] ?? {});
+  for (const [alias, key] of aliases) {
+    // An empty value under the proper name is one; null is none.
+    if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
+    delete values[alias];
+  }
+  const required = [...(schema.required ?? []), ...aliases.map(([, key]) => key)];
+  const missing = required.filter((key) => !Object.hasOwn(values, key));
   if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${tool}`);
   return { ok: true, values };
 }

@@ -1,6 +1,6 @@
 /** Diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
 import type { Drawer, LedgerReader, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
-import { CHUNK_SIZE, ID_RECIPE, insertSlices, sliceId } from "./drawer.ts";
+import { CHUNK_SIZE, insertSlices, sliceId } from "./drawer.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { clampLimit, InvalidValue, validContent, validName } from "./validate.ts";
 
@@ -9,8 +9,8 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
   let agent: string, entry: string, topic: string;
   try {
     agent = validName(params["agent_name"], "agent_name").toLowerCase();
-    entry = validContent(params["entry"] ?? params["content"]);
-    topic = validName(params["topic"] ?? "general", "topic");
+    entry = validContent(params["entry"]);
+    topic = validName(params["topic"] === undefined ? "general" : params["topic"], "topic");
   } catch (error) {
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;
@@ -35,10 +35,8 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
     filed_at: timestamp,
     date: localDate(atMicros),
     chunk_index: 0,
-    id_recipe: ID_RECIPE,
-    last_modified: timestamp,
   };
-  const chunkIds = insertSlices(tx, id, parts, metadata, "parent_entry_id");
+  const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_entry_id", "parent_drawer_id"]);
   return {
     success: true,
     entry_id: id,
@@ -54,13 +52,15 @@ export function readDiary(reader: LedgerReader, params: Record<string, unknown>)
   let agent: string, wing: string | undefined;
   try {
     agent = validName(params["agent_name"], "agent_name").toLowerCase();
-    wing = blank(params["wing"]) ? undefined : validName(params["wing"], "wing");
+    wing = blank(params["wing"]) ? undefined : validName(params["wing"], "name");
   } catch (error) {
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;
   }
   const entries = reader
     .diaryEntries(agent, wing)
+    // The slices of one entry have one time: they stay in the order of its text.
+    .sort((a, b) => a.row - b.row)
     .map(toEntry)
     .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));
   if (entries.length === 0) return { agent, entries: [], message: "No diary entries yet." };

@@ -2,7 +2,8 @@
  * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
  * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
-import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
+import type { LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
+import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
 
@@ -58,7 +59,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
       last_modified: filedAt,
       id_recipe: ID_RECIPE,
     };
-    const chunkIds = insertSlices(tx, id, parts, metadata, "parent_drawer_id");
+    const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_drawer_id"]);
     return { success: true, drawer_id: id, wing, room, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };
   });
 }
@@ -69,17 +70,18 @@ export function insertSlices(
   id: string,
   parts: readonly string[],
   metadata: Metadata,
-  parentKey: string,
+  parentKeys: readonly string[],
 ): string[] | undefined {
   const [only, ...more] = parts;
   if (only !== undefined && more.length === 0) {
     tx.insertDrawers([{ id, text: only, metadata }]);
     return undefined;
   }
+  const parents = Object.fromEntries(parentKeys.map((key) => [key, id]));
   const drawers = parts.map((text, index) => ({
     id: sliceId(id, index),
     text,
-    metadata: { ...metadata, chunk_index: index, [parentKey]: id },
+    metadata: { ...metadata, chunk_index: index, ...parents },
   }));
   tx.insertDrawers(drawers);
   return drawers.map((drawer) => drawer.id);
@@ -87,25 +89,56 @@ export function insertSlices(
 
 export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
   const id = asText(call.params["drawer_id"]);
-  if (!tx.deleteDrawer(id)) return { success: false, error: `Drawer not found: ${id}` };
-  return { success: true, drawer_id: id };
+  const drawer = findLogical(tx, id);
+  if (drawer === undefined) return { success: false, error: `Drawer not found: ${id}` };
+  return { success: true, ...deleteLogical(tx, drawer) };
 }
 
+/** A split drawer goes with all its slices. */
+export function deleteLogical(
+  tx: LedgerTx,
+  { id, rows }: LogicalDrawer,
+): { drawer_id: string; deleted_ids: string[]; chunks_deleted: number; closets_deleted: number } {
+  const ids = rows.map((row) => row.id);
+  for (const one of ids) tx.deleteDrawer(one);
+  return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: 0 };
+}
+
+/** A drawer that is split, or becomes too long for one row, is cut anew under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
   return refused(() => {
     const { params } = call;
     const id = asText(params["drawer_id"]);
     const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
     if (!["content", "wing", "room"].some(given)) return { success: true, drawer_id: id, noop: true };
-    const before = tx.findDrawer(id);
+    const before = findLogical(tx, id);
     if (before === undefined) return { success: false, error: `Drawer not found: ${id}` };
+    const [first] = before.rows;
     const content = given("content") ? validContent(params["content"]) : undefined;
-    const wing = given("wing") ? validName(params["wing"], "wing") : before.wing;
-    const room = given("room") ? validName(params["room"], "room") : before.room;
-    const metadata = { ...before.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
+    const wing = given("wing") ? validName(params["wing"], "wing") : first.wing;
+    const room = given("room") ? validName(params["room"], "room") : first.room;
+    const metadata = { ...first.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
+    const done = { success: true, drawer_id: id, wing, room };
+    const parts = slices(content ?? textOf(before), CHUNK_SIZE);
+    if (before.isSplit || parts.length > 1)
+      return { ...done, chunks: parts.length, chunk_ids: cutAnew(tx, before, parts, metadata), closets_deleted: 0 };
     tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
-    return { success: true, drawer_id: id, wing, room };
+    return { ...done, closets_deleted: 0 };
   });
+}
+
+/** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */
+function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
+  const ids = parts.map((_, index) => sliceId(id, index));
+  for (const row of rows) if (!ids.includes(row.id)) tx.deleteDrawer(row.id);
+  const added: NewDrawer[] = [];
+  for (const [index, text] of parts.entries()) {
+    const slice = { id: ids[index] ?? "", text, metadata: { ...metadata, chunk_index: index, parent_drawer_id: id } };
+    if (tx.findDrawer(slice.id) === undefined) added.push(slice);
+    else tx.updateDrawer(slice.id, slice);
+  }
+  tx.insertDrawers(added);
+  return ids;
 }
 
 /** Writers answer a refused value as a result, not as a protocol error. */

@@ -2,14 +2,16 @@
  * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
  * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
  */
-import type { SearchMode } from "../protocol/spec.ts";
 import type { LedgerReader } from "../store/port.ts";
+import { getDrawers } from "./batch.ts";
 import { readDiary } from "./diary.ts";
-import { sanitizeQuery } from "./query-sanitizer.ts";
-import { search, type SearchDependencies } from "./search.ts";
+import { checkDuplicate, compareItems } from "./duplicate.ts";
+import { drawerPayload, findLogical, preview, shownMetadata } from "./logical.ts";
+import type { SearchDependencies } from "./search.ts";
+import { placeFilter, searchTool } from "./search-tool.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
-import { baseName, codePointLength, head, round } from "./text.ts";
-import { asText, clampLimit, InvalidValue, looseText, validFilter } from "./validate.ts";
+import { asText, clampLimit, InvalidValue, validFilter } from "./validate.ts";
+import { validWindow } from "./window.ts";
 
 /** Settings and notices that live in upstream's JSON files, not in the ledger. */
 export interface SettingsStore {
@@ -32,9 +34,6 @@ type Arguments = Record<string, unknown>;
 type ReadTool = (context: ReadContext, values: Arguments) => unknown;
 
 const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
-const PREVIEW = 200;
-const DUPLICATE_CANDIDATES = 5;
-const SETTLE_MAX_MS = 1_000;
 
 const TOOLS: Readonly<Record<string, ReadTool>> = {
   mempalace_status: founded(({ reader }) => {
@@ -60,35 +59,29 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     return { taxonomy };
   }),
   mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
-  mempalace_search: founded((context, values) => searchTool(context, values, "auto")),
+  mempalace_search: (context, values) =>
+    context.reader.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
   mempalace_check_duplicate: founded((context, values) =>
     checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
   ),
   mempalace_get_drawer: founded(({ reader }, values) => {
     const id = asText(values["drawer_id"]);
-    const drawer = reader.findDrawer(id);
-    if (drawer === undefined) return { error: `Drawer not found: ${id}` };
-    const { wing, room, text, metadata } = drawer;
-    const source = metadata["source_file"];
-    return {
-      drawer_id: id,
-      content: text,
-      wing,
-      room,
-      metadata: { ...metadata, ...(typeof source === "string" && { source_file: baseName(source) }) },
-    };
+    const drawer = findLogical(reader, id);
+    return drawer === undefined ? { error: `Drawer not found: ${id}` } : drawerPayload(drawer);
   }),
+  mempalace_get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
   mempalace_list_drawers: founded(({ reader }, values) => {
-    const filter = placeFilter(values);
+    const filter = { ...placeFilter(values), ...validWindow(values) };
     const limit = clampLimit(values["limit"], 20);
     // More than SQLite counts is as good as the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { drawers, total } = reader.listDrawers(filter, limit, offset);
-    const shown = drawers.map(({ id, wing, room, text }) => ({
+    const shown = drawers.map(({ id, wing, room, text, metadata }) => ({
       drawer_id: id,
       wing,
       room,
       content_preview: preview(text),
+      metadata: shownMetadata(metadata),
     }));
     return { drawers: shown, total, count: shown.length, offset, limit };
   }),
@@ -107,7 +100,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     if (checkpoint.found === false)
       return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
     if (checkpoint.found === "unreadable")
-      return { status: "error", message: "The last checkpoint notice cannot be read", count: 0, timestamp: null };
+      return { status: "error", message: "✦ Journal entry filed in the palace", count: 0, timestamp: null };
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
@@ -136,85 +129,22 @@ export async function runReadTool(
   }
 }
 
-/** The search tool; `mode` other than auto is our own command line's. */
-export async function searchTool(
-  context: ReadContext,
-  values: Arguments,
-  mode: SearchMode,
-): Promise<Record<string, unknown>> {
-  const filter = placeFilter(values);
-  const sanitized = sanitizeQuery(asText(values["query"]));
-  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : 1.5;
-  const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
-  const { hits, candidates, vectorDisabledReason } = await search(context, request);
-  const { method, originalLength } = sanitized;
-  return {
-    query: sanitized.query,
-    filters: { wing: filter.wing ?? null, room: filter.room ?? null },
-    total_before_filter: candidates,
-    results: hits,
-    ...(vectorDisabledReason !== undefined && {
-      vector_disabled: true,
-      vector_disabled_reason: vectorDisabledReason,
-      ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
-    }),
-    ...(method !== "passthrough" && {
-      query_sanitized: true,
-      sanitizer: {
-        method,
-        original_length: originalLength,
-        clean_length: codePointLength(sanitized.query),
-        clean_query: sanitized.query,
-      },
-    }),
-    ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
-  };
+/** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
+const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
+  checkpoint: compareItems,
+};
+
+export function needsFindings(method: string): boolean {
+  return Object.hasOwn(PREPARATIONS, method);
 }
 
-async function checkDuplicate(context: ReadContext, values: Arguments): Promise<unknown> {
-  const content = looseText(values["content"], "");
-  const threshold = typeof values["threshold"] === "number" ? values["threshold"] : 0.9;
-  const embedder = context.embedder();
-  if (embedder === undefined) {
-    const hint = "Without vectors only search can tell: look for a distinctive phrase of the text";
-    return {
-      is_duplicate: false,
-      matches: [],
-      vector_disabled: true,
-      vector_disabled_reason: context.embedderDetail(),
-      hint,
-    };
-  }
-  await context.settled(SETTLE_MAX_MS);
-  const [vector] = await embedder.embed([content]);
-  const near = vector === undefined ? [] : await context.vectors.nearest(vector, {}, DUPLICATE_CANDIDATES);
-  const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
-  const matches = context.reader
-    .drawersByRow(near.map(({ row }) => row))
-    .map(({ row, id, wing, room, text }) => ({
-      id,
-      wing,
-      room,
-      similarity: similarity.get(row) ?? 0,
-      content: preview(text),
-    }))
-    .filter((match) => match.similarity >= threshold);
-  return { is_duplicate: matches.length > 0, matches };
+export async function prepareWrite(context: ReadContext, method: string, values: Arguments): Promise<unknown> {
+  return PREPARATIONS[method]?.(context, values);
 }
 
 /** A palace that never held a drawer answers as upstream does without one. */
 function founded(read: ReadTool): ReadTool {
   return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
-}
-
-function placeFilter(values: Arguments): { wing?: string; room?: string } {
-  const wing = validFilter(values["wing"], "wing");
-  const room = validFilter(values["room"], "room");
-  return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
-}
-
-function preview(text: string): string {
-  return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
 function sum(places: readonly { drawers: number }[]): number {

@@ -4,12 +4,13 @@
  * Source: the recipe of bench/README.md; the shape of the answer is palace.md 2.10.
  */
 import type { SearchMode } from "../protocol/spec.ts";
-import type { Drawer, Embedder, LedgerReader, LexicalIndex, PlaceFilter, VectorIndex } from "../store/port.ts";
+import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import { parentOf } from "./logical.ts";
 import { fuse, type Ranked } from "./rank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow">;
+  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
@@ -20,7 +21,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  filter: PlaceFilter;
+  filter: DrawerFilter;
   limit: number;
   /** Cosine distance beyond which a hit is dropped; 0 or less = none is. Hits without a vector are kept. */
   distanceMax: number;
@@ -33,6 +34,9 @@ export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
 /** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
 const CANDIDATES = 100;
+/** What passes a filter of source or time is scored as a whole up to so many drawers; of more, the nearest so many are looked at. */
+const PASSING_MAX = 2_000;
+const WIDENED = 5_000;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 
@@ -40,12 +44,16 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const { lexical, vectors } = dependencies;
   const { query, filter, limit, mode } = request;
   const embedder = mode === "lexical" ? undefined : dependencies.embedder();
-  const retrieved = Math.max(CANDIDATES, limit);
+  // The indexes know places. Source and time are the ledger's: few drawers pass, and all of them are candidates then.
+  const isNarrow = filter.sourceFile !== undefined || filter.since !== undefined || filter.before !== undefined;
+  const passing = isNarrow ? dependencies.reader.rowsPassing(filter, PASSING_MAX + 1) : [];
+  const isExact = isNarrow && passing.length <= PASSING_MAX;
+  const retrieved = isNarrow ? WIDENED : Math.max(CANDIDATES, limit);
 
   const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
     const [vector] = embedder === undefined ? [] : await embedder.embed([query]);
     if (vector === undefined) return undefined;
-    return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
+    return { vector, rows: isExact ? [] : (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
   };
   // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
   let failure: string | undefined;
@@ -54,9 +62,13 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
       failure = error instanceof Error ? error.message : String(error);
       return undefined;
     });
-  const [lexicalHits, near] = await Promise.all([lexical.candidates(query, filter, retrieved), nearestOrNothing()]);
+  const [lexicalHits, near] = await Promise.all([
+    isExact ? [] : lexical.candidates(query, filter, retrieved),
+    nearestOrNothing(),
+  ]);
 
-  const rows = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const found = isExact ? passing : [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const rows = isNarrow && !isExact ? dependencies.reader.rowsPassing(filter, found.length, found) : found;
   const [lexicalScores, cosines] = await Promise.all([
     lexical.score(query, rows),
     near === undefined
@@ -99,6 +111,7 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {
   const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
   const filedAt = metadata["filed_at"] ?? "unknown";
+  const parent = parentOf(metadata);
   const hasVector = !Number.isNaN(cosine);
   const distance = hasVector ? round(1 - cosine, 4) : null;
   return {
@@ -112,10 +125,16 @@ function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cos
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : "bm25_sqlite",
     bm25_score: round(lexical, 3),
-    drawer_id: id,
+    // The id that the whole text was given; a slice is told apart by its own.
+    drawer_id: parent ?? id,
+    ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),
     source_path: sourceFile,
     filed_at: filedAt,
-    ...(metadata["content_date"] !== undefined && { content_date: metadata["content_date"] }),
+    authored_at: metadata["authored_at"] ?? filedAt,
+    authored_at_source:
+      metadata["authored_at"] !== undefined ? "authored_at" : filedAt === "unknown" ? filedAt : "filed_at",
+    content_date: metadata["content_date"] ?? null,
+    content_date_source: metadata["content_date_source"] ?? "unknown",
   };
 }

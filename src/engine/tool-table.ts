@@ -3,8 +3,12 @@
  * answered in read-tools.ts, writes in apply.ts. Names and parameters are contract: test/pins holds them.
  */
 export type PropertySchema = {
-  type: "string" | "integer" | "number" | "boolean";
-  description: string;
+  type: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  description?: string;
+  enum?: readonly string[];
+  items?: PropertySchema;
+  properties?: Record<string, PropertySchema>;
+  required?: readonly string[];
   minimum?: number;
   maximum?: number;
   maxLength?: number;
@@ -24,6 +28,7 @@ type Properties = Record<string, PropertySchema>;
 const text = (description: string): PropertySchema => ({ type: "string", description });
 const WING = text("Wing: a person or project");
 const ROOM = text("Room: a topic inside the wing");
+const IDS: PropertySchema = { type: "array", items: { type: "string" }, description: "Ids of drawers, 500 at most" };
 const READ = { readOnlyHint: true } as const;
 
 function tool(
@@ -51,10 +56,21 @@ export const TOOLS: readonly Tool[] = [
       limit: { type: "integer", minimum: 1, maximum: 100, description: "Most results (default 5)" },
       wing: WING,
       room: ROOM,
+      source_file: text("Only of this source; the whole path, as source_path in a result has it"),
+      since: text("Only filed on or after this ISO date or time"),
+      before: text("Only filed before this ISO date or time"),
       max_distance: {
         type: "number",
         description: "Cosine distance beyond which a result is dropped (default 1.5, 0 = off)",
       },
+      candidate_strategy: {
+        type: "string",
+        enum: ["vector", "union"],
+        description: "Taken for compatibility: words and vectors are always both looked at",
+      },
+      cli_compatible: { type: "boolean", description: "Of the Python command line; refused here" },
+      include_media: { type: "boolean", description: "Needs an EmbeddingGemma 2 palace; refused here" },
+      query_task: { type: "string", enum: ["search", "code"], description: "Only search; code needs EmbeddingGemma 2" },
       context: text("Background of the question; not searched for"),
     },
     ["query"],
@@ -82,7 +98,53 @@ export const TOOLS: readonly Tool[] = [
     },
     ["wing", "room", "content"],
   ),
+  tool(
+    "checkpoint",
+    "File a session in one call: notes that are not stored yet, then a diary entry. Instead of many check_duplicate, add_drawer and diary_write.",
+    {
+      items: {
+        type: "array",
+        description: "Notes, word for word",
+        items: {
+          type: "object",
+          properties: { wing: WING, room: ROOM, content: text("The text, kept word for word") },
+          required: ["wing", "room", "content"],
+        },
+      },
+      diary: {
+        type: "object",
+        description: "Diary entry written after the notes",
+        properties: {
+          agent_name: text("Whose diary"),
+          entry: text("The entry, plain or in AAAK"),
+          topic: text("Topic (default session-checkpoint)"),
+          wing: text("Wing (default wing_<agent>)"),
+        },
+      },
+      dedup_threshold: {
+        type: "number",
+        description: "Least similarity at which a note counts as stored (default 0.9)",
+      },
+      added_by: text("Who files it (default the diary's agent, else checkpoint)"),
+    },
+    ["items"],
+  ),
   tool("delete_drawer", "Delete one drawer for good.", { drawer_id: text("Id of the drawer") }, ["drawer_id"]),
+  tool(
+    "delete_drawers",
+    "Delete up to 500 drawers for good; a missing one does not stop the rest.",
+    { drawer_ids: IDS },
+    ["drawer_ids"],
+  ),
+  tool(
+    "delete_by_source",
+    "Delete all drawers of one source for good. Only tells how many there are, unless dry_run is false.",
+    {
+      source_file: text("The source, exactly as the drawers name it"),
+      dry_run: { type: "boolean", description: "Only look (default true)" },
+    },
+    ["source_file"],
+  ),
   tool(
     "get_drawer",
     "One drawer, whole, with its metadata.",
@@ -91,11 +153,20 @@ export const TOOLS: readonly Tool[] = [
     true,
   ),
   tool(
+    "get_drawers",
+    "Up to 500 drawers by their ids, each as get_drawer has it.",
+    { drawer_ids: IDS },
+    ["drawer_ids"],
+    true,
+  ),
+  tool(
     "list_drawers",
     "Page through drawers, oldest first.",
     {
       wing: WING,
       room: ROOM,
+      since: text("Only filed on or after this ISO date or time"),
+      before: text("Only filed before this ISO date or time"),
       limit: { type: "integer", minimum: 1, maximum: 100, description: "Drawers on the page (default 20)" },
       offset: { type: "integer", minimum: 0, description: "Drawers to pass over (default 0)" },
     },
@@ -116,8 +187,9 @@ export const TOOLS: readonly Tool[] = [
       entry: text("The entry, plain or in AAAK"),
       topic: text("Topic of the entry (default general)"),
       wing: text("Wing (default wing_<agent>)"),
+      content: text("Another name for entry"),
     },
-    ["agent_name", "entry"],
+    ["agent_name"],
   ),
   tool(
     "diary_read",
@@ -137,6 +209,11 @@ export const TOOLS: readonly Tool[] = [
   tool("memories_filed_away", "Report what the last silent checkpoint saved, once.", {}),
   tool("reconnect", "Reopen the palace's indexes and report how they stand.", {}),
 ];
+
+/** Other names of parameters, tool → name → the parameter; that one is required where the tool has an alias for it. */
+export const ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  mempalace_diary_write: { content: "entry" },
+};
 
 const BY_NAME = new Map(TOOLS.map((one) => [one.name, one]));
 

@@ -44,6 +44,16 @@ export function validFilter(value: unknown, field: string): string | undefined {
   return strip(value) === "" ? undefined : validName(value, field);
 }
 
+/** A source to look for, by its whole name: absent, null or blank is none. */
+export function validSourceFilter(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new InvalidValue("source_file must be a string");
+  const name = strip(value);
+  if (name.includes("\0")) throw new InvalidValue("source_file contains null bytes");
+  if (!name.isWellFormed()) throw new InvalidValue("source_file contains invalid surrogate characters");
+  return name === "" ? undefined : name;
+}
+
 /** Drawer and diary text; kept verbatim but for lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);

@@ -32,6 +32,11 @@ export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
 
+/** Which tools `tools/list` shows this client, a header of the upgrade or of a request to `/mcp`, where `?tools=` does it too. */
+export const TOOLS_HEADER = "palace-tools";
+export const TOOL_PROFILES = ["full", "light"] as const;
+export type ToolProfile = (typeof TOOL_PROFILES)[number];
+
 /** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
 export const PROTOCOL_HEADER = "palace-protocol";
 

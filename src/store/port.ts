@@ -14,6 +14,14 @@ export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
 export type PlaceFilter = { wing?: string; room?: string };
 
+/** A place, and what else a drawer may be asked for by its metadata. */
+export type DrawerFilter = PlaceFilter & {
+  sourceFile?: string;
+  /** Bounds of `filed_at`, `[since, before)`, in upstream's own form of it; compared as text, by the clock on the wall. */
+  since?: string;
+  before?: string;
+};
+
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
 /**
@@ -28,6 +36,10 @@ export interface LedgerTx {
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
   /** True if there was one. */
   deleteDrawer(id: string): boolean;
+  /** The slices of a long drawer or diary entry, in order; none where `id` is no such one. */
+  slicesOf(id: string): Drawer[];
+  /** How many drawers have that source_file, and the first few places they are in. */
+  placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
   /** Deletes every drawer with that source_file, in any wing; returns how many. */
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
@@ -36,9 +48,13 @@ export interface LedgerTx {
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
+  /** As LedgerTx has it. */
+  slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
-  /** In row order. */
-  listDrawers(filter: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** In row order. Dates are looked for in every drawer of the place, everything else in an index. */
+  listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** At most `limit` rows that pass, in row order; `among` the given ones, or among all. */
+  rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
@@ -58,6 +74,8 @@ export type WriteCall = {
   peer: { agent: string; door: string; uid: number; pid: number };
   requestId: string;
   atMs: number;
+  /** What the broker found out for the engine before: no part of what the call is, so a repetition may come with another. */
+  findings?: unknown;
 };
 
 /** Rows a commit touched, for the indexes outside the ledger. */

@@ -25,7 +25,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   transport: layer(FOUNDATION),
   broker: layer([...FOUNDATION, "engine", "transport"], { mayImportFiles: ["store/port.ts"] }),
   // The tools' names and parameters: what an agent is told while there is no broker.
-  client: layer([...FOUNDATION, "transport"], { mayImportFiles: ["engine/tool-table.ts", "engine/arguments.ts"] }),
+  client: layer([...FOUNDATION, "transport"], {
+    mayImportFiles: ["engine/tool-table.ts", "engine/tool-profile.ts", "engine/arguments.ts"],
+  }),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   bridge: layer([...FOUNDATION, "client", "transport"]),
   // `transport` for the line framing: stdio is one more byte stream.

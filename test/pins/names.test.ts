@@ -22,6 +22,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_TOKEN",
     "MEMPALACE_TOKEN_FILE",
     "MEMPALACE_AGENT_NAME",
+    "MEMPALACE_TOOLS",
     "MEMPALACE_IDLE_EXIT_MINUTES",
     "MEMPALACE_TOPOLOGY",
     "MEMPALACE_TRUST_MOUNT",

@@ -10,6 +10,8 @@ import {
   IDEMPOTENCY_META,
   type MethodName,
   REPLAYED_META,
+  TOOL_PROFILES,
+  TOOLS_HEADER,
 } from "../../src/protocol/spec.ts";
 import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
 
@@ -77,14 +79,20 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_list_rooms: "wing",
     mempalace_get_taxonomy: "",
     mempalace_get_aaak_spec: "",
-    mempalace_search: "query*, limit, wing, room, max_distance, context",
+    mempalace_search:
+      "query*, limit, wing, room, source_file, since, before, max_distance, candidate_strategy, cli_compatible, " +
+      "include_media, query_task, context",
     mempalace_check_duplicate: "content*, threshold",
     mempalace_add_drawer: "wing*, room*, content*, source_file, added_by",
+    mempalace_checkpoint: "items*, diary, dedup_threshold, added_by",
     mempalace_delete_drawer: "drawer_id*",
+    mempalace_delete_drawers: "drawer_ids*",
+    mempalace_delete_by_source: "source_file*, dry_run",
     mempalace_get_drawer: "drawer_id*",
-    mempalace_list_drawers: "wing, room, limit, offset",
+    mempalace_get_drawers: "drawer_ids*",
+    mempalace_list_drawers: "wing, room, since, before, limit, offset",
     mempalace_update_drawer: "drawer_id*, content, wing, room",
-    mempalace_diary_write: "agent_name*, entry*, topic, wing",
+    mempalace_diary_write: "agent_name*, entry, topic, wing, content",
     mempalace_diary_read: "agent_name*, last_n, wing",
     mempalace_hook_settings: "silent_save, desktop_toast",
     mempalace_memories_filed_away: "",
@@ -94,7 +102,8 @@ test("the tools, their parameters and which of those are required (*) are these"
 
 test("headers, meta keys, the server's name and the versions spoken are these", () => {
   expect([IDEMPOTENCY_META, REPLAYED_META]).toEqual(["palace/idempotencyKey", "palace/replayed"]);
-  expect([IDEMPOTENCY_HEADER, AGENT_HEADER]).toEqual(["idempotency-key", "palace-agent"]);
+  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
+  expect(TOOL_PROFILES).toEqual(["full", "light"]);
   expect(SERVER_NAME).toBe("mempalace");
   expect(PROTOCOL).toEqual({ min: 1, max: 1 });
   expect(MCP_VERSIONS).toEqual(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);

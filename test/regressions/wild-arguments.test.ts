@@ -47,7 +47,7 @@ test.each([
   ["tools/call", tool("get_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
   ["tools/call", tool("delete_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
   ["tools/call", tool("update_drawer", `{"drawer_id":${WILD},"room":"r"}`), { result: {} }],
-  ["tools/call", tool("search", `{"query":${WILD}}`), { result: {} }],
+  ["tools/call", tool("search", `{"query":${WILD}}`), { error: { code: -32000 } }],
   ["tools/call", tool("list_drawers", '{"offset":1e300}'), { result: {} }],
   ["tools/call", tool("list_drawers", '{"offset":1e999}'), { error: { code: -32602 } }],
   ["notifications/initialized", "{}", { error: { code: -32601 } }],

@@ -4,9 +4,9 @@
  */
 import { statSync } from "node:fs";
 import { invariant } from "../../platform/invariant.ts";
-import type { Drawer, LedgerReader, Metadata, OutboxEntry, PendingText, PlaceFilter, SourceRow } from "../port.ts";
+import type { Drawer, DrawerFilter, LedgerReader, Metadata, OutboxEntry, PendingText, SourceRow } from "../port.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
-import { type DrawerRecord, toDrawer } from "./record.ts";
+import { type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -15,6 +15,8 @@ const ROWS_PER_QUERY = 500;
 
 /** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
 const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
+
+const FILED_AT = "json_extract(metadata, '$.filed_at')";
 
 type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string | null; vector: Buffer | null };
 
@@ -57,16 +59,49 @@ export class SqliteLedgerReader implements LedgerReader {
     return rows.flatMap((row) => found.get(row) ?? []);
   }
 
-  listDrawers(filter: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
-    const { where, values } = placeCondition(filter);
+  slicesOf(id: string): Drawer[] {
+    return this.#database
+      .prepare<[string, string], DrawerRecord>("SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id")
+      .all(...sliceBounds(id))
+      .map(toDrawer)
+      .filter((drawer) => isSliceOf(id, drawer));
+  }
+
+  listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
+    const { where, values } = condition(filter);
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`)
       .all(...values, limit, offset);
+    // The counts are kept by place; what is asked for besides has to be counted.
+    const isPlace = filter.sourceFile === undefined && filter.since === undefined && filter.before === undefined;
+    const count = isPlace ? "SELECT coalesce(sum(drawers), 0) FROM place" : "SELECT count(*) FROM drawer";
     const total = this.#database
-      .prepare<string[], number>(`SELECT coalesce(sum(drawers), 0) FROM place ${where}`)
+      .prepare<string[], number>(`${count} ${where}`)
       .pluck()
       .get(...values);
     return { drawers: records.map(toDrawer), total: total ?? 0 };
+  }
+
+  rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
+    const { where, values } = condition(filter);
+    if (among === undefined)
+      return this.#database
+        .prepare<(string | number)[], number>(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ?`)
+        .pluck()
+        .all(...values, limit);
+    const passing: number[] = [];
+    for (let start = 0; start < among.length && passing.length < limit; start += ROWS_PER_QUERY) {
+      const part = among.slice(start, start + ROWS_PER_QUERY);
+      const rows = part.map(() => "?").join();
+      const sql = `SELECT row FROM drawer ${where === "" ? "WHERE" : `${where} AND`} row IN (${rows})`;
+      passing.push(
+        ...this.#database
+          .prepare<(string | number)[], number>(sql)
+          .pluck()
+          .all(...values, ...part),
+      );
+    }
+    return passing.slice(0, limit);
   }
 
   places(): { wing: string; room: string; drawers: number }[] {
@@ -158,12 +193,17 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 }
 
-function placeCondition(filter: PlaceFilter): { where: string; values: string[] } {
+function condition(filter: DrawerFilter): { where: string; values: string[] } {
   const parts: string[] = [];
   const values: string[] = [];
-  const { wing, room } = filter;
+  const { wing, room, sourceFile, since, before } = filter;
   if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
+  if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
+  // A drawer of unknown age is never in a window.
+  if (since !== undefined || before !== undefined) parts.push(`${FILED_AT} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-*'`);
+  if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
+  if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 

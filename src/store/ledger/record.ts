@@ -32,3 +32,13 @@ export function dateWords(metadata: Metadata): string {
   if (Number.isNaN(time.getTime())) return "";
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
+
+/** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids answers which slices there are. */
+export function sliceBounds(id: string): [first: string, last: string] {
+  return [`${id}_chunk_000000`, `${id}_chunk_999999`];
+}
+
+/** Two ids may share their beginning: a slice names the one it belongs to (Source: upstream-latest.md 2.1). */
+export function isSliceOf(id: string, { metadata }: Drawer): boolean {
+  return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
+}

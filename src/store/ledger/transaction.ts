@@ -4,7 +4,10 @@
 import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
 import type { LedgerDatabase } from "./open.ts";
-import { dateWords, type DrawerRecord, toDrawer } from "./record.ts";
+import { dateWords, type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
+
+/** Upstream shows so many places of a source before it is deleted. */
+const PLACES_SHOWN = 5;
 
 export class SqliteLedgerTx implements LedgerTx {
   readonly #find;
@@ -12,7 +15,9 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #insertWords;
   readonly #update;
   readonly #delete;
+  readonly #slices;
   readonly #rowsOfSource;
+  readonly #placesOfSource;
   readonly #deleteSource;
   readonly #deleteSourceMark;
   readonly #putSource;
@@ -32,6 +37,13 @@ export class SqliteLedgerTx implements LedgerTx {
          text_version = text_version + (text <> ?) WHERE id = ?`,
     );
     this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
+    this.#slices = database.prepare<[string, string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id",
+    );
+    this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
+      `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
+         GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
+    );
     this.#rowsOfSource = database
       .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
       .pluck();
@@ -88,6 +100,18 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#delete.run(id);
     this.#current.removed.push(before.row);
     return true;
+  }
+
+  slicesOf(id: string): Drawer[] {
+    return this.#slices
+      .all(...sliceBounds(id))
+      .map(toDrawer)
+      .filter((drawer) => isSliceOf(id, drawer));
+  }
+
+  placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {
+    const places = this.#placesOfSource.all(sourceFile, PLACES_SHOWN);
+    return { drawers: this.#rowsOfSource.all(sourceFile).length, places };
   }
 
   deleteSource(sourceFile: string): number {

@@ -7,7 +7,7 @@ import { WriteQueue } from "../../../src/broker/queue.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import type { WriteCall, WriteOutcome } from "../../../src/store/port.ts";
 
-const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1 };
+const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };
 const noChanges = { added: [], written: [], removed: [] };
 
 /** A queue whose commits wait for `release`. */

@@ -1,0 +1,110 @@
+/**
+ * The search tool: its arguments checked as upstream checks them, its answer in upstream's words (palace.md 2.10,
+ * upstream-latest.md 2.1). The searching itself is search.ts.
+ */
+import type { SearchMode } from "../protocol/spec.ts";
+import type { PlaceFilter } from "../store/port.ts";
+import { sanitizeQuery } from "./query-sanitizer.ts";
+import { search, type SearchDependencies } from "./search.ts";
+import { codePointLength } from "./text.ts";
+import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "./validate.ts";
+import { validWindow, type Window } from "./window.ts";
+
+type Arguments = Record<string, unknown>;
+
+const DISTANCE_MAX = 1.5;
+
+/** `mode` other than auto is our own command line's. Errors: InvalidValue, for a place or a source that is none. */
+export async function searchTool(
+  dependencies: SearchDependencies,
+  values: Arguments,
+  mode: SearchMode,
+): Promise<Record<string, unknown>> {
+  const place = placeFilter(values);
+  const sourceFile = validSourceFilter(values["source_file"]);
+  const unsupported = unsupportedSearch(values);
+  if (unsupported !== undefined) return { error: unsupported };
+  const sanitized = sanitizeQuery(queryOf(values["query"]));
+  const extras = {
+    ...sanitizerReport(sanitized),
+    ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
+  };
+  // As upstream has it: what is said of the query is said beside a window that is none, too.
+  const window = windowOrError(values);
+  if ("error" in window) return { ...window, ...extras };
+  const filter = { ...place, ...(sourceFile !== undefined && { sourceFile }), ...window };
+  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
+  const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
+  const { hits, candidates, vectorDisabledReason } = await search(dependencies, request);
+  return {
+    query: sanitized.query,
+    filters: {
+      wing: place.wing ?? null,
+      room: place.room ?? null,
+      source_file: sourceFile ?? null,
+      since: values["since"] ?? null,
+      before: values["before"] ?? null,
+    },
+    total_before_filter: candidates,
+    results: hits,
+    ...(vectorDisabledReason !== undefined && {
+      vector_disabled: true,
+      vector_disabled_reason: vectorDisabledReason,
+      ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
+    }),
+    ...extras,
+  };
+}
+
+export function placeFilter(values: Arguments): PlaceFilter {
+  const wing = validFilter(values["wing"], "wing");
+  const room = validFilter(values["room"], "room");
+  return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+}
+
+/** Errors: WrongType, as upstream raises it. */
+function queryOf(given: unknown): string {
+  if (given === undefined || given === null) return "";
+  if (typeof given !== "string") throw new WrongType("query must be a string");
+  return given;
+}
+
+function windowOrError(values: Arguments): Window | { error: string } {
+  try {
+    return validWindow(values);
+  } catch (error) {
+    if (error instanceof InvalidValue) return { error: error.message };
+    throw error;
+  }
+}
+
+function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sanitizeQuery>): object {
+  if (method === "passthrough") return {};
+  return {
+    query_sanitized: true,
+    sanitizer: {
+      method,
+      original_length: originalLength,
+      clean_length: codePointLength(query),
+      clean_query: query,
+    },
+  };
+}
+
+/** Why this search cannot be made, in upstream's words where it has any. */
+function unsupportedSearch(values: Arguments): string | undefined {
+  const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
+  if (strategy && strategy !== "vector" && strategy !== "union")
+    return "candidate_strategy must be one of ('vector', 'union')";
+  if (
+    (media !== undefined && typeof media !== "boolean") ||
+    (task !== undefined && task !== "search" && task !== "code")
+  )
+    return "include_media must be boolean and query_task must be 'search' or 'code'";
+  if (cli && (media === true || task === "code"))
+    return "cli_compatible cannot be combined with media/code task search";
+  if (media === true || task === "code")
+    return "media and code search need an EmbeddingGemma 2 palace; this one has MiniLM";
+  if (cli) return "cli_compatible is for the Python command line; search without it";
+  return undefined;
+}

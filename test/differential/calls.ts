@@ -1,0 +1,97 @@
+/**
+ * The seeded calls: which tools, with what, in what order. Ids that a call gives out are written `@<step>@` in later ones: they
+ * differ between servers. To have a tool tested add one row to `ROWS` (tool-rows.ts).
+ */
+import { Chooser } from "../fuzz/chooser.ts";
+import { seededRandom } from "../helpers/random.ts";
+import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
+import { closing, opening } from "./fixed-calls.ts";
+import { ROWS } from "./tool-rows.ts";
+
+export type Call = {
+  step: number;
+  tool: string;
+  args: unknown;
+  /** Text of the notice that a hook left just before, for memories_filed_away. */
+  notice?: string;
+};
+
+export type Filed = { ref: string; isSplit: boolean; slices: number };
+
+/** What the calls so far have made, as far as that can be said without an answer. */
+export class World {
+  readonly choose: Chooser;
+  readonly version: MempalaceVersion;
+  /** Calls of add_drawer with arguments that are taken; what was deleted since is still in it. */
+  readonly filed: Filed[] = [];
+  readonly diaries: string[] = [];
+  readonly contents: string[] = [];
+  /** Number of the call being made. */
+  step = 0;
+
+  constructor(seed: number, version: MempalaceVersion) {
+    this.choose = new Chooser(seededRandom(seed));
+    this.version = version;
+  }
+
+  get isNew(): boolean {
+    return this.version !== "3.3.6";
+  }
+}
+
+/** A row of the table: how often against the others, from which version on, and its arguments. */
+export type ToolRow = {
+  weight: number;
+  since?: "3.11.0";
+  make: (world: World) => Record<string, unknown>;
+};
+
+/** Wrong in the envelope: keys nobody knows, required ones left out, no object at all. */
+function bend(world: World, args: Record<string, unknown>): unknown {
+  const { choose } = world;
+  const keys = Object.keys(args);
+  const without = (key: string): object => Object.fromEntries(Object.entries(args).filter(([name]) => name !== key));
+  switch (choose.below(5)) {
+    case 0:
+      return { ...args, bogus: 1 };
+    case 1:
+      return { ...args, "x y": null, zz: [] };
+    case 2:
+      return { ...args, wait_for_previous: true };
+    case 3:
+      return keys.length === 0 ? args : without(choose.pick(keys));
+    default:
+      return null;
+  }
+}
+
+export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
+  const world = new World(seed, version);
+  const rows = Object.entries(ROWS).filter(([, row]) => world.isNew || row.since === undefined);
+  const weights = rows.flatMap(([tool, { weight }]) => Array.from({ length: weight }, () => tool));
+  const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));
+  const last = closing(version);
+  // What the opening filed is there to be asked for.
+  world.filed.push({ ref: "@2@", isSplit: false, slices: 1 }, { ref: "@4@", isSplit: true, slices: 3 });
+  while (calls.length < count - last.length) {
+    world.step = calls.length;
+    const tool = world.choose.chance(0.01) ? "no_such_tool" : world.choose.pick(weights);
+    const args = ROWS[tool]?.make(world) ?? {};
+    const notice =
+      tool === "memories_filed_away"
+        ? world.choose.pick([undefined, '{"msgs":7,"ts":"2026-11-22T10:00:00"}', "{}", "no json"])
+        : undefined;
+    calls.push({
+      step: world.step,
+      tool,
+      args: world.choose.chance(0.04) ? bend(world, args) : args,
+      ...(notice !== undefined && { notice }),
+    });
+  }
+  return [...calls, ...last.map((call, index) => absolute({ ...call, step: calls.length + index }))];
+}
+
+function absolute(call: Call): Call {
+  const text = JSON.stringify(call).replaceAll(/@-(\d+)@/g, (_, back: string) => `@${call.step - Number(back)}@`);
+  return JSON.parse(text) as Call;
+}

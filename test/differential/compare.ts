@@ -1,0 +1,42 @@
+/**
+ * Are two answers the same? Times are masked, scores may differ in their last digits; what else differs is a finding, unless an
+ * entry of differences.ts says why it may.
+ */
+import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
+import type { Call } from "./calls.ts";
+import { DIFFERENCES } from "./differences.ts";
+import { isSame } from "./mend.ts";
+import type { Answer } from "./server.ts";
+
+export type Finding = { call: Call; theirs: unknown; ours: unknown };
+
+const TIMES = ["filed_at", "authored_at", "timestamp", "date", "last_modified", "created_at"];
+const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+)?$/;
+
+/** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
+export function compare(
+  version: MempalaceVersion,
+  call: Call,
+  theirs: Answer,
+  ours: Answer,
+  used: Set<string>,
+): Finding | undefined {
+  let pair: [unknown, unknown] = [mask(theirs), mask(ours)];
+  if (isSame(...pair)) return undefined;
+  for (const { name, versions, tools, mend } of DIFFERENCES) {
+    if (!versions.includes(version) || (tools !== "all" && !tools.includes(call.tool))) continue;
+    const mended = mend(...(structuredClone(pair) as [Answer, Answer]), call);
+    if (mended === undefined) continue;
+    if (JSON.stringify(mended) !== JSON.stringify(pair)) used.add(name);
+    pair = mended;
+    if (isSame(...pair)) return undefined;
+  }
+  return { call, theirs: pair[0], ours: pair[1] };
+}
+
+function mask(value: unknown, key = ""): unknown {
+  if (typeof value === "string" && TIMES.includes(key) && STAMP.test(value)) return "<TIME>";
+  if (Array.isArray(value)) return value.map((one) => mask(one));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mask(one, name)]));
+}

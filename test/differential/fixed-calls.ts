@@ -1,0 +1,79 @@
+/**
+ * Calls that stand at the two ends of every run: what a palace says before it holds anything, and what would set the two
+ * palaces apart for the rest of the run.
+ */
+import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
+import type { Call } from "./calls.ts";
+
+type Fixed = Omit<Call, "step">;
+
+/** The ids of steps 2 and 4 are used by name in calls.ts. */
+export function opening(version: MempalaceVersion): Fixed[] {
+  const long = "long drawer ".repeat(150);
+  return [
+    { tool: "status", args: {} },
+    { tool: "search", args: { query: "hello" } },
+    { tool: "add_drawer", args: { wing: "proj", room: "notes", content: "hello world" } },
+    { tool: "add_drawer", args: { wing: "proj", room: "notes", content: "hello world" } },
+    { tool: "add_drawer", args: { wing: "proj", room: "notes", content: long, source_file: "/x/y/long.md" } },
+    { tool: "add_drawer", args: { wing: "proj", room: "notes", content: "x".repeat(100_001) } },
+    { tool: "list_rooms", args: { wing: 5 } },
+    { tool: "search", args: { query: 5 } },
+    { tool: "search", args: { query: null } },
+    { tool: "list_drawers", args: { limit: true } },
+    { tool: "get_drawer", args: { drawer_id: 5 } },
+    { tool: "delete_drawer", args: { drawer_id: null } },
+    { tool: "update_drawer", args: { drawer_id: ["x"], wing: "w" } },
+    { tool: "diary_write", args: { agent_name: "tester" } },
+    { tool: "diary_write", args: {} },
+    { tool: "diary_write", args: { agent_name: "tester", entry: "e", wing: "a/b" } },
+    ...(version === "3.3.6" ? [] : [{ tool: "get_drawer", args: { drawer_id: "@4@" } }]),
+  ];
+}
+
+/** `@-n@` is the id that the call n steps before gave out. */
+export function closing(version: MempalaceVersion): Fixed[] {
+  const long = "grown past one row ".repeat(60);
+  const split = { wing: "closing", room: "split", content: `${long}of the closing` };
+  return [
+    { tool: "add_drawer", args: { wing: "closing", room: "one", content: "one row" } },
+    { tool: "add_drawer", args: split },
+    { tool: "get_drawer", args: { drawer_id: "@-1@" } },
+    { tool: "update_drawer", args: { drawer_id: "@-3@", content: long } },
+    { tool: "list_rooms", args: { wing: "closing" } },
+    { tool: "delete_drawer", args: { drawer_id: "@-4@" } },
+    { tool: "list_rooms", args: { wing: "closing" } },
+    { tool: "hook_settings", args: { silent_save: "yes" } },
+    ...(version === "3.3.6"
+      ? []
+      : [
+          {
+            tool: "checkpoint",
+            args: {
+              items: [{ wing: "closing", room: "kept", content: "kept although the diary's wing is none" }],
+              diary: { agent_name: "tester", entry: "e", wing: "a/b" },
+            },
+          },
+          { tool: "list_rooms", args: { wing: "closing" } },
+        ]),
+  ];
+}
+
+/** Method and parameters of requests that are no proper tool call. */
+export const ODD_REQUESTS: readonly (readonly [method: string, params: unknown])[] = [
+  ["ping", {}],
+  ["tools/call", {}],
+  ["tools/call", { arguments: {} }],
+  ["tools/call", { name: "nope" }],
+  ["tools/call", { name: "status", arguments: {} }],
+  ["tools/call", { name: "mempalace_memories_filed_away", arguments: null }],
+  ["tools/call", { name: "mempalace_memories_filed_away", arguments: [] }],
+  ["tools/call", { name: "mempalace_memories_filed_away", arguments: "x" }],
+  ["tools/call", { name: 5, arguments: {} }],
+  ["tools/call", { name: "mempalace_search", arguments: { text: "a", limit: "x" } }],
+  ["tools/call", { name: "mempalace_add_drawer", arguments: { wing: "w" } }],
+  ["tools/call", []],
+  ["resources/list", {}],
+  ["no/such", {}],
+  ["", {}],
+];

@@ -1,0 +1,184 @@
+/** What the entries of differences.ts have in common: taking parts out of answers, and comparing hits without their order. */
+import type { Answer } from "./server.ts";
+
+type Row = Record<string, unknown>;
+
+const SCORES = ["similarity", "distance", "effective_distance"];
+/** Python rounds what its float32 says, we what ours does. */
+const SCORE_TOLERANCE = 0.0021;
+
+export function isRecord(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Without these keys at any depth. */
+export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutKeys(one, keys));
+  if (!isRecord(value)) return value;
+  const kept = Object.entries(value).filter(([key]) => !keys.includes(key));
+  return Object.fromEntries(kept.map(([key, one]) => [key, withoutKeys(one, keys)]));
+}
+
+/**
+ * Hits in any order. A list that is full shows a choice of more: as many hits then, and what both chose looks the same. A list
+ * that is not full shows all there is: the same hits then.
+ */
+export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown }): [unknown, unknown] | undefined {
+  const [a, b] = [hitsOf(theirs), hitsOf(ours)];
+  if (a === undefined || b === undefined) return undefined;
+  const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
+  const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs);
+  // Of drawers with the same text in the same place it does not matter which, and how many of them.
+  const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
+    isFull
+      ? [
+          ...new Map(
+            hits.filter((hit) => other.some((one) => keyOf(one) === keyOf(hit))).map((hit) => [keyOf(hit), hit]),
+          ).values(),
+        ]
+      : [...hits];
+  const [left, right] = [shared(a, b), shared(b, a)].map((hits) =>
+    hits
+      .map(({ bm25_score, drawer_id, matched_via: via, ...hit }) => ({
+        ...hit,
+        matched_via: via === "bm25_backend" ? "drawer" : via,
+        ...(!isFull && { drawer_id }),
+        hasScore: typeof bm25_score === "number",
+      }))
+      .toSorted((x, y) => (keyOf(x) + String(x["drawer_id"]) < keyOf(y) + String(y["drawer_id"]) ? -1 : 1)),
+  );
+  const replaced = (answer: Answer, count: number, results: unknown): unknown => ({
+    value: { ...(answer as { value: Row }).value, results, count },
+  });
+  const count = (hits: readonly Row[]): number => (isTruncated(theirs) ? 0 : hits.length);
+  return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
+}
+
+/** 3.11 says so itself: it looked for dates among a bounded number of hits. */
+export const TRUNCATED = "date_filter_pool_truncated";
+
+function isTruncated(answer: Answer): boolean {
+  return "value" in answer && isRecord(answer.value) && answer.value[TRUNCATED] === true;
+}
+
+function hitsOf(answer: Answer): Row[] | undefined {
+  const value = "value" in answer && isRecord(answer.value) ? answer.value["results"] : undefined;
+  return Array.isArray(value) ? (value as Row[]) : undefined;
+}
+
+function keyOf({ wing, room, text, source_file: source }: Row): string {
+  return JSON.stringify([wing, room, source, text]);
+}
+
+/** Our filters without those that 3.3.6 does not know, and an answer without a palace without its empty list. */
+export function onlyOldFilters(answer: unknown): unknown {
+  if (!isRecord(answer) || !isRecord(answer["value"])) return answer;
+  const { filters, results, ...value } = answer["value"];
+  return {
+    value: {
+      ...value,
+      ...(isRecord(filters) && { filters: { wing: filters["wing"], room: filters["room"] } }),
+      ...(results !== undefined && !("error" in value) && { results }),
+    },
+  };
+}
+
+/** Sources by what follows the last backslash too. */
+export function baseNames(value: unknown, key = ""): unknown {
+  if (key === "source_file" && typeof value === "string") return value.slice(value.lastIndexOf("\\") + 1);
+  if (Array.isArray(value)) return value.map((one) => baseNames(one));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, name === "filters" ? one : baseNames(one, name)]),
+  );
+}
+
+/** Whole lists by logical drawer, the split ones by their slices alone; of a page of many only how it was asked for. */
+export function joinedRows(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [listOf(theirs), listOf(ours)];
+  if (a === undefined || b === undefined) return undefined;
+  const asked = ({ limit, offset }: Row): Row => ({ limit, offset });
+  if ([a, b].some(({ count, total }) => count !== total)) return [asked(a), asked(b)];
+  const joined = new Map<unknown, unknown>();
+  for (const row of b.drawers) {
+    const { parent_drawer_id: parent } = row["metadata"] as Row;
+    if (parent === undefined) joined.set(row["drawer_id"], row);
+    else joined.set(parent, [...((joined.get(parent) as unknown[] | undefined) ?? []), row["drawer_id"]]);
+  }
+  const listed = new Map(a.drawers.map((row) => [row["drawer_id"], row["chunk_ids"] ?? row]));
+  const sorted = (rows: ReadonlyMap<unknown, unknown>): unknown[] =>
+    [...rows].toSorted(([x], [y]) => (String(x) < String(y) ? -1 : 1));
+  return [
+    { ...asked(a), drawers: sorted(listed) },
+    { ...asked(b), drawers: sorted(joined) },
+  ];
+}
+
+function listOf(answer: Answer): (Row & { drawers: Row[] }) | undefined {
+  const value = "value" in answer && isRecord(answer.value) ? answer.value : {};
+  return Array.isArray(value["drawers"]) ? (value as Row & { drawers: Row[] }) : undefined;
+}
+
+/** Lists called `matches`: the similarities in order, and of the drawers those that are better than the last. */
+export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [matchesOf(theirs), matchesOf(ours)];
+  if (a.length === 0 || a.length !== b.length) return undefined;
+  for (const [index, left] of a.entries()) {
+    const right = b[index] ?? [];
+    const scores = (rows: readonly Row[]): unknown => rows.map(({ similarity }) => ({ similarity }));
+    if (left.length !== right.length || !isSame(scores(left), scores(right))) return undefined;
+  }
+  return [reduced(theirs), reduced(ours)];
+}
+
+function matchesOf(value: unknown): Row[][] {
+  if (Array.isArray(value)) return value.flatMap(matchesOf);
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    key === "matches" && Array.isArray(one) ? [one as Row[]] : matchesOf(one),
+  );
+}
+
+function reduced(value: unknown, key = ""): unknown {
+  if (key === "matches" && Array.isArray(value)) {
+    const rows = value as (Row & { similarity: number; id: string })[];
+    const last = rows.at(-1)?.similarity ?? 0;
+    return rows
+      .filter(({ similarity }) => similarity > last + 0.002)
+      .map(({ similarity: _similarity, ...row }) => row)
+      .toSorted((x, y) => (x.id < y.id ? -1 : 1));
+  }
+  if (Array.isArray(value)) return value.map((one) => reduced(one));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, reduced(one, name)]));
+}
+
+export function isSame(a: unknown, b: unknown, key = ""): boolean {
+  if (typeof a === "number" && typeof b === "number" && SCORES.includes(key)) return Math.abs(a - b) < SCORE_TOLERANCE;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [keysA, keysB] = [
+    Object.keys(a).filter((name) => defined(a, name)),
+    Object.keys(b).filter((name) => defined(b, name)),
+  ];
+  return (
+    keysA.length === keysB.length &&
+    keysA.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name], name))
+  );
+}
+
+function defined(value: object, name: string): boolean {
+  return (value as Record<string, unknown>)[name] !== undefined;
+}
+
+/** Where two answers part, a line a place; for people. */
+export function parting(a: unknown, b: unknown, path = ""): string[] {
+  if (isSame(a, b, path.slice(path.lastIndexOf(".") + 1))) return [];
+  const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
+  const short = (value: unknown): string => (JSON.stringify(value) ?? "nothing").slice(0, 300);
+  if (!isBranch(a) || !isBranch(b) || Array.isArray(a) !== Array.isArray(b))
+    return [`  ${path}: theirs ${short(a)}, ours ${short(b)}`];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
+    parting((a as Row)[key], (b as Row)[key], `${path}.${key}`),
+  );
+}

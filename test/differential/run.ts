@@ -1,0 +1,165 @@
+/**
+ * The same seeded calls to the real MemPalace of one version and to us, each on an empty palace with the same model: the answers
+ * agree, or differences.ts says why not. A failing run prints its seed; PALACE_DIFFERENTIAL_SEED repeats it.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { mempalaceBin, mempalaceEnv, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
+import { writeTinyModel } from "../helpers/tiny-model.ts";
+import { type Call, makeCalls } from "./calls.ts";
+import { compare, type Finding } from "./compare.ts";
+import { DIFFERENCES, MISSING_TOOLS } from "./differences.ts";
+import { parting } from "./mend.ts";
+import { type Answer, DifferentialServer } from "./server.ts";
+import { ODD_REQUESTS } from "./fixed-calls.ts";
+import { ROWS } from "./tool-rows.ts";
+
+const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
+const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
+/** Findings shown in full; one cause makes many. */
+const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
+const PLACES_SHOWN = 6;
+/** These look at vectors: ours come a moment after the write, theirs in it. */
+const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
+
+/** Installs that version if need be; where it cannot be had its tests are skipped, and fail in CI. */
+export async function describeDifferential(version: MempalaceVersion): Promise<void> {
+  const missing = await mempalaceMissing(version);
+  const title = `against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
+  describe.skipIf(missing !== undefined)(title, () => defineTests(version));
+}
+
+function defineTests(version: MempalaceVersion): void {
+  let home: string, palace: TestPalace, theirs: DifferentialServer, ours: DifferentialServer;
+  const used = new Set<string>();
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), "differential-"));
+    theirs = new DifferentialServer(
+      [mempalaceBin(version, "mempalace-mcp"), "--palace", join(home, "palace")],
+      mempalaceEnv(home),
+    );
+    palace = createTestPalace();
+    await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+    ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env);
+    await Promise.all([theirs.open(), ours.open()]);
+  });
+
+  afterAll(async () => {
+    await Promise.all([theirs.close(), ours.close()]);
+    await palace[Symbol.asyncDispose]();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  test(`${CALLS} seeded calls are answered alike`, async (context) => {
+    const client = await palace.client();
+    const embedded = async (): Promise<void> => {
+      while ((await client.call("palace.status", {})).search.pending > 0)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    await expect.poll(async () => (await client.call("palace.status", {})).search.modelState).toBe("ready");
+    const findings: Finding[] = [];
+    const calls = makeCalls(SEED, CALLS, version);
+    let millis = { theirs: 0, ours: 0 };
+    for (const call of calls) {
+      for (const folder of [home, palace.home]) leaveNotice(folder, call);
+      if (BY_VECTOR.includes(call.tool)) await embedded();
+      const started = performance.now();
+      const ourAnswer = await ours.call(call);
+      const between = performance.now();
+      const theirAnswer = await theirs.call(call);
+      millis = { theirs: millis.theirs + performance.now() - between, ours: millis.ours + between - started };
+      const finding = compare(version, call, theirAnswer, ourAnswer, used);
+      if (finding !== undefined) findings.push(finding);
+    }
+    client.close();
+    const took = `theirs ${Math.round(millis.theirs)} ms, ours ${Math.round(millis.ours)} ms`;
+    await context.annotate(`seed ${SEED}: ${calls.length} calls, ${took}`);
+    const shown = findings.slice(0, SHOWN).map(describeFinding);
+    expect(findings.length, `seed ${SEED}, ${took}; ${byTool(findings)}\n${shown.join("\n")}`).toBe(0);
+  });
+
+  test("messages that are no proper call are answered alike", async () => {
+    const findings: Finding[] = [];
+    for (const [method, params] of ODD_REQUESTS) {
+      const [a, b] = [await theirs.request(method, params), await ours.request(method, params)];
+      const call: Call = { step: -1, tool: method, args: params };
+      const finding = compare(version, call, answerOf(a), answerOf(b), used);
+      if (finding !== undefined) findings.push(finding);
+    }
+    expect(findings.map(describeFinding)).toEqual([]);
+  });
+
+  test("the tools have the same names, parameters, required ones and annotations", async () => {
+    const [a, b] = [toolTable(await theirs.tools()), toolTable(await ours.tools())];
+    const missing = Object.keys(a).filter((name) => !(name in b));
+    expect(missing.toSorted()).toEqual(
+      MISSING_TOOLS.flatMap(({ tools }) => tools)
+        .filter((name) => name in a)
+        .toSorted(),
+    );
+    for (const [name, theirTool] of Object.entries(a))
+      if (name in b) expectServes(name, theirTool, b[name] as ToolShape);
+    expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
+  });
+
+  test.skipIf(CALLS < 1500)("every accepted difference was met", () => {
+    const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version)).map(({ name }) => name);
+    expect(listed.filter((name) => !used.has(name))).toEqual([]);
+  });
+}
+
+type ToolShape = { properties: Record<string, string>; required: readonly string[]; readOnly: boolean };
+
+function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
+  type Listed = {
+    name: string;
+    inputSchema: { properties?: Record<string, { type: string }>; required?: string[] };
+    annotations?: { readOnlyHint?: boolean };
+  };
+  return Object.fromEntries(
+    (tools as Listed[]).map(({ name, inputSchema: { properties = {}, required = [] }, annotations }) => [
+      name.replace("mempalace_", ""),
+      {
+        properties: Object.fromEntries(Object.entries(properties).map(([key, { type }]) => [key, type])),
+        required: required.toSorted(),
+        readOnly: annotations?.readOnlyHint === true,
+      },
+    ]),
+  );
+}
+
+/** What a client written for theirs sends is taken: parameters may be more, required ones fewer. 3.3.6 has no annotations. */
+function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
+  expect(ours.properties, name).toMatchObject(theirs.properties);
+  expect(
+    ours.required.filter((key) => !theirs.required.includes(key)),
+    name,
+  ).toEqual([]);
+  if (theirs.readOnly) expect(ours.readOnly, name).toBe(true);
+}
+
+function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["request"]>>): Answer {
+  return error === undefined ? { value: result } : { error };
+}
+
+function leaveNotice(home: string, { notice }: Call): void {
+  if (notice === undefined) return;
+  const folder = join(home, ".mempalace", "hook_state");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "last_checkpoint"), notice);
+}
+
+function byTool(findings: readonly Finding[]): string {
+  const counts = new Map<string, number>();
+  for (const { call } of findings) counts.set(call.tool, (counts.get(call.tool) ?? 0) + 1);
+  return [...counts].map(([tool, count]) => `${tool} ${count}`).join(", ");
+}
+
+function describeFinding({ call, theirs, ours }: Finding): string {
+  const places = parting(theirs, ours).slice(0, PLACES_SHOWN);
+  return `#${call.step} ${call.tool} ${JSON.stringify(call.args).slice(0, 600)}\n${places.join("\n")}`;
+}

@@ -1,0 +1,170 @@
+/** One row a tool: its share of the calls and how its arguments are made. calls.ts draws from it. */
+import type { ToolRow, World } from "./calls.ts";
+import * as value from "./values.ts";
+
+const { maybe } = value;
+
+export const ROWS: Readonly<Record<string, ToolRow>> = {
+  status: { weight: 2, make: () => ({}) },
+  list_wings: { weight: 2, make: () => ({}) },
+  list_rooms: { weight: 3, make: (world) => maybe(world, 0.7, "wing", () => value.name(world, value.WINGS)) },
+  get_taxonomy: { weight: 2, make: () => ({}) },
+  get_aaak_spec: { weight: 1, make: () => ({}) },
+  search: { weight: 22, make: search },
+  check_duplicate: {
+    weight: 8,
+    make: (world) => ({
+      content: world.choose.chance(0.6) ? value.content(world) : world.choose.pick(world.contents),
+      ...maybe(world, 0.4, "threshold", () => world.choose.pick(value.NUMBERS)),
+    }),
+  },
+  add_drawer: { weight: 30, make: addDrawer },
+  checkpoint: { weight: 6, since: "3.11.0", make: checkpoint },
+  delete_drawer: { weight: 5, make: (world) => ({ drawer_id: value.drawerId(world, { whole: world.isNew }) }) },
+  delete_drawers: { weight: 3, since: "3.11.0", make: (world) => ({ drawer_ids: idList(world) }) },
+  delete_by_source: {
+    weight: 3,
+    since: "3.11.0",
+    make: (world) => ({
+      source_file: world.choose.chance(0.8)
+        ? world.choose.pick(value.SOURCES)
+        : world.choose.pick(["", " ", "/none", 5, null]),
+      ...maybe(world, 0.5, "dry_run", () => world.choose.pick([true, false, false])),
+    }),
+  },
+  get_drawer: { weight: 10, make: (world) => ({ drawer_id: value.drawerId(world, { whole: world.isNew }) }) },
+  get_drawers: { weight: 5, since: "3.11.0", make: (world) => ({ drawer_ids: idList(world) }) },
+  list_drawers: {
+    weight: 10,
+    make: (world) => ({
+      ...maybe(world, 0.6, "wing", () => value.name(world, value.WINGS)),
+      ...maybe(world, 0.3, "room", () => value.name(world, value.ROOMS)),
+      ...maybe(world, 0.6, "limit", () => world.choose.pick(value.LIMITS)),
+      ...maybe(world, 0.4, "offset", () => world.choose.pick(value.OFFSETS)),
+      ...(world.isNew && value.dates(world)),
+    }),
+  },
+  update_drawer: { weight: 8, make: updateDrawer },
+  diary_write: { weight: 8, make: diaryWrite },
+  diary_read: {
+    weight: 6,
+    make: (world) => ({
+      agent_name: value.name(world, [...value.AGENTS, "nobody"]),
+      ...maybe(world, 0.5, "last_n", () => world.choose.pick(value.LIMITS)),
+      ...maybe(world, 0.3, "wing", () => value.name(world, ["wing_tester", "proj", "é"])),
+    }),
+  },
+  hook_settings: {
+    weight: 3,
+    make: (world) => ({
+      ...maybe(world, 0.5, "silent_save", () => world.choose.pick([true, false])),
+      ...maybe(world, 0.5, "desktop_toast", () => world.choose.pick([true, false])),
+    }),
+  },
+  memories_filed_away: { weight: 2, make: () => ({}) },
+  reconnect: { weight: 1, make: () => ({}) },
+};
+
+function addDrawer(world: World): Record<string, unknown> {
+  const wing = value.name(world, value.WINGS);
+  const room = value.name(world, value.ROOMS);
+  const content = value.content(world);
+  const isTaken =
+    (value.WINGS as readonly unknown[]).includes(wing) &&
+    (value.ROOMS as readonly unknown[]).includes(room) &&
+    typeof content === "string" &&
+    content.trim() !== "" &&
+    !content.includes("\0");
+  if (isTaken) {
+    const slices = Math.ceil(Array.from(content).length / 800);
+    world.filed.push({ ref: `@${world.step}@`, isSplit: slices > 1, slices });
+  }
+  return {
+    wing,
+    room,
+    content,
+    ...maybe(world, 0.4, "source_file", () => world.choose.pick([...value.SOURCES, "", null])),
+    ...maybe(world, 0.2, "added_by", () => world.choose.pick(["me", "", "ag\ud800ent"])),
+  };
+}
+
+function updateDrawer(world: World): Record<string, unknown> {
+  const { choose } = world;
+  // 3.3.6 keeps one row however long it becomes: that is shown once, in the closing calls.
+  const content = (): unknown =>
+    world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
+  return {
+    drawer_id: value.drawerId(world, { whole: world.isNew }),
+    ...maybe(world, 0.5, "content", content),
+    ...maybe(world, 0.4, "wing", () => value.name(world, value.WINGS)),
+    ...maybe(world, 0.4, "room", () => value.name(world, value.ROOMS)),
+  };
+}
+
+function diaryWrite(world: World): Record<string, unknown> {
+  const entry = value.content(world);
+  return {
+    agent_name: value.name(world, value.AGENTS),
+    ...(world.isNew && world.choose.chance(0.3) ? { content: entry } : { entry }),
+    ...maybe(world, 0.5, "topic", () => value.name(world, ["general", "t", "two words"])),
+    ...maybe(world, 0.3, "wing", () => value.name(world, ["proj", "é", "", "wing_tester"])),
+  };
+}
+
+function checkpoint(world: World): Record<string, unknown> {
+  const { choose } = world;
+  const item = (): unknown =>
+    choose.chance(0.08)
+      ? choose.pick([5, null, "text", {}, { wing: "proj", room: "notes" }, { wing: "proj", room: "", content: "x" }])
+      : { wing: value.name(world, value.WINGS), room: value.name(world, value.ROOMS), content: value.content(world) };
+  return {
+    items: choose.chance(0.05) ? choose.pick(["x", {}, null, 3]) : choose.some(4, item),
+    ...maybe(world, 0.5, "diary", () =>
+      choose.chance(0.15)
+        ? choose.pick(["x", {}, null, { agent_name: "tester", entry: "" }, { agent_name: null, entry: "e" }])
+        : {
+            ...maybe(world, 0.8, "agent_name", () => value.name(world, value.AGENTS)),
+            entry: `${value.sentence(world)} ${world.step}`,
+            ...maybe(world, 0.3, "topic", () => "t"),
+          },
+    ),
+    ...maybe(world, 0.3, "dedup_threshold", () => choose.pick([0.5, 0.99, 1, 2, "0.9", "x"])),
+    ...maybe(world, 0.2, "added_by", () => choose.pick(["me", "", " "])),
+  };
+}
+
+function search(world: World): Record<string, unknown> {
+  const { choose } = world;
+  const query = choose.chance(0.85)
+    ? value.sentence(world, 4)
+    : choose.pick([
+        ...[
+          "",
+          "  ",
+          "a",
+          "\ud800",
+          "Where is the postgres index?",
+          `${"You are a helpful assistant. ".repeat(20)}\nWhich river?`,
+        ],
+        ...["alpha beta gamma ".repeat(20), "x".repeat(260), "zzzqqq", "*", '"quoted words"', "a AND b OR NOT c"],
+      ]);
+  return {
+    query,
+    ...maybe(world, 0.6, "wing", () => value.name(world, value.WINGS)),
+    ...maybe(world, 0.3, "room", () => value.name(world, value.ROOMS)),
+    ...maybe(world, 0.5, "limit", () => choose.pick(value.LIMITS)),
+    ...maybe(world, 0.5, "max_distance", () => choose.pick(value.NUMBERS)),
+    ...maybe(world, 0.1, "context", () => choose.pick(["", "some background"])),
+    ...(world.isNew && {
+      ...maybe(world, 0.2, "source_file", () => choose.pick([...value.SOURCES, "", "/none", 5, "n\0l"])),
+      ...value.dates(world),
+      ...maybe(world, 0.1, "candidate_strategy", () => choose.pick(["vector", "union", "x", "", 5])),
+    }),
+  };
+}
+
+function idList(world: World): unknown {
+  const { choose } = world;
+  if (choose.chance(0.15)) return choose.pick([[], "nope", null, {}, Array.from({ length: 501 }, () => "x")]);
+  return Array.from({ length: choose.between(1, 4) }, () => value.drawerId(world, { whole: true }));
+}

@@ -1,0 +1,20 @@
+/** The page of accepted differences is what the differential test's table says, and every entry gives a reason. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { pages } from "../../scripts/docs.ts";
+import { DIFFERENCES } from "../differential/differences.ts";
+import { ROOT } from "./source-files.ts";
+
+test("docs/differences.md is what scripts/docs.ts writes", () => {
+  const page = readFileSync(join(ROOT, "docs/differences.md"), "utf8");
+  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/differences.md"]);
+});
+
+test("each difference has a name of its own, says what it is and why, and holds for a version", () => {
+  expect(new Set(DIFFERENCES.map(({ name }) => name)).size).toBe(DIFFERENCES.length);
+  for (const { what, why, versions } of DIFFERENCES) {
+    expect(Math.min(what.length, why.length)).toBeGreaterThan(20);
+    expect(versions).not.toEqual([]);
+  }
+});

@@ -1,0 +1,140 @@
+/** The drawer tools that 3.11 added, against a real ledger: ids that stand for many rows, lists of ids, sources, checkpoints. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWrite } from "../../../src/engine/apply.ts";
+import { getDrawers } from "../../../src/engine/batch.ts";
+import { drawerPayload, findLogical } from "../../../src/engine/logical.ts";
+import { validWindow } from "../../../src/engine/window.ts";
+import { SqliteLedgerReader } from "../../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
+
+type Answer = Record<string, unknown> & { drawer_id: string; chunk_ids: string[] };
+
+let folder: string, writer: LedgerWriter, reader: SqliteLedgerReader;
+let count = 0;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+  reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+});
+
+afterEach(() => {
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
+
+function write(method: string, params: Record<string, unknown>, findings?: unknown): Answer {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${++count}`, isRepeatable: false, method, params, peer, requestId: "r", atMs: Date.now() };
+  const [done] = writer.commit([{ ...call, ...(findings !== undefined && { findings }) }]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value as Answer;
+}
+
+const file = (content: string, more: Record<string, unknown> = {}): Answer =>
+  write("add_drawer", { wing: "w", room: "r", content, ...more });
+const LONG = "äbc ".repeat(500);
+
+test("the id that a long text got stands for all of it: get joins, update cuts anew, delete takes all slices", () => {
+  const { drawer_id: id, chunk_ids: slices } = file(LONG);
+  expect(slices).toHaveLength(3);
+  const found = findLogical(reader, id);
+  expect(found && drawerPayload(found)).toMatchObject({ content: LONG, chunks: 3, chunk_ids: slices });
+
+  expect(write("update_drawer", { drawer_id: id, room: "moved" })).toMatchObject({ room: "moved", chunk_ids: slices });
+  expect(reader.listDrawers({ wing: "w", room: "moved" }, 9, 0).drawers.map((row) => row.id)).toEqual(slices);
+  expect(write("update_drawer", { drawer_id: id, content: "short" })).toMatchObject({ chunk_ids: [slices[0]] });
+  expect(reader.slicesOf(id).map((row) => row.text)).toEqual(["short"]);
+
+  expect(write("delete_drawer", { drawer_id: id })).toMatchObject({ deleted_ids: [slices[0]], chunks_deleted: 1 });
+  expect(reader.drawerCount()).toBe(0);
+});
+
+test("a short drawer that grows past one row is split under its id; an id that another begins with is not touched", () => {
+  const { drawer_id: id } = file("short");
+  write("add_drawer", { wing: "w", room: "r", content: "neighbour" });
+  expect(write("update_drawer", { drawer_id: id, content: LONG })).toMatchObject({ drawer_id: id, chunks: 3 });
+  expect(reader.findDrawer(id)).toBeUndefined();
+  expect(
+    reader
+      .slicesOf(id)
+      .map((row) => row.text)
+      .join(""),
+  ).toBe(LONG);
+  expect(reader.slicesOf(id.slice(0, -1))).toEqual([]);
+  expect(reader.drawerCount()).toBe(4);
+});
+
+test("lists of ids answer each in its place; a missing one is an error of its own, a bad list refuses all", () => {
+  const [a, b] = [file("a").drawer_id, file(LONG).drawer_id];
+  expect(getDrawers(reader, { drawer_ids: [b, "nope", a] })).toMatchObject({
+    results: [{ content: LONG }, { drawer_id: "nope", error: "Drawer not found: nope" }, { content: "a" }],
+    count: 3,
+    errors: 1,
+  });
+  for (const drawer_ids of [[], "x", null, Array.from({ length: 501 }, () => a)])
+    expect(write("delete_drawers", { drawer_ids })).toEqual({ error: expect.stringContaining("drawer_ids") as string });
+  expect(write("delete_drawers", { drawer_ids: [a, "nope", b] })).toMatchObject({ count: 3, deleted: 2, errors: 1 });
+  expect(reader.drawerCount()).toBe(0);
+});
+
+test("deleting by source only looks unless told otherwise, and takes that source in every wing", () => {
+  file("one", { source_file: "/s.md" });
+  file("two", { wing: "v", source_file: "/s.md" });
+  file("other", { source_file: "/s.md.bak" });
+  const sample = [
+    { wing: "w", room: "r" },
+    { wing: "v", room: "r" },
+  ];
+  expect(write("delete_by_source", { source_file: "/s.md" })).toMatchObject({ dry_run: true, match_count: 2, sample });
+  expect(reader.drawerCount()).toBe(3);
+  expect(write("delete_by_source", { source_file: "/s.md", dry_run: false })).toMatchObject({ deleted: 2 });
+  expect(write("delete_by_source", { source_file: "/s.md", dry_run: false })).toMatchObject({ deleted: 0 });
+  expect(reader.drawerCount()).toBe(1);
+});
+
+test("a checkpoint files what is not there yet, tells what is wrong item by item, and writes the diary", () => {
+  const stored = file("known").drawer_id;
+  const item = (content: unknown): object => ({ wing: "w", room: "r", content });
+  const items = [item("known"), item("new"), item("new again"), item(7), "no item", { ...item("x"), wing: "a/b" }];
+  const findings = {
+    0: { stored: [{ id: stored, similarity: 1 }], earlier: [] },
+    2: { stored: [], earlier: [{ item: 1, slice: 0, similarity: 0.95 }] },
+  };
+  const diary = { agent_name: "Tester", entry: "dear diary", wing: "a/b" };
+  expect(write("checkpoint", { items, diary }, findings)).toMatchObject({
+    added: [{ success: true, wing: "w", chunks: 1 }],
+    duplicates: [
+      { room: "r", matches: [{ id: stored, similarity: 1, content: "known" }] },
+      { room: "r", matches: [{ similarity: 0.95, content: "new" }] },
+    ],
+    errors: [
+      { error: "wing, room, content must be non-empty strings" },
+      { item: "no item", error: "item must be an object" },
+      { success: false, error: "wing contains invalid path characters" },
+    ],
+    // The items are kept, though the diary's wing is none.
+    diary: { success: false, error: "name contains invalid path characters" },
+  });
+  expect(reader.drawerCount()).toBe(2);
+  const again = write("checkpoint", { items: [item("known")], diary: { ...diary, wing: "" } });
+  expect(again).toMatchObject({ added: [{ reason: "already_exists" }], diary: { success: true, agent: "tester" } });
+});
+
+test("windows are compared by the clock on the wall, whatever the offset, and a window upside down is refused", () => {
+  expect(validWindow({ since: "2026-04-01Z", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
+    since: "2026-04-01",
+    before: "2026-04-01T09:30:00.500000",
+  });
+  expect(validWindow({ since: "", before: null })).toEqual({});
+  expect(() => validWindow({ since: "2026-02-30" })).toThrow(
+    "since must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got '2026-02-30'",
+  );
+  expect(() => validWindow({ since: "2026-01-02", before: "2026-01-02T00:00" })).toThrow(
+    "since ('2026-01-02') must be earlier than before ('2026-01-02T00:00')",
+  );
+});

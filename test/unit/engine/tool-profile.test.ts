@@ -1,0 +1,43 @@
+/**
+ * The light profile's size. Tokens are counted from above, so that it holds for any tokenizer in use: every four letters of a
+ * run of letters begin one, and every digit and every mark of punctuation is one, also where real vocabularies have `":{"` and
+ * whole words as a piece. Real counts are about half of it (bytes / 4).
+ */
+import { expect, test } from "vitest";
+import { checkArguments } from "../../../src/engine/arguments.ts";
+import { toolsOf } from "../../../src/engine/tool-profile.ts";
+import { findTool, TOOLS } from "../../../src/engine/tool-table.ts";
+
+const LETTERS_PER_TOKEN = 4;
+
+function tokensAtMost(text: string): number {
+  const pieces = text.match(/\p{L}+|[^\p{L}\s]/gu) ?? [];
+  return pieces.reduce((sum, piece) => sum + Math.ceil(Array.from(piece).length / LETTERS_PER_TOKEN), 0);
+}
+
+test("the count is from above: words, digits and marks are told apart", () => {
+  expect(tokensAtMost('{"wing": "über 42"}')).toBe(1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1 + 1);
+  expect(tokensAtMost("memories")).toBe(2);
+});
+
+test("the light profile has eight tools at most, and at most 1,500 tokens with names, descriptions and schemas", () => {
+  const light = toolsOf("light");
+  expect(light.length).toBeLessThanOrEqual(8);
+  expect(light.length).toBeGreaterThan(4);
+  expect(tokensAtMost(JSON.stringify(light))).toBeLessThanOrEqual(1500);
+  expect(tokensAtMost(JSON.stringify(TOOLS))).toBeGreaterThan(1500);
+});
+
+test("what the light profile shows is the full tool with fewer parameters, and what it requires is enough", () => {
+  for (const { name, inputSchema, ...shown } of toolsOf("light")) {
+    const { inputSchema: full, ...rest } = findTool(name) ?? expect.fail(name);
+    expect({ ...shown, name }).toEqual(rest);
+    expect(full.properties).toMatchObject(inputSchema.properties);
+    const given = Object.fromEntries((inputSchema.required ?? []).map((key) => [key, "x"]));
+    expect(checkArguments(name, full, given), name).toMatchObject({ ok: true });
+  }
+});
+
+test("the full profile is every tool", () => {
+  expect(toolsOf("full")).toBe(TOOLS);
+});
