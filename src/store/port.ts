@@ -43,7 +43,12 @@ export interface LedgerTx {
   /** Deletes every drawer with that source_file, in any wing; returns how many. */
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
+  /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
+  idRecipe(): IdRecipe;
 }
+
+/** 3.3.6 joined the parts of an id bare, 3.11 puts each one's length in front. */
+export type IdRecipe = "bare" | "v3";
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
@@ -96,6 +101,17 @@ export type WriteOutcome = {
 /** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
 export type PendingText = { row: number; textVersion: number; text: string };
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };
+
+/** A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, where there is one. */
+export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
+
+/** What the ledger takes over from the palace in one transaction; `removed` are drawers that others have deleted there. */
+export type TakeOver = {
+  rows: readonly TakenRow[];
+  removed: readonly string[];
+  /** Model of the vectors; undefined where none comes along. */
+  model: string | undefined;
+};
 
 // --- search ---------------------------------------------------------------------------------------------------------
 

@@ -144,6 +144,7 @@ const NOT_OURS: Omit<PalaceStatus, "queue"> = {
   driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the engine's own" },
   strays: {
     ...{ state: "off", detail: "the engine's own" },
-    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },
+    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
   },
+  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null },
 };

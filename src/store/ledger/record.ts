@@ -42,3 +42,19 @@ export function sliceBounds(id: string): [first: string, last: string] {
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
+
+/** What a palace without metadata holds instead (palace.md 4.6). */
+const NO_METADATA = "_repaired_empty_meta";
+
+/** Whether two rows read the same once both are in a palace. */
+export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
+  return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
+}
+
+function canonical(metadata: Metadata): string {
+  const entries = Object.entries(metadata)
+    .filter(([key]) => key !== NO_METADATA)
+    .map(([key, value]) => [key.toWellFormed(), typeof value === "string" ? value.toWellFormed() : value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries);
+}

@@ -2,7 +2,7 @@
  * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
  */
 import { invariant } from "../../platform/invariant.ts";
-import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
+import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceRow } from "../port.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { dateWords, type DrawerRecord, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
@@ -21,6 +21,7 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #deleteSource;
   readonly #deleteSourceMark;
   readonly #putSource;
+  readonly #recipe;
   /** Of the writes of this group that were kept, and of the one being applied. */
   #kept = noChanges();
   #current = noChanges();
@@ -54,6 +55,11 @@ export class SqliteLedgerTx implements LedgerTx {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
+    this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
+  }
+
+  idRecipe(): IdRecipe {
+    return this.#recipe.get() === "bare" ? "bare" : "v3";
   }
 
   findDrawer(id: string): Drawer | undefined {

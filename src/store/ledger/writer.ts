@@ -14,8 +14,9 @@ import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { RPC } from "../../protocol/spec.ts";
-import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../port.ts";
+import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } from "../port.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
+import { LedgerTakeOver } from "./take-over.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
 /** What the engine makes of a write: the value to answer, and whether anything was changed. */
@@ -35,6 +36,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #tx: SqliteLedgerTx;
+  readonly #takeOver: LedgerTakeOver;
   readonly #apply: ApplyWrite;
   #log: number | undefined;
   /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
@@ -48,6 +50,7 @@ export class LedgerWriter {
     this.#inode = statSync(file).ino;
     this.#apply = apply;
     this.#tx = new SqliteLedgerTx(this.#database);
+    this.#takeOver = new LedgerTakeOver(this.#database, this.#tx);
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {
       begin: prepare("BEGIN IMMEDIATE"),
@@ -197,21 +200,38 @@ export class LedgerWriter {
 
   /** Files vectors; one whose drawer is gone or has other text by now is dropped. */
   storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
-    const { textVersion, putVector, putCode, putMeta, getMeta } = this.#statements;
     const written: number[] = [];
     this.#group(() => {
-      if (getMeta.get("model") === undefined) putMeta.run("model", model);
-      for (const { row, textVersion: version, vector } of vectors) {
-        if (textVersion.get(row) !== version) continue;
-        const { code, scale } = quantize(vector);
-        putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
-        putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
-        written.push(row);
-      }
+      this.#recordModel(model);
+      for (const vector of vectors) if (this.#putVector(vector, quantize)) written.push(vector.row);
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
     return { added: 0, written, removed: [] };
+  }
+
+  /** Takes over what others wrote into the palace; see take-over.ts. */
+  takeOver(batch: TakeOver, quantize: Quantize): { taken: number; changes: Changes } {
+    return this.#takeOver.commit(
+      batch,
+      (work) => this.#group(work),
+      (model) => this.#recordModel(model),
+      (vector) => this.#putVector(vector, quantize),
+    );
+  }
+
+  #recordModel(model: string): void {
+    if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
+  }
+
+  /** False: its drawer is gone or has other text by now. */
+  #putVector({ row, textVersion: version, vector }: NewVector, quantize: Quantize): boolean {
+    const { textVersion, putVector, putCode } = this.#statements;
+    if (textVersion.get(row) !== version) return false;
+    const { code, scale } = quantize(vector);
+    putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+    return true;
   }
 
   outboxDone(entries: readonly { id: string; seq: number }[]): void {
