@@ -5,7 +5,7 @@
  */
 import { CONVERSATION_PART_DRAWERS_MAX } from "../protocol/limits.ts";
 import type { Drawer, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
-import { CHUNK_SIZE, hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
+import { CHUNK_SIZE, hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
 import { structuralEntities } from "./structural-entities.ts";
 import { codePointLength, localTimestamp } from "./text.ts";
@@ -108,7 +108,7 @@ function metadataOf(part: Part, index: number, text: string, filedAt: string): M
     ingest_mode: "convos",
     extract_mode: MODE,
     normalize_version: NORMALIZE_VERSION,
-    id_recipe: ID_RECIPE,
+    ...recipeNote("v3"),
     chunk_total: part.total,
     convo_chunker_version: CHUNKER_VERSION,
     source_mtime: part.mtime,

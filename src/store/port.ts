@@ -71,7 +71,12 @@ export interface LedgerTx {
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
+  /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
+  idRecipe(): IdRecipe;
 }
+
+/** 3.3.6 joined the parts of an id bare, 3.11 puts each one's length in front. */
+export type IdRecipe = "bare" | "v3";
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
@@ -184,6 +189,17 @@ export interface GraphReader {
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
 }
 
+/** A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, where there is one. */
+export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
+
+/** What the ledger takes over from the palace in one transaction; `removed` are drawers that others have deleted there. */
+export type TakeOver = {
+  rows: readonly TakenRow[];
+  removed: readonly string[];
+  /** Model of the vectors; undefined where none comes along. */
+  model: string | undefined;
+};
+
 // --- search ---------------------------------------------------------------------------------------------------------
 
 /** A row and its score; lexical scores are BM25-like, ≥ 0, higher is better; cosines are −1…1. */
@@ -223,17 +239,19 @@ export type PalaceRecord = { id: string; text: string; metadata: Metadata; vecto
 
 /**
  * Keeps the public palace true (design.md 7). One port, one contract test (test/contract/palace-driver.test.ts),
- * several implementations: `chroma`, `memory` (tests), later `files`.
+ * several implementations: `files`, `chroma`, `memory` (tests).
  * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
  * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers
  * that it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
  */
 export interface PalaceDriver {
-  readonly kind: "chroma" | "memory";
+  readonly kind: "files" | "chroma" | "memory";
   /** Names the place written to; another target means that everything is sent again. */
   readonly target: string;
   /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
   readonly collectionId: string | undefined;
+  /** Counts how often opening it has put the palace right, whereby something may have got lost; absent: it never does. */
+  readonly repairs?: number;
   /** Most records in one upsert or remove. */
   readonly recordsMax: number;
   /** Makes the collections if needed. Idempotent. */
