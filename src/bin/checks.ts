@@ -253,9 +253,8 @@ function checkStrays({ strays, driver }: StatusReport): Check {
   if (strays.state !== "found") return ok("strays", detail);
   if (strays.unindexed > 0)
     return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
-  if (driver.kind === "none")
-    return warn("strays", detail, "nothing is lost: they stay in the palace, which this memory does not read yet");
-  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory; what it wrote is left alone");
+  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is taken over");
+  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory");
 }
 
 function checkIdle({ idleExitMs, endpoint }: Config): Check {

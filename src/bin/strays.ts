@@ -1,9 +1,11 @@
 /** What others did to the public palace, in words; used by status and doctor. */
-import type { StrayReport } from "../protocol/spec.ts";
+import type { AdoptionReport, StrayReport } from "../protocol/spec.ts";
 import { plural } from "./output.ts";
 
 export function describeStrays(report: StrayReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
+  // A broker of before takes nothing over.
+  const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
   if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
   if (state !== "found")
@@ -19,9 +21,19 @@ export function describeStrays(report: StrayReport): string {
       : [
           `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
         ]),
+    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} taken over`]),
     ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours read otherwise there`]),
     ...(detail === "" ? [] : [detail]),
     ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
     ...again,
   ].join("; ");
+}
+
+/** Undefined where there was no palace to take over. */
+export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
+  if (report === undefined || report.state === "none") return undefined;
+  const { state, rows, read } = report;
+  if (state === "running")
+    return `being taken over: ${read} of ${plural(rows, "row")} read; it is not written until then`;
+  return `all ${plural(rows, "row")} of the public palace are in this memory and read the same`;
 }

@@ -23,6 +23,8 @@ export type ModelOptions = {
 export type Model = {
   state(): ModelState;
   embedder(): LocalEmbedder | undefined;
+  /** Resolves when it is ready, or will not be for now, or after the time. */
+  settled(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -111,6 +113,11 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
   return {
     state: () => state,
     embedder: () => embedder,
+    async settled(timeoutMs) {
+      const deadline = Date.now() + timeoutMs;
+      while (["loading", "downloading"].includes(state.modelState) && Date.now() < deadline && !closing.signal.aborted)
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    },
     async close() {
       closing.abort();
       clearTimeout(timer);

@@ -8,7 +8,9 @@ import type { Log } from "../platform/log.ts";
 import { goneError, rememberLedger } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
-import type { StatusReport } from "../protocol/spec.ts";
+import type { AdoptionReport, StatusReport } from "../protocol/spec.ts";
+import { modelOf } from "../store/adopt/model-of.ts";
+import { createTakeOver } from "../store/adopt/take-over.ts";
 import { createChromaDriver } from "../store/driver/chroma.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
 import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
@@ -31,7 +33,7 @@ import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type PalaceStatus = Pick<
   StatusReport,
-  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "graph" | "strays"
+  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "graph" | "strays" | "adoption"
 >;
 
 export type Palace = {
@@ -55,6 +57,9 @@ export type PalaceOptions = {
   /** The ledger is gone or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
+
+/** A model that is there is loaded by then; one that must be downloaded is not waited for. */
+const MODEL_WAIT_MAX_MS = 10_000;
 
 /** Of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0 };
@@ -127,7 +132,9 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
           lockedBy: () => {
             const error = upstreamLock.lockedBy();
             // A MemPalace in that folder is no concern of a palace elsewhere.
-            return error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader)) ? error : undefined;
+            if (error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader))) return error;
+            // What others have there is taken over before anything is written.
+            return driver.collectionId === undefined || watch.isSettled() ? undefined : takingOver(watch.adoption());
           },
           onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
@@ -150,9 +157,28 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resend", ids);
       outbox?.wake();
     },
+    takeOver: createTakeOver({
+      palaceDir: paths.palaceDir,
+      ledgerFile,
+      file: (batch) => writer.call("takeOver", batch),
+      onFiled: async (changes) => {
+        await vectors.refresh(changes);
+        backlog?.wake();
+        maintenance.wake();
+      },
+      setRecipe: (recipe) => writer.call("putMeta", "id_recipe", recipe),
+      modelOf: async (samples) => {
+        await model.settled(MODEL_WAIT_MAX_MS);
+        const { palaceDir } = paths;
+        return modelOf(samples, { palaceDir, recorded: reader.meta("model"), embedder: model.embedder()?.backlog });
+      },
+      log,
+    }),
+    onSettled: () => outbox?.wake(),
     guess: (recent) => guessWriter(recent, upstreamLock),
     log,
   });
+  void watch.look();
 
   const graph = await graphOpening;
   const maintenance = whenQuiet(() => writer.call("maintain"), log);
@@ -227,6 +253,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       },
       graph: graph.status(),
       strays: watch.status(),
+      adoption: watch.adoption(),
     }),
     wakeOutbox: () => outbox?.wake(),
     drain: () => queue.drain(),
@@ -242,6 +269,11 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.close();
     },
   };
+}
+
+function takingOver({ read, rows }: AdoptionReport): PalaceError {
+  const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
+  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
 }
 
 /** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */

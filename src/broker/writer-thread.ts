@@ -9,13 +9,15 @@ import type { GraphMerge } from "../store/ledger/graph-merge.ts";
 import { LedgerWriter } from "../store/ledger/writer.ts";
 import { serveThread } from "../store/thread.ts";
 import { quantize } from "../store/vectors/quantize.ts";
-import type { Changes, NewVector, WriteCall, WriteOutcome } from "../store/port.ts";
+import type { Changes, NewVector, TakeOver, WriteCall, WriteOutcome } from "../store/port.ts";
 
 export type WriterData = { ledgerFile: string; fault: string | undefined };
 
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
   storeVectors: (vectors: NewVector[], model: string) => Changes;
+  /** Rows of others; `taken`: how many were new or another. */
+  takeOver: (batch: TakeOver) => { taken: number; changes: Changes };
   outboxDone: (entries: { id: string; seq: number }[]) => void;
   retarget: (target: string) => void;
   resend: (ids: readonly string[] | "all") => void;
@@ -36,6 +38,7 @@ await serveThread<WriterMethods>(() => {
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
+    takeOver: (batch) => writer.takeOver(batch, quantize),
     outboxDone: (entries) => writer.outboxDone(entries),
     retarget: (target) => writer.retarget(target),
     resend: (ids) => writer.resend(ids),

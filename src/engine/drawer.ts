@@ -2,15 +2,20 @@
  * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
  * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
-import type { LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
+import type { IdRecipe, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
 import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
 
 export const CHUNK_SIZE = 800;
 
-/** Id recipe of new palaces: upstream's v3, each part with its length in front (3.3.6 joined them bare). */
+/** Of new palaces, and of conversations in any: upstream's v3, each part with its length in front. */
 export const ID_RECIPE = "v3";
+
+/** Names the recipe in the metadata, as 3.11 does; 3.3.6 knew but one and said nothing. */
+export function recipeNote(recipe: IdRecipe): Metadata {
+  return recipe === "v3" ? { id_recipe: recipe } : {};
+}
 
 /** `L(a, b, …)` of the specification. */
 export function lengthJoined(...parts: string[]): string {
@@ -22,10 +27,11 @@ export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
 
-/** Both recipes' ids of one text, ours first: the same text filed by a 3.3.6 is found, and not filed twice. */
-function drawerIds(wing: string, room: string, content: string): [ours: string, older: string] {
+/** Both recipes' ids of one text, the palace's own first: a text filed by the other one is found, and not filed twice. */
+function drawerIds(recipe: IdRecipe, wing: string, room: string, content: string): [ours: string, other: string] {
   const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
-  return [id(lengthJoined(wing, room, content)), id(wing + room + content)];
+  const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
+  return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
 export function sliceId(id: string, index: number): string {
@@ -39,7 +45,8 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
     const room = validName(params["room"], "room");
     const content = validContent(params["content"]);
     const parts = slices(content, CHUNK_SIZE);
-    const ids = drawerIds(wing, room, content);
+    const recipe = tx.idRecipe();
+    const ids = drawerIds(recipe, wing, room, content);
     for (const id of ids) {
       const isThere =
         tx.findDrawer(id) ?? (parts.length > 1 ? tx.findDrawer(sliceId(id, parts.length - 1)) : undefined);
@@ -57,7 +64,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
       added_by: looseText(params["added_by"], "mcp"),
       filed_at: filedAt,
       last_modified: filedAt,
-      id_recipe: ID_RECIPE,
+      ...recipeNote(recipe),
     };
     const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_drawer_id"]);
     return { success: true, drawer_id: id, wing, room, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };

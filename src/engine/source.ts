@@ -5,7 +5,7 @@
 import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
-import { hash24, ID_RECIPE, lengthJoined } from "./drawer.ts";
+import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
 import { localTimestamp } from "./text.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
@@ -26,6 +26,7 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
+  const recipe = tx.idRecipe();
   const drawers = chunks.map((chunk) => {
     const metadata: Metadata = {
       wing,
@@ -39,12 +40,13 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       source_mtime: mtime,
       line_start: chunk.lineStart,
       line_end: chunk.lineEnd,
-      id_recipe: ID_RECIPE,
+      ...recipeNote(recipe),
       last_modified: filedAt,
       chunk_total: chunks.length,
       ...(typeof params["contentDate"] === "string" && { content_date: params["contentDate"] }),
     };
-    const id = `drawer_${wing}_${room}_${hash24(lengthJoined(sourceFile, String(chunk.index)))}`;
+    const parts = [sourceFile, String(chunk.index)];
+    const id = `drawer_${wing}_${room}_${hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(""))}`;
     return { id, text: chunk.text, metadata };
   });
   tx.insertDrawers(drawers);

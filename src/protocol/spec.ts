@@ -165,6 +165,20 @@ export type StrayReport = {
   resent: number;
   /** Rows whose vector its index has lost. */
   unindexed: number;
+  /** Rows of others, and changes and deletions by others, that this broker has taken over. */
+  taken: number;
+};
+
+/** How far the rows of an existing public palace are in this memory. */
+export type AdoptionReport = {
+  state: "none" | "running" | "verified";
+  /** Rows of the palace. */
+  rows: number;
+  /** Of them, looked at so far. */
+  read: number;
+  taken: number;
+  /** When both sides last held the same, row by row. */
+  atMs: number | null;
 };
 
 /** `palace.status`. */
@@ -215,6 +229,7 @@ export type StatusReport = {
   };
   upstreamLock: UpstreamLockStatus;
   strays: StrayReport;
+  adoption: AdoptionReport;
 };
 
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */

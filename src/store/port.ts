@@ -71,7 +71,12 @@ export interface LedgerTx {
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
+  /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
+  idRecipe(): IdRecipe;
 }
+
+/** 3.3.6 joined the parts of an id bare, 3.11 puts each one's length in front. */
+export type IdRecipe = "bare" | "v3";
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
@@ -183,6 +188,17 @@ export interface GraphReader {
   /** The strongest first; there may be hundreds of thousands. */
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
 }
+
+/** A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, where there is one. */
+export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
+
+/** What the ledger takes over from the palace in one transaction; `removed` are drawers that others have deleted there. */
+export type TakeOver = {
+  rows: readonly TakenRow[];
+  removed: readonly string[];
+  /** Model of the vectors; undefined where none comes along. */
+  model: string | undefined;
+};
 
 // --- search ---------------------------------------------------------------------------------------------------------
 

@@ -126,20 +126,20 @@ for (const version of MEMPALACE_VERSIONS) {
       const { palace } = scene;
       await expect
         .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
-        .toMatchObject({ state: "found", rows: written.length, resent: 1 });
+        .toMatchObject({ state: "found", rows: 0, taken: written.length, resent: 1 });
       const { strays } = await status(palace);
-      expect(strays.collections).toContainEqual({ name: "mempalace_drawers", rows: expect.any(Number) as number });
       expect(Math.abs((strays.newestAtMs ?? 0) - Date.now())).toBeLessThan(600_000);
       const check = await doctor(scene);
       expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
-      expect(check?.detail).toContain(`${written.length} rows in the public palace are not of this memory`);
-      // Ours are all there, on both sides, and theirs were not touched.
+      expect(check?.detail).toContain(`${written.length} rows of others were taken over`);
+      // Ours are all there, on both sides, and so are theirs.
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
-      expect(ledgerIds(scene)).toHaveLength(OURS);
-      expect(palaceIds(scene)).toEqual([...ledgerIds(scene), ...written].sort());
+      expect(ledgerIds(scene)).toHaveLength(OURS + written.length);
+      expect(ledgerIds(scene)).toEqual(expect.arrayContaining(written));
+      expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    it("of another HOME is reported with its rows, and what it deleted of ours is there again", async () => {
+    it("of another HOME is reported, its rows are taken over, and what it deleted of ours is there again", async () => {
       await using scene = await setScene(version);
       const written = await meddle(scene, { home: otherHome, palace: scene.palaceDir });
       expect(written.length).toBeGreaterThanOrEqual(5);
@@ -209,19 +209,22 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || mountMissing !== 
     );
     await miners;
     for (const agent of agents) await agent.close();
-    expect(ledgerIds(scene)).toHaveLength(OURS + written);
-    // Every drawer of ours is in the public palace as well, and every row that is not ours is counted.
-    const foreign = (): number => {
-      const own = new Set(ledgerIds(scene));
-      return palaceIds(scene).filter((id) => !own.has(id)).length;
-    };
+    // Every drawer of ours is in the public palace as well, and every row of theirs in the memory.
+    const wings = (): { ours: number; others: number } => ({
+      ours: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing = 'ours'").length,
+      others: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing <> 'ours'").length,
+    });
+    const inDrawers = `SELECT e.embedding_id FROM embeddings e JOIN segments s ON s.id = e.segment_id
+      JOIN collections c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'`;
+    expect(wings().ours).toBe(OURS + written);
     await expect
       .poll(() => ledgerIds(scene).filter((id) => !palaceIds(scene).includes(id)).length, { timeout: 2 * FOUND_MAX_MS })
       .toBe(0);
-    expect(foreign()).toBeGreaterThanOrEqual(10);
     await expect
-      .poll(async () => (await status(palace)).strays, { timeout: 2 * FOUND_MAX_MS })
-      .toMatchObject({ state: "found", rows: foreign() });
+      .poll(() => idsIn(join(palaceDir, "chroma.sqlite3"), inDrawers), { timeout: 2 * FOUND_MAX_MS })
+      .toEqual(ledgerIds(scene));
+    expect(wings().others).toBeGreaterThanOrEqual(10);
+    expect((await status(palace)).strays).toMatchObject({ state: "found", rows: 0 });
     expect(await doctor(scene)).toMatchObject({ state: "warn" });
   });
 });

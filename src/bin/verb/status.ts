@@ -6,7 +6,7 @@ import { isStopped } from "../../platform/marks.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { describeGraph } from "../graph.ts";
-import { describeStrays } from "../strays.ts";
+import { describeAdoption, describeStrays } from "../strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -68,6 +68,7 @@ function describe(status: StatusReport, endpoint: string): Row[] {
 }
 
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {
+  const adoption = describeAdoption(status.adoption);
   const embedded =
     search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
   const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
@@ -84,6 +85,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
     ["graph", describeGraph(status.graph)],
     ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],
     ["strays", describeStrays(status.strays)],
+    ...(adoption === undefined ? [] : [["adoption", adoption] as Row]),
   ];
 }
 

@@ -145,6 +145,7 @@ const NOT_OURS: Omit<PalaceStatus, "queue"> = {
   graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the engine's own" },
   strays: {
     ...{ state: "off", detail: "the engine's own" },
-    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },
+    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
   },
+  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null },
 };

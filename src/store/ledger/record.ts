@@ -47,3 +47,19 @@ export function isSliceOf(id: string, { metadata }: Drawer): boolean {
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
+
+/** What a palace without metadata holds instead (palace.md 4.6). */
+const NO_METADATA = "_repaired_empty_meta";
+
+/** Whether two rows read the same once both are in a palace. */
+export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
+  return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
+}
+
+function canonical(metadata: Metadata): string {
+  const entries = Object.entries(metadata)
+    .filter(([key]) => key !== NO_METADATA)
+    .map(([key, value]) => [key.toWellFormed(), typeof value === "string" ? value.toWellFormed() : value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries);
+}

@@ -2,7 +2,7 @@
  * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
  */
 import { invariant } from "../../platform/invariant.ts";
-import type { Changes, Drawer, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
+import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
@@ -25,6 +25,7 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly #deleteSourceMark;
   readonly #putSource;
   readonly #drawersOfSource;
+  readonly #recipe;
   /** Of the writes of this group that were kept, and of the one being applied. */
   #kept = noChanges();
   #current = noChanges();
@@ -71,6 +72,11 @@ export class SqliteLedgerTx implements LedgerTx {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
+    this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
+  }
+
+  idRecipe(): IdRecipe {
+    return this.#recipe.get() === "bare" ? "bare" : "v3";
   }
 
   findDrawer(id: string): Drawer | undefined {

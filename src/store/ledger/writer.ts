@@ -14,9 +14,10 @@ import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { RPC } from "../../protocol/spec.ts";
-import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../port.ts";
+import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } from "../port.ts";
 import { GraphMerge } from "./graph-merge.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
+import { LedgerTakeOver } from "./take-over.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
 /** What the engine makes of a write: the value to answer, and whether anything was changed. */
@@ -36,6 +37,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #tx: SqliteLedgerTx;
+  readonly #takeOver: LedgerTakeOver;
   readonly #apply: ApplyWrite;
   /** What comes from upstream's graph files, and what has arrived there. */
   readonly graph: GraphMerge;
@@ -52,6 +54,7 @@ export class LedgerWriter {
     this.#apply = apply;
     this.#tx = new SqliteLedgerTx(this.#database);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
+    this.#takeOver = new LedgerTakeOver(this.#database, this.#tx);
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {
       begin: prepare("BEGIN IMMEDIATE"),
@@ -201,21 +204,38 @@ export class LedgerWriter {
 
   /** Files vectors; one whose drawer is gone or has other text by now is dropped. */
   storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
-    const { textVersion, putVector, putCode, putMeta, getMeta } = this.#statements;
     const written: number[] = [];
     this.#group(() => {
-      if (getMeta.get("model") === undefined) putMeta.run("model", model);
-      for (const { row, textVersion: version, vector } of vectors) {
-        if (textVersion.get(row) !== version) continue;
-        const { code, scale } = quantize(vector);
-        putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
-        putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
-        written.push(row);
-      }
+      this.#recordModel(model);
+      for (const vector of vectors) if (this.#putVector(vector, quantize)) written.push(vector.row);
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
     return { ...noChanges(), written };
+  }
+
+  /** Takes over what others wrote into the palace; see take-over.ts. */
+  takeOver(batch: TakeOver, quantize: Quantize): { taken: number; changes: Changes } {
+    return this.#takeOver.commit(
+      batch,
+      (work) => this.#group(work),
+      (model) => this.#recordModel(model),
+      (vector) => this.#putVector(vector, quantize),
+    );
+  }
+
+  #recordModel(model: string): void {
+    if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
+  }
+
+  /** False: its drawer is gone or has other text by now. */
+  #putVector({ row, textVersion: version, vector }: NewVector, quantize: Quantize): boolean {
+    const { textVersion, putVector, putCode } = this.#statements;
+    if (textVersion.get(row) !== version) return false;
+    const { code, scale } = quantize(vector);
+    putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+    return true;
   }
 
   outboxDone(entries: readonly { id: string; seq: number }[]): void {

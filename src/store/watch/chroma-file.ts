@@ -1,7 +1,7 @@
 /**
  * Looks into a palace's chroma.sqlite3 while somebody else, Chroma's server or a MemPalace, may be at work in it: read-only
  * connections, short reads without a transaction around them, since a long one would keep a writer from committing, and never
- * a file made, which in WAL mode even a reader does. Imported by this folder only.
+ * a file made, which in WAL mode even a reader does. Imported by this folder, store/adopt and driver/files.
  *
  * Source: palace.md 4.2-4.5; checked against the files of a 1.5.9 server: every record of a write is one row of the queue, also
  * the deletion of an unknown id, numbered without gaps, and in `embeddings` before the write is answered.
@@ -33,17 +33,25 @@ export function readChroma<T>(
   busyTimeoutMs: number,
   read: (database: ChromaDatabase) => T,
 ): T | undefined {
+  const database = openChroma(palaceDir, busyTimeoutMs);
+  try {
+    return database && read(database);
+  } finally {
+    database?.close();
+  }
+}
+
+/** The connection itself, for who reads many pages and closes it. Errors: SQLite's. */
+export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   if (readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`))
     throw new Error("its database is in WAL mode and nobody has it open, and reading it would make files there");
-  const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
-  try {
-    return read(database);
-  } finally {
-    database.close();
-  }
+  return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
+
+/** The collection that upstream keeps its drawers in (palace.md 4.1). */
+export const DRAWERS = "mempalace_drawers";
 
 /** The number of the last write, by whomever, to whichever collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {

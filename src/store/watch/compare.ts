@@ -5,6 +5,8 @@
  * Both sides move meanwhile, so a row is judged only by what the ledger said before and after the palace was read: the
  * palace holds a drawer from the moment it is struck off the outbox until a removal of it is listed there.
  */
+import { ForeignRows, type Horizon } from "../adopt/foreign-rows.ts";
+import { countRows } from "../driver/files/palace-file.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import {
   type ChromaCollection,
@@ -20,6 +22,10 @@ export type CompareInput = {
   ours: string | undefined;
   /** Rows with a higher number were written after that. */
   sinceSeq: number;
+  /** The collection whose foreign rows the ledger takes over; undefined: of none. */
+  adopt?: string | undefined;
+  /** What of it is another's work. */
+  horizon?: Horizon;
 };
 
 export type Comparison = {
@@ -34,6 +40,10 @@ export type Comparison = {
   missing: string[];
   /** Rows of our collection without a vector in its index. */
   unindexed: number;
+  /** Whether there is anything that the ledger ought to take over. */
+  isForeign: boolean;
+  /** Rows of the collection to take over from. */
+  rows: number;
 };
 
 /** On a thread of its own it may wait as long as Chroma itself would. */
@@ -52,13 +62,28 @@ type OurRow = { id: string; settled: boolean; text: string | null; wing: string 
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {
-      ...{ collections: [], recent: 0, newestAtMs: null, changed: 0, missing: [], unindexed: 0 },
+      ...{
+        collections: [],
+        recent: 0,
+        newestAtMs: null,
+        changed: 0,
+        missing: [],
+        unindexed: 0,
+        isForeign: false,
+        rows: 0,
+      },
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
+      // Closets and the like are made from drawers, and made anew with them.
+      if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
     }
+    const adopted = collections.find(({ id }) => id === input.adopt);
+    if (adopted !== undefined) result.rows = countRows(palace, adopted);
+    if (adopted !== undefined && input.horizon !== undefined)
+      result.isForeign = hasForeign(palace, input.palaceDir, adopted, ledger, input.horizon);
     const own = collections.find(({ id }) => id === input.ours);
     if (own !== undefined) {
       result.missing = findMissing(own, palace, ledger);
@@ -66,6 +91,24 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     }
     return result;
   });
+}
+
+function hasForeign(
+  palace: ChromaDatabase,
+  palaceDir: string,
+  collection: ChromaCollection,
+  ledger: LedgerDatabase,
+  horizon: Horizon,
+): boolean {
+  const foreign = new ForeignRows({ palace, palaceDir, collection, ledger, horizon });
+  try {
+    for (;;) {
+      const { rows, removed, done } = foreign.next();
+      if (rows.length + removed.length > 0 || done) return rows.length + removed.length > 0;
+    }
+  } finally {
+    foreign.close();
+  }
 }
 
 /** Returns how many rows are not ours. */

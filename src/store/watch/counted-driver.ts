@@ -19,7 +19,7 @@ export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
   readonly #sent: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };
   #failed = false;
-  /** Called after each write, when none is under way. Contract: quick, does not throw. */
+  /** Called after opening and after each write, when none is under way. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
   constructor(inner: PalaceDriver) {
@@ -55,6 +55,7 @@ export class CountedDriver implements PalaceDriver {
     }
     if (this.#failed) this.#sent.reconnects += 1;
     this.#failed = false;
+    this.onQuiet();
   }
 
   upsert(records: readonly PalaceRecord[]): Promise<void> {

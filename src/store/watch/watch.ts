@@ -3,15 +3,19 @@
  * palace numbers every write of everybody. While the number grows by what our driver sent, nobody else was there; when it does
  * not add up, at the start or while running, a thread compares palace and ledger, and what it found is in the status.
  *
- * The ledger is the truth: drawers of ours that are missing over there are listed in the outbox again. Rows of others are
- * counted and left alone; taking them over belongs here too, where `compare.ts` meets them. Imported by broker/palace.ts.
+ * Rows that others wrote or changed, and drawers they deleted before this broker came, are taken over into the ledger
+ * (store/adopt); the comparison is made again then, and only what it proves counts as taken over. Drawers of ours that are
+ * missing over there without such a proof, or that a stray deleted beside us, are listed in the outbox again.
+ * Imported by broker/palace.ts.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../platform/log.ts";
-import type { StrayReport } from "../../protocol/spec.ts";
+import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { Horizon } from "../adopt/foreign-rows.ts";
+import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import { chromaFile, readChroma, readCollections, readHead } from "./chroma-file.ts";
+import { chromaFile, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { CountedDriver, SentCounts } from "./counted-driver.ts";
@@ -25,6 +29,10 @@ export type WatchOptions = {
   seen: { read(): string | undefined; write(text: string): Promise<void> };
   /** Lists drawers in the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
+  /** Undefined: rows of others are counted and left alone. */
+  takeOver?: TakingOver | undefined;
+  /** Palace and ledger agree, or cannot be compared: what waited for that may go on. Contract: does not throw. */
+  onSettled?: () => void;
   /** Who may have written what is not ours; `recent`: some of it while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
@@ -34,6 +42,9 @@ export type WatchOptions = {
 
 export type Watch = {
   status(): StrayReport;
+  adoption(): AdoptionReport;
+  /** False while it is not known whether the palace holds what is not in the ledger: nothing may be written there. */
+  isSettled(): boolean;
   /** Does what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
   stop(): Promise<void>;
@@ -49,20 +60,33 @@ const AGAIN = 2;
 const BUSY_TIMEOUT_MS = 20;
 
 const NOTHING: Omit<StrayReport, "state" | "detail"> = {
-  ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0 },
+  ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
 };
+const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null };
 
 /** Where palace and driver stood at one quiet moment. */
-type Mark = Readonly<{ head: number; segment: number; sent: SentCounts }>;
+type Mark = Readonly<{ head: number; segment: number; adopt: string | undefined; sent: SentCounts }>;
 /** What is kept in the ledger between brokers. */
-type Seen = { ours: string; head: number; segment: number; unindexed: number; report: StrayReport };
+type Seen = {
+  ours: string;
+  head: number;
+  segment: number;
+  unindexed: number;
+  report: StrayReport;
+  /** Absent in ledgers of before: the collection taken over, and the palace's number when both sides agreed. */
+  adopt?: string;
+  agreedHead?: number;
+  adoption?: AdoptionReport;
+};
 
 export function startWatch(options: WatchOptions): Watch {
-  const watch = new Watcher({ now: () => performance.now(), ...options });
+  const watch = new Watcher({ now: () => performance.now(), takeOver: undefined, onSettled: () => {}, ...options });
   const timer = setInterval(() => void watch.look(), LOOK_MS).unref();
   if (options.driver !== undefined) options.driver.onQuiet = () => watch.lookSoon();
   return {
     status: () => watch.report,
+    adoption: () => watch.adoption,
+    isSettled: () => watch.report.state !== "looking",
     look: () => watch.look(),
     stop: async () => {
       clearInterval(timer);
@@ -74,13 +98,20 @@ export function startWatch(options: WatchOptions): Watch {
 class Watcher {
   readonly #options: Required<WatchOptions>;
   report: StrayReport = { ...NOTHING, state: "looking", detail: "" };
+  adoption: AdoptionReport = NOT_ADOPTED;
+  /** The palace's number when both sides held the same; what is numbered higher and not ours is another's work. */
+  #agreedHead: number | undefined;
+  /** Somebody wrote beside this broker, and it was taken over. */
+  #strayed = false;
+  /** Something is to be taken over still: the numbers may add up, but the sides do not agree. */
+  #isBehind = false;
   #mark: Mark | undefined;
   /** The palace's number when this broker first looked. */
   #startHead: number | undefined;
   #comparing: Promise<void> | undefined;
   #thread: Thread<CompareMethods> | undefined;
   #nextAtMs = 0;
-  #lookedAtMs = 0;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
   /** Rows without a vector that sending everything again has not helped. */
   #hopeless = 0;
@@ -105,11 +136,13 @@ class Watcher {
     this.#comparing = this.#compare(found);
     await this.#comparing;
     this.#comparing = undefined;
+    if (this.report.state !== "looking") this.#options.onSettled();
   }
 
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
+    await this.#options.takeOver?.stop();
     await this.#thread?.close();
     await this.#comparing;
     const found = this.#read();
@@ -128,12 +161,14 @@ class Watcher {
       if (found === undefined) return this.#rest("off", `${palaceDir} holds no palace`);
       // Not open yet.
       if (driver !== undefined && driver.collectionId === undefined) return undefined;
+      const drawers = found.collections.find(({ name }) => name === DRAWERS);
       const own = found.collections.find(({ id }) => id === driver?.collectionId);
       if (driver !== undefined && own === undefined)
         return this.#rest("off", `the driver's palace is not the one in ${palaceDir}`);
       const folder = own === undefined ? undefined : join(palaceDir, own.vectorSegment);
       const segment = folder === undefined ? 0 : (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0);
-      return { head: found.head, segment, sent: { ...(driver?.sent ?? IDLE) } };
+      const adopt = driver === undefined ? drawers?.id : own?.id;
+      return { head: found.head, segment, adopt, sent: { ...(driver?.sent ?? IDLE) } };
     } catch (error) {
       // Somebody commits: they are done when we look again.
       if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
@@ -142,8 +177,10 @@ class Watcher {
   }
 
   #rest(state: "off" | "unreadable", detail: string): undefined {
-    this.report = { ...NOTHING, resent: this.report.resent, state, detail };
+    const { resent, taken, state: before } = this.report;
+    this.report = { ...NOTHING, resent, taken, state, detail };
     this.#mark = undefined;
+    if (before === "looking") this.#options.onSettled();
   }
 
   #addsUp(now: Mark): boolean {
@@ -152,9 +189,11 @@ class Watcher {
     const { head, segment, sent } = this.#mark as Mark;
     const isOurs = now.head - head === now.sent.done - sent.done && now.sent.unsure === sent.unsure;
     const isWhole = this.report.unindexed === 0 || now.sent.reconnects === sent.reconnects;
-    const addsUp = isOurs && isWhole && now.segment === segment && this.#again === 0;
-    if (addsUp) this.#mark = now;
-    return addsUp;
+    const addsUp = isOurs && isWhole && now.segment === segment && this.#again === 0 && !this.#isBehind;
+    if (!addsUp) return false;
+    this.#mark = now;
+    this.#agreedHead = now.head;
+    return true;
   }
 
   /** True: nobody has written since the last broker looked, and what it found still holds. */
@@ -162,16 +201,25 @@ class Watcher {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
+    // A ledger of before has never taken anything over.
+    if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
+    if (seen.adoption !== undefined) this.adoption = { ...seen.adoption, taken: 0 };
+    this.#agreedHead = seen.agreedHead;
     // A palace that is not whole is worth another attempt, since Chroma may have been started anew as well.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
-    this.report = { ...seen.report, resent: 0 };
+    this.report = { ...seen.report, resent: 0, taken: 0 };
     return true;
   }
 
+  /** The palace may hold rows of before that this ledger never saw, or a palace of before was put back. */
+  #horizon(): Horizon {
+    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? 0 };
+  }
+
   async #compare(mark: Mark): Promise<void> {
-    const { palaceDir, ledgerFile, log, resend } = this.#options;
+    const { palaceDir, ledgerFile, log, resend, takeOver } = this.#options;
     const startedAtMs = this.#options.now();
     const isRetry = this.#mark === undefined || this.#mark.sent.reconnects !== mark.sent.reconnects;
     try {
@@ -179,9 +227,26 @@ class Watcher {
       const thread = await startThread<CompareMethods>(threadFile(import.meta.url, "compare-thread"), data);
       this.#thread = thread;
       if (this.#stopped) return void (await thread.close());
-      const input = { palaceDir, ours: this.#options.driver?.collectionId, sinceSeq: this.#startHead ?? mark.head };
-      const comparison = await thread.call("compare", input).finally(() => thread.close());
+      const sinceSeq = this.#startHead ?? mark.head;
+      const compare = (): Promise<Comparison | null> =>
+        thread.call("compare", {
+          ...{ palaceDir, ours: this.#options.driver?.collectionId, sinceSeq },
+          ...(takeOver === undefined ? {} : { adopt: mark.adopt, horizon: this.#horizon() }),
+        });
+      let comparison: Comparison | null;
+      let first: Comparison | null;
+      try {
+        first = comparison = await compare();
+        if (comparison?.isForeign === true && takeOver !== undefined && mark.adopt !== undefined) {
+          await this.#takeOver(takeOver, mark.adopt);
+          comparison = await compare();
+        }
+      } finally {
+        await thread.close();
+      }
       if (comparison === null || this.#stopped) return;
+      this.#isBehind = comparison.isForeign;
+      if (!comparison.isForeign) this.#agree(mark, comparison);
       this.#mark = mark;
       this.#again = Math.max(0, this.#again - 1);
       this.#hopeless = Math.min(this.#hopeless, comparison.unindexed);
@@ -191,7 +256,7 @@ class Watcher {
         this.#again = AGAIN;
         await resend(isWorthAll ? "all" : comparison.missing);
       }
-      this.#tell(comparison);
+      this.#tell(comparison, first ?? comparison);
       await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) log.warn("the palace could not be compared", { why: String(error) });
@@ -200,15 +265,40 @@ class Watcher {
     }
   }
 
-  #tell({ collections, recent, newestAtMs, changed, missing, unindexed }: Comparison): void {
+  async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
+    const before = this.report.taken;
+    const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken }) => {
+      this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null };
+    });
+    this.report = { ...this.report, taken: before + taken };
+  }
+
+  /** Every row of the palace is in the ledger and reads the same there. */
+  #agree(mark: Mark, { rows }: Comparison): void {
+    const { takeOver, log } = this.#options;
+    this.#agreedHead = mark.head;
+    if (takeOver === undefined || mark.adopt === undefined) return;
+    const { taken } = this.report;
+    const isNews = this.adoption.state === "running";
+    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now() };
+    if (isNews) log.info("the palace's rows are taken over and verified", { rows, taken });
+  }
+
+  /** `first`: before anything was taken over. */
+  #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
     const resent = this.report.resent + missing.length;
-    const found = rows + changed + unindexed > 0 || missing.length > 0;
     const before = this.report;
+    const { taken } = before;
+    const { recent } = first;
+    const newestAtMs = first.newestAtMs ?? before.newestAtMs;
+    this.#strayed ||= recent > 0 && rows === 0;
+    // What a MemPalace wrote before us is simply taken over; one that writes beside us is worth a word.
+    const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#strayed;
     this.report = {
-      ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed },
-      detail: found && rows + changed > 0 ? `written by ${guess(recent > 0)}` : "",
+      ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
+      detail: found && (rows + changed > 0 || this.#strayed) ? `written by ${guess(recent > 0 || this.#strayed)}` : "",
     };
     if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
     const { detail } = this.report;
@@ -226,8 +316,11 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  async #remember({ head, segment }: Mark): Promise<void> {
-    const seen: Seen = { ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report };
+  async #remember({ head, segment, adopt }: Mark): Promise<void> {
+    const seen: Seen = {
+      ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
+      ...{ adopt: adopt ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
+    };
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }
 }

@@ -91,7 +91,8 @@ function withContent(
     if (key === DOCUMENT_KEY) entry.text = text ?? "";
     else {
       const value = text ?? integer ?? real ?? (bool === null ? null : bool !== 0);
-      if (value !== null) entry.metadata[key] = value;
+      // SQLite can hold an infinity, JSON cannot.
+      if (value !== null && (typeof value !== "number" || Number.isFinite(value))) entry.metadata[key] = value;
     }
   }
   return [...found.values()];

@@ -73,7 +73,8 @@ function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
     // Lists are newer than any MemPalace (embedding_metadata_array); what we cannot keep we leave out.
-    if (one === null || ["string", "number", "boolean"].includes(typeof one)) metadata[key] = one as string;
+    if (one === null || Number.isFinite(one) || ["string", "boolean"].includes(typeof one))
+      metadata[key] = one as string;
   }
   return metadata;
 }

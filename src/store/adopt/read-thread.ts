@@ -1,0 +1,33 @@
+/** Thread that reads what others have in the palace, for one taking over; started by take-over.ts and ended with it. */
+import { workerData } from "node:worker_threads";
+import { readIdRecipe } from "./id-recipe.ts";
+import { openForReading } from "../ledger/open.ts";
+import type { IdRecipe, TakenRow } from "../port.ts";
+import { serveThread } from "../thread.ts";
+import { openChroma, readCollections } from "../watch/chroma-file.ts";
+import { ForeignRows, type Horizon } from "./foreign-rows.ts";
+
+export type ReadThreadData = { ledgerFile: string; palaceDir: string; collectionId: string; horizon: Horizon };
+
+export type ReadMethods = {
+  opened(): { total: number; torn: string | null; recipe: IdRecipe | null };
+  sample(limit: number): { text: string; vector: Float32Array }[];
+  next(): { read: number; rows: TakenRow[]; removed: string[]; done: boolean };
+};
+
+/** As long as Chroma itself waits for another's commit. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+await serveThread<ReadMethods>(() => {
+  const { ledgerFile, palaceDir, collectionId, horizon } = workerData as ReadThreadData;
+  const palace = openChroma(palaceDir, BUSY_TIMEOUT_MS);
+  const collection = palace && readCollections(palace).find(({ id }) => id === collectionId);
+  if (palace === undefined || collection === undefined) throw new Error("the palace is gone");
+  const foreign = new ForeignRows({ palace, palaceDir, collection, ledger: openForReading(ledgerFile), horizon });
+  const recipe = readIdRecipe(palace, collection);
+  return {
+    opened: () => ({ total: foreign.total, torn: foreign.torn ?? null, recipe: recipe ?? null }),
+    sample: (limit) => foreign.sample(limit),
+    next: () => foreign.next(),
+  };
+});

@@ -1,0 +1,88 @@
+/**
+ * Takes over what others have in the public palace: rows, metadata, vectors, deletions. A thread reads, the writer files one
+ * batch a transaction; a kill at any point leaves a palace that is looked at again. Nothing over there is touched.
+ * Called by watch.ts when palace and ledger differ; broker/palace.ts gives it the writer.
+ */
+import { faultPoint } from "../../platform/fault.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Changes, IdRecipe, TakeOver } from "../port.ts";
+import { startThread, type Thread, threadFile } from "../thread.ts";
+import type { Horizon } from "./foreign-rows.ts";
+import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
+
+export type Sample = { text: string; vector: Float32Array };
+
+export type TakeOverOptions = {
+  palaceDir: string;
+  ledgerFile: string;
+  /** Commits a batch. */
+  file: (batch: TakeOver) => Promise<{ taken: number; changes: Changes }>;
+  onFiled: (changes: Changes) => Promise<void>;
+  /** Records how the palace's rows made their ids. */
+  setRecipe: (recipe: IdRecipe) => Promise<void>;
+  /** Name of the model that made these vectors; undefined: not ours, or nobody can tell. */
+  modelOf: (samples: readonly Sample[]) => Promise<string | undefined>;
+  log: Log;
+};
+
+export type TakeOverProgress = { read: number; total: number; taken: number };
+
+/** One at a time. `stop` ends the one under way between two batches. */
+export type TakingOver = {
+  run(collectionId: string, horizon: Horizon, onProgress: (progress: TakeOverProgress) => void): Promise<number>;
+  stop(): Promise<void>;
+};
+
+/** Texts embedded to see whether a palace's vectors are of our model. */
+export const SAMPLES = 6;
+const LOG_EVERY_MS = 5_000;
+
+export function createTakeOver(options: TakeOverOptions): TakingOver {
+  const { palaceDir, ledgerFile, file, onFiled, setRecipe, modelOf, log } = options;
+  let thread: Thread<ReadMethods> | undefined;
+  let stopped = false;
+
+  /** Errors: the store's, and those of the thread; what was filed stays filed. */
+  const run: TakingOver["run"] = async (collectionId, horizon, onProgress) => {
+    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon };
+    const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
+    thread = reader;
+    try {
+      const { total, torn, recipe } = await reader.call("opened");
+      if (torn !== null) log.warn("the palace's index cannot be read; its rows are embedded anew", { why: torn });
+      if (recipe !== null) await setRecipe(recipe);
+      const model = await modelOf(await reader.call("sample", SAMPLES));
+      const progress = { read: 0, total, taken: 0 };
+      let loggedAtMs = Date.now();
+      log.info("taking over the palace's rows", { rows: total, vectors: model ?? "made anew" });
+      for (let done = false; !done && !stopped;) {
+        const batch = await reader.call("next");
+        done = batch.done;
+        progress.read += batch.read;
+        faultPoint("take-over.before-batch");
+        if (batch.rows.length + batch.removed.length > 0) {
+          const rows = model === undefined ? batch.rows.map((row) => ({ ...row, vector: undefined })) : batch.rows;
+          const { taken, changes } = await file({ rows, removed: batch.removed, model });
+          progress.taken += taken;
+          await onFiled(changes);
+        }
+        onProgress({ ...progress });
+        if (Date.now() - loggedAtMs < LOG_EVERY_MS) continue;
+        loggedAtMs = Date.now();
+        log.info("taking over the palace's rows", progress);
+      }
+      return progress.taken;
+    } finally {
+      thread = undefined;
+      await reader.close();
+    }
+  };
+
+  return {
+    run,
+    async stop() {
+      stopped = true;
+      await thread?.close();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Rows that others wrote into the palace become drawers of the ledger: a batch is one transaction, and doing it again changes
+ * nothing, so a kill anywhere is mended by looking at the palace again. What the ledger has not sent yet is newer and stays.
+ * Used by writer.ts; store/adopt reads the rows.
+ */
+import { faultPoint } from "../../platform/fault.ts";
+import type { Changes, NewVector, TakenRow, TakeOver } from "../port.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { isSameRow } from "./record.ts";
+import type { SqliteLedgerTx } from "./transaction.ts";
+
+export class LedgerTakeOver {
+  readonly #tx: SqliteLedgerTx;
+  readonly #isListed;
+  readonly #hasVector;
+  readonly #unlist;
+  readonly #rowOf;
+  readonly #versionOf;
+
+  constructor(database: LedgerDatabase, tx: SqliteLedgerTx) {
+    this.#tx = tx;
+    this.#isListed = database.prepare<[string], number>("SELECT 1 FROM outbox WHERE id = ?").pluck();
+    this.#hasVector = database.prepare<[number], number>("SELECT 1 FROM vector WHERE row = ?").pluck();
+    this.#unlist = database.prepare("DELETE FROM outbox WHERE id = ?");
+    this.#rowOf = database.prepare<[string], number>("SELECT row FROM drawer WHERE id = ?").pluck();
+    this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
+  }
+
+  /** Errors: the store's; nothing of the batch is kept then. */
+  commit(
+    batch: TakeOver,
+    group: (work: () => void) => void,
+    recordModel: (model: string) => void,
+    putVector: (vector: NewVector) => boolean,
+  ): { taken: number; changes: Changes } {
+    let taken = 0;
+    const embedded: number[] = [];
+    try {
+      group(() => {
+        if (batch.model !== undefined) recordModel(batch.model);
+        for (const row of batch.rows) if (this.#take(row, putVector, embedded)) taken += 1;
+        for (const id of batch.removed) if (this.#remove(id)) taken += 1;
+        this.#tx.keepChanges();
+        faultPoint("take-over.before-commit");
+      });
+    } catch (error) {
+      this.#tx.takeChanges();
+      throw error;
+    }
+    faultPoint("take-over.after-commit");
+    const changes = this.#tx.takeChanges();
+    return { taken, changes: { ...changes, written: [...new Set([...changes.written, ...embedded])] } };
+  }
+
+  #take(row: TakenRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+    if (!this.#file(row)) return false;
+    const at = this.#rowOf.get(row.id);
+    if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
+      const textVersion = this.#versionOf.get(at) ?? 1;
+      if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
+    }
+    // The palace holds it already. One without a vector is listed when it has one, which the palace then gets.
+    this.#unlist.run(row.id);
+    faultPoint("take-over.after-row");
+    return true;
+  }
+
+  #remove(id: string): boolean {
+    if (this.#isListed.get(id) !== undefined || !this.#tx.deleteDrawer(id)) return false;
+    this.#unlist.run(id);
+    return true;
+  }
+
+  /** False: the ledger holds the same, or something newer. */
+  #file({ id, text, metadata }: TakenRow): boolean {
+    if (this.#isListed.get(id) !== undefined) return false;
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) {
+      this.#tx.insertDrawers([{ id, text, metadata }]);
+      return true;
+    }
+    // Without a vector it was never sent: its text is ours, or newer than the palace's.
+    if (this.#hasVector.get(known.row) === undefined || isSameRow(known, { text, metadata })) return false;
+    this.#tx.updateDrawer(id, { text, metadata });
+    return true;
+  }
+}

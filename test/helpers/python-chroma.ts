@@ -1,0 +1,65 @@
+/**
+ * What is in a palace, as the real Chroma of a MemPalace says it, and palaces of many rows made through it: its own Python, no
+ * server. Beside python-mempalace.ts, which speaks through the tools.
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+
+export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };
+
+const DUMP = `
+import chromadb, json, sys
+collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
+got = collection.get(include=["documents", "metadatas", "embeddings"])
+json.dump({i: {"text": d, "metadata": m, "vector": [float(x) for x in v]}
+  for i, d, m, v in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"])}, sys.stdout)`;
+
+/** Through Chroma's own library; opening may write (it replays what stands in the queue). */
+export async function dumpChroma(
+  version: MempalaceVersion,
+  home: string,
+  palace: string,
+): Promise<Map<string, ChromaRow>> {
+  return new Map(Object.entries(JSON.parse(await python(version, home, DUMP, [palace])) as Record<string, ChromaRow>));
+}
+
+/** Rows with embeddings of the model in HOME, a flushed index, updates and deletions in the queue's tail. */
+const FILL = `
+import chromadb, random, sys
+from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+palace, count, threshold = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+collection = chromadb.PersistentClient(palace).get_or_create_collection("mempalace_drawers",
+  embedding_function=DefaultEmbeddingFunction(),
+  metadata={"hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": threshold})
+def row(i): return {"wing": f"w{i % 7}", "room": "r", "chunk_index": i, "source_mtime": i + 0.5, "live": i % 2 == 0, "source_file": ""}
+for start in range(0, count, 500):
+    at = range(start, min(start + 500, count))
+    collection.add(ids=[f"drawer_{i}" for i in at], documents=[f"text number {i} of many" for i in at], metadatas=[row(i) for i in at])
+collection.update(ids=["drawer_3", "drawer_4"], documents=["three, changed", "four, changed"])
+collection.update(ids=["drawer_5"], metadatas=[{"topic": "five"}])
+collection.delete(ids=["drawer_7", "drawer_8"])
+collection.upsert(ids=["drawer_8"], documents=["eight again"], metadatas=[{"wing": "back", "room": "r"}])`;
+
+export async function fillChroma(
+  version: MempalaceVersion,
+  home: string,
+  palace: string,
+  { rows, syncThreshold }: { rows: number; syncThreshold: number },
+): Promise<void> {
+  await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
+}
+
+export async function python(
+  version: MempalaceVersion,
+  home: string,
+  code: string,
+  args: readonly string[],
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(mempalaceBin(version, "python"), ["-c", code, ...args], {
+    env: mempalaceEnv(home),
+    maxBuffer: 1024 * 1024 * 1024,
+    timeout: 300_000,
+  });
+  return stdout;
+}
