@@ -12,6 +12,7 @@ import type { AdoptionReport, StatusReport } from "../protocol/spec.ts";
 import { modelOf } from "../store/adopt/model-of.ts";
 import { createTakeOver } from "../store/adopt/take-over.ts";
 import { createChromaDriver } from "../store/driver/chroma.ts";
+import { createFilesDriver } from "../store/driver/files.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
 import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
 import { startGraphSync } from "../store/graph/sync.ts";
@@ -99,9 +100,9 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     log,
   });
   const lexical = await openLexicalIndex({ ledgerFile });
-  const driver =
-    config.driver === "none" ? undefined : new CountedDriver(createChromaDriver({ chroma: config.chroma, log }));
-  const local = config.vectors === "chroma" && driver !== undefined ? undefined : await openVectorIndex({ ledgerFile });
+  const driver = openDriver(config, log, () => watch.isSettled());
+  const local =
+    config.vectors === "chroma" && driver?.kind === "chroma" ? undefined : await openVectorIndex({ ledgerFile });
   const vectors = local ?? driverVectorIndex({ driver: driver as NonNullable<typeof driver>, reader });
 
   let backlog: Backlog | undefined;
@@ -271,6 +272,18 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   };
 }
 
+function openDriver(config: Config, log: Log, mayMend: () => boolean): CountedDriver | undefined {
+  const { chroma, paths, fault } = config;
+  switch (config.driver) {
+    case "none":
+      return undefined;
+    case "chroma":
+      return new CountedDriver(createChromaDriver({ chroma, log }));
+    case "files":
+      return new CountedDriver(createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend }));
+  }
+}
+
 function takingOver({ read, rows }: AdoptionReport): PalaceError {
   const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
   return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
@@ -278,7 +291,7 @@ function takingOver({ read, rows }: AdoptionReport): PalaceError {
 
 /** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
 function writtenCollection(reader: SqliteLedgerReader): string | undefined {
-  const [, id] = (reader.meta("driver_target") ?? "").split("#");
+  const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
   return id === "" ? undefined : id;
 }
 

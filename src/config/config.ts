@@ -47,7 +47,7 @@ export type Config = Readonly<{
   engine: EngineConfig | undefined;
   /** An engine that was remembered as text; same errors as loadConfig. */
   parseEngine: (text: string | undefined) => EngineConfig;
-  driver: "none" | "chroma";
+  driver: "none" | "files" | "chroma";
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
   model: ModelConfig;
@@ -82,7 +82,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     parseEngine: (text) => parseEngine(text, env, paths),
-    driver: choice(env, "MEMPALACE_DRIVER", ["none", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
+    driver: choice(env, "MEMPALACE_DRIVER", ["none", "files", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",
       token: readVariable(env, "MEMPALACE_CHROMA_TOKEN"),

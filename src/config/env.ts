@@ -81,7 +81,8 @@ export const VARIABLES = {
   MEMPALACE_DRIVER: {
     group: "broker",
     default: "none; chroma when MEMPALACE_CHROMA_URL is set",
-    meaning: "public palace kept besides the ledger: none or chroma",
+    meaning:
+      "public palace kept besides the ledger: none, files (the palace folder itself, which MemPalace opens when the broker is stopped) or chroma",
   },
   MEMPALACE_CHROMA_URL: {
     group: "broker",

@@ -211,7 +211,7 @@ export type StatusReport = {
     pending: number;
   };
   driver: {
-    kind: "none" | "chroma" | "memory";
+    kind: "none" | "files" | "chroma" | "memory";
     state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
     /** Drawers whose newest state the palace does not hold yet. */
     lag: number;

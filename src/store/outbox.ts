@@ -178,7 +178,12 @@ class Pump {
   /** Sends one batch. False when there is nothing left to send. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
-    if (this.#stopped || this.#deps.lockedBy() !== undefined) return false;
+    if (this.#stopped) return false;
+    if (this.#deps.lockedBy() !== undefined) {
+      // What became of the palace meanwhile is looked at when it is opened again.
+      this.#openedAtMs = undefined;
+      return false;
+    }
     const batch = this.#nextBatch(source.peek(driver.recordsMax + this.#refused.size));
     if (batch.length === 0) return false;
     this.#enter("syncing", "");

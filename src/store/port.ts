@@ -239,17 +239,19 @@ export type PalaceRecord = { id: string; text: string; metadata: Metadata; vecto
 
 /**
  * Keeps the public palace true (design.md 7). One port, one contract test (test/contract/palace-driver.test.ts),
- * several implementations: `chroma`, `memory` (tests), later `files`.
+ * several implementations: `files`, `chroma`, `memory` (tests).
  * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
  * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers
  * that it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
  */
 export interface PalaceDriver {
-  readonly kind: "chroma" | "memory";
+  readonly kind: "files" | "chroma" | "memory";
   /** Names the place written to; another target means that everything is sent again. */
   readonly target: string;
   /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
   readonly collectionId: string | undefined;
+  /** Counts how often opening it has put the palace right, whereby something may have got lost; absent: it never does. */
+  readonly repairs?: number;
   /** Most records in one upsert or remove. */
   readonly recordsMax: number;
   /** Makes the collections if needed. Idempotent. */

@@ -2,12 +2,18 @@
  * The contract of PalaceDriver (src/store/port.ts), held by every implementation. The Chroma half talks to a real server;
  * where none can be started it is left out with its reason, and fails under CI.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/platform/log.ts";
 import { createChromaDriver } from "../../src/store/driver/chroma.ts";
+import { createFilesDriver } from "../../src/store/driver/files.ts";
+import { PalaceVectors, readRowsById } from "../../src/store/driver/files/palace-file.ts";
 import type { ChromaTimeouts } from "../../src/store/driver/limits.ts";
 import { MemoryDriver } from "../../src/store/driver/memory.ts";
 import type { Metadata, PalaceDriver, PalaceRecord } from "../../src/store/port.ts";
+import { readChroma, readCollections } from "../../src/store/watch/chroma-file.ts";
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
 
 const DIMENSIONS = 12;
@@ -192,6 +198,35 @@ describe("memory", () => {
       return Promise.resolve(found && { text: found.text, metadata: found.metadata, vector: Array.from(found.vector) });
     };
     return { driver, read };
+  });
+});
+
+describe("files", () => {
+  const folders: string[] = [];
+  const drivers: PalaceDriver[] = [];
+  afterAll(async () => {
+    for (const driver of drivers) await driver.close();
+    for (const folder of folders) rmSync(folder, { recursive: true });
+  });
+
+  /** Past the driver, from the files themselves; test/process/files-python.test.ts asks the real Chroma. */
+  function readFiles(palaceDir: string, id: string): Stored | undefined {
+    return readChroma(palaceDir, 1_000, (database) => {
+      const [collection] = readCollections(database);
+      if (collection === undefined) return undefined;
+      const [row] = readRowsById(database, collection, [id]);
+      const vector = new PalaceVectors(database, palaceDir, collection).vector(id);
+      return row && vector && { text: row.text, metadata: row.metadata, vector: Array.from(vector) };
+    });
+  }
+
+  holdsTheContract(async () => {
+    const palaceDir = mkdtempSync(join(tmpdir(), "palace-contract-"));
+    folders.push(palaceDir);
+    const driver = createFilesDriver({ palaceDir, log: SILENT_LOG });
+    drivers.push(driver);
+    await driver.open();
+    return { driver, read: (id) => Promise.resolve(readFiles(palaceDir, id)) };
   });
 });
 

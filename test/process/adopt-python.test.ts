@@ -10,7 +10,8 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { StatusReport } from "../../src/protocol/spec.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { type ChromaRow, dumpChroma, fillChroma } from "../helpers/python-chroma.ts";
+import { dumpChroma, fillChroma } from "../helpers/python-chroma.ts";
+import { expectSame, ledgerRows, status } from "../helpers/python-rows.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../helpers/python-mempalace.ts";
 
 const DONE_MAX_MS = 60_000;
@@ -19,15 +20,6 @@ const IDS = {
   "3.11.0": "drawer_proj_notes_cc89225cc9117425c0e6ec15",
 };
 
-async function status(palace: TestPalace): Promise<StatusReport> {
-  const client = await palace.client();
-  try {
-    return await client.call("palace.status", {});
-  } finally {
-    client.close();
-  }
-}
-
 /** Starts a broker and waits until the palace is taken over. */
 async function adopt(palace: TestPalace, rows: number): Promise<StatusReport> {
   await palace.startBroker();
@@ -35,34 +27,6 @@ async function adopt(palace: TestPalace, rows: number): Promise<StatusReport> {
     .poll(async () => (await status(palace)).adoption, { timeout: DONE_MAX_MS })
     .toMatchObject({ state: "verified", rows });
   return status(palace);
-}
-
-/** What the ledger holds, in the shape of the palace's rows. */
-function ledgerRows({ config }: TestPalace): Map<string, ChromaRow> {
-  const database = new Database(config.paths.ledgerFile, { readonly: true });
-  const rows = database
-    .prepare<[], { id: string; text: string; metadata: string; vector: Buffer | null }>(
-      "SELECT id, text, metadata, vector FROM drawer d LEFT JOIN vector v ON v.row = d.row",
-    )
-    .all();
-  database.close();
-  return new Map(
-    rows.map(({ id, text, metadata, vector }) => {
-      const floats = vector === null ? [] : [...new Float32Array(Uint8Array.from(vector).buffer)];
-      return [id, { text, metadata: JSON.parse(metadata) as Record<string, unknown>, vector: floats }];
-    }),
-  );
-}
-
-function expectSame(ours: Map<string, ChromaRow>, theirs: Map<string, ChromaRow>): void {
-  expect([...ours.keys()].sort()).toEqual([...theirs.keys()].sort());
-  for (const [id, { text, metadata, vector }] of theirs) {
-    expect(ours.get(id), id).toMatchObject({ text, metadata });
-    const mine = ours.get(id)?.vector ?? [];
-    const length = Math.hypot(...vector);
-    const apart = vector.map((value, at) => Math.abs(value / length - (mine[at] ?? 9)));
-    expect(Math.max(...apart), id).toBeLessThan(1e-5);
-  }
 }
 
 function hashOf(folder: string): Record<string, string> {

@@ -247,9 +247,10 @@ export class LedgerWriter {
   /** Lists everything again for a palace that was not the one written to so far. */
   retarget(target: string): void {
     const { getMeta, putMeta, listAll } = this.#statements;
-    if (getMeta.get("driver_target") === target) return;
+    const before = getMeta.get("driver_target");
+    if (before === target) return;
     this.#group(() => {
-      listAll.run();
+      if (!isKnownFolder(before, target)) listAll.run();
       putMeta.run("driver_target", target);
     });
   }
@@ -354,6 +355,15 @@ export class LedgerWriter {
       "put the folder back (it was moved or deleted), then run `palace restart`",
     );
   }
+}
+
+/**
+ * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
+ * their collection anew. Only after another target something may be older there than here.
+ */
+function isKnownFolder(before: string | undefined, target: string): boolean {
+  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
+  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
 }
 
 function failed(error: unknown): WriteOutcome {

@@ -92,7 +92,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
     .pluck()
     .get(collection.vectorSegment);
-  if (mark === undefined) return 0;
+  if (mark === undefined) return countBeforeQueue(database, collection);
   const rows = database
     .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id <= ?")
     .pluck()
@@ -100,6 +100,20 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   const header = join(palaceDir, collection.vectorSegment, "header.bin");
   const elements = existsSync(header) ? Number(readBytes(header, ELEMENTS_AT, 8).readBigUInt64LE()) : 0;
   return Math.max(0, (rows ?? 0) - elements);
+}
+
+/** Without an index every vector must stand in the queue: none is there of a row that was last written before it begins. */
+function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
+  const first = database
+    .prepare<[string], number | null>("SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?")
+    .pluck()
+    .get(id);
+  return (
+    database
+      .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id < ?")
+      .pluck()
+      .get(metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0
+  );
 }
 
 /** Chroma makes its tables some moments after the file. */

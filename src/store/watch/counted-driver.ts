@@ -11,7 +11,7 @@ export type SentCounts = {
   unsure: number;
   /** A write is under way. */
   busy: boolean;
-  /** How often the palace was opened after it had not answered. */
+  /** How often the palace was opened after it had not answered, or was put right. */
   reconnects: number;
 };
 
@@ -19,6 +19,7 @@ export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
   readonly #sent: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };
   #failed = false;
+  #repairs = 0;
   /** Called after opening and after each write, when none is under way. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
@@ -53,7 +54,9 @@ export class CountedDriver implements PalaceDriver {
       this.#failed = true;
       throw error;
     }
-    if (this.#failed) this.#sent.reconnects += 1;
+    const repairs = this.#inner.repairs ?? 0;
+    if (this.#failed || repairs !== this.#repairs) this.#sent.reconnects += 1;
+    this.#repairs = repairs;
     this.#failed = false;
     this.onQuiet();
   }

@@ -131,8 +131,11 @@ class Watcher {
     if (this.#stopped) return;
     if (this.#comparing !== undefined) return this.#comparing;
     this.#lookedAtMs = this.#options.now();
+    const before = this.report.state;
     const found = this.#read();
-    if (found === undefined || this.#addsUp(found) || this.#options.now() < this.#nextAtMs) return;
+    const isAgreed = found !== undefined && this.#addsUp(found);
+    if (isAgreed && before === "looking") this.#options.onSettled();
+    if (found === undefined || isAgreed || this.#options.now() < this.#nextAtMs) return;
     this.#comparing = this.#compare(found);
     await this.#comparing;
     this.#comparing = undefined;

@@ -33,6 +33,21 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
+/** In the order Chroma gives them. */
+export function readIds(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  offset: number,
+  limit: number,
+): string[] {
+  return database
+    .prepare<[string, number, number], string>(
+      "SELECT embedding_id FROM embeddings WHERE segment_id = ? ORDER BY id LIMIT ? OFFSET ?",
+    )
+    .pluck()
+    .all(metadataSegment, limit, offset);
+}
+
 /** In the order Chroma gives them, from `afterRow` on. */
 export function readRows(
   database: ChromaDatabase,

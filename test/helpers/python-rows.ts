@@ -1,0 +1,60 @@
+/** Ledger and palace side by side, for the tests that let the real MemPalace work on the same palace. */
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { expect } from "vitest";
+import type { StatusReport } from "../../src/protocol/spec.ts";
+import type { TestPalace } from "./palace.ts";
+import type { ChromaRow } from "./python-chroma.ts";
+
+export async function status(palace: TestPalace): Promise<StatusReport> {
+  const client = await palace.client();
+  try {
+    return await client.call("palace.status", {});
+  } finally {
+    client.close();
+  }
+}
+
+/** Waits until both sides hold the same: all taken over, all embedded, all sent. */
+export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<StatusReport> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const now = await status(palace);
+    const { driver, search, adoption, strays } = now;
+    const isTaken = driver.kind === "none" ? adoption.state === "verified" : strays.state !== "looking";
+    const isSent = driver.kind === "none" || (driver.state === "synced" && driver.lag === 0);
+    if (isTaken && isSent && search.pending === 0 && adoption.state !== "running") return now;
+    if (Date.now() > deadline) throw new Error(`not in step: ${JSON.stringify({ driver, search, adoption, strays })}`);
+    await delay(100);
+  }
+}
+
+/** What the ledger holds, in the shape of the palace's rows. */
+export function ledgerRows({ config }: TestPalace): Map<string, ChromaRow> {
+  const database = new Database(config.paths.ledgerFile, { readonly: true });
+  const rows = database
+    .prepare<[], { id: string; text: string; metadata: string; vector: Buffer | null }>(
+      "SELECT id, text, metadata, vector FROM drawer d LEFT JOIN vector v ON v.row = d.row",
+    )
+    .all();
+  database.close();
+  return new Map(
+    rows.map(({ id, text, metadata, vector }) => {
+      const floats = vector === null ? [] : [...new Float32Array(Uint8Array.from(vector).buffer)];
+      return [id, { text, metadata: JSON.parse(metadata) as Record<string, unknown>, vector: floats }];
+    }),
+  );
+}
+
+/** Same ids, texts and metadata, and vectors of the same direction. */
+export function expectSame(ours: Map<string, ChromaRow>, theirs: Map<string, ChromaRow>): void {
+  expect([...ours.keys()].sort()).toEqual([...theirs.keys()].sort());
+  for (const [id, { text, metadata, vector }] of theirs) {
+    expect(ours.get(id)?.text, id).toBe(text);
+    expect(ours.get(id)?.metadata, id).toEqual(metadata);
+    const mine = ours.get(id)?.vector ?? [];
+    const length = Math.hypot(...vector);
+    const apart = vector.map((value, at) => Math.abs(value / length - (mine[at] ?? 9)));
+    expect(Math.max(...apart), id).toBeLessThan(1e-5);
+  }
+}
