@@ -32,7 +32,7 @@ palace, count, threshold = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 collection = chromadb.PersistentClient(palace).get_or_create_collection("mempalace_drawers",
   embedding_function=DefaultEmbeddingFunction(),
   metadata={"hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": threshold})
-def row(i): return {"wing": f"w{i % 7}", "room": "r", "chunk_index": i, "source_mtime": i + 0.5, "live": i % 2 == 0, "source_file": ""}
+def row(i): return {"wing": f"w{i % 7}", "room": "r", "chunk_index": i, "source_mtime": float(i), "score": float(i), "ratio": i + 0.5, "live": i % 2 == 0, "source_file": ""}
 for start in range(0, count, 500):
     at = range(start, min(start + 500, count))
     collection.add(ids=[f"drawer_{i}" for i in at], documents=[f"text number {i} of many" for i in at], metadatas=[row(i) for i in at])

@@ -140,11 +140,11 @@ c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", e
 m = c.get(ids=["drawer_10"])["metadatas"][0]
 g = c.get(where={"wing": "ours"}, include=["embeddings"])
 near = [c.query(query_embeddings=[e], n_results=1)["distances"][0][0] < 1e-4 for e in g["embeddings"]]
-print(json.dumps([[type(m["source_mtime"]).__name__, type(m["live"]).__name__, type(m["chunk_index"]).__name__, sum(near)]]))`,
+print(json.dumps([[type(m["source_mtime"]).__name__, type(m["score"]).__name__, type(m["live"]).__name__, type(m["chunk_index"]).__name__, sum(near)]]))`,
           [palaceDir],
         ),
-      ) as [[string, string, string, number]];
-      expect(types).toEqual(["float", "bool", "int", 1_000]);
+      ) as [[string, string, string, string, number]];
+      expect(types).toEqual(["float", "float", "bool", "int", 1_000]);
 
       const code = `
 import chromadb, sys
