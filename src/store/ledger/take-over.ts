@@ -85,3 +85,12 @@ export class LedgerTakeOver {
     return true;
   }
 }
+
+/**
+ * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
+ * their collection anew. Only after another target something may be older there than here.
+ */
+export function isKnownFolder(before: string | undefined, target: string): boolean {
+  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
+  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
+}

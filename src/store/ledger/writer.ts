@@ -17,7 +17,7 @@ import { RPC } from "../../protocol/spec.ts";
 import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } from "../port.ts";
 import { GraphMerge } from "./graph-merge.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
-import { LedgerTakeOver } from "./take-over.ts";
+import { isKnownFolder, LedgerTakeOver } from "./take-over.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
 /** What the engine makes of a write: the value to answer, and whether anything was changed. */
@@ -178,8 +178,19 @@ export class LedgerWriter {
         const { agent, door, uid, pid } = call.peer;
         const parameters = JSON.stringify(call.params, shorten);
         const result = JSON.stringify(value);
-        const who = [call.key, fingerprint, call.atMs, call.method, agent, door, uid, pid, call.requestId];
-        statements.journal.run(...who, parameters, result);
+        statements.journal.run(
+          call.key,
+          fingerprint,
+          call.atMs,
+          call.method,
+          agent,
+          door,
+          uid,
+          pid,
+          call.requestId,
+          parameters,
+          result,
+        );
         faultPoint("commit.after-journal");
       }
       this.#tx.keepChanges();
@@ -344,15 +355,6 @@ export class LedgerWriter {
       "put the folder back (it was moved or deleted), then run `palace restart`",
     );
   }
-}
-
-/**
- * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
- * their collection anew. Only after another target something may be older there than here.
- */
-function isKnownFolder(before: string | undefined, target: string): boolean {
-  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
-  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
 }
 
 function failed(error: unknown): WriteOutcome {
