@@ -5,7 +5,8 @@
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "../helpers/random.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
-import { closing, opening } from "./fixed-calls.ts";
+import { closing, graphCalls, opening } from "./fixed-calls.ts";
+import { GRAPH_ROWS } from "./graph-rows.ts";
 import { ROWS } from "./tool-rows.ts";
 
 export type Call = {
@@ -65,15 +66,31 @@ function bend(world: World, args: Record<string, unknown>): unknown {
   }
 }
 
+/** `count` calls of drawers, searches and diaries, then a third as many of the graph, which finds what those have filed. */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);
-  const rows = Object.entries(ROWS).filter(([, row]) => world.isNew || row.since === undefined);
-  const weights = rows.flatMap(([tool, { weight }]) => Array.from({ length: weight }, () => tool));
   const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));
   const last = closing(version);
   // What the opening filed is there to be asked for.
   world.filed.push({ ref: "@2@", isSplit: false, slices: 1 }, { ref: "@4@", isSplit: true, slices: 3 });
-  while (calls.length < count - last.length) {
+  const isGraph = ([tool]: [string, ToolRow]): boolean => Object.hasOwn(GRAPH_ROWS, tool);
+  const rows = Object.entries(ROWS);
+  draw(
+    world,
+    calls,
+    rows.filter((row) => !isGraph(row)),
+    count - calls.length - last.length,
+  );
+  draw(world, calls, rows.filter(isGraph), Math.ceil(count / 3));
+  const graph = graphCalls().map((call, index) => ({ ...call, step: calls.length + index }));
+  calls.push(...graph);
+  return [...calls, ...last.map((call, index) => absolute({ ...call, step: calls.length + index }))];
+}
+
+function draw(world: World, calls: Call[], all: readonly [string, ToolRow][], count: number): void {
+  const rows = all.filter(([, row]) => world.isNew || row.since === undefined);
+  const weights = rows.flatMap(([tool, { weight }]) => Array.from({ length: weight }, () => tool));
+  for (const end = calls.length + count; calls.length < end;) {
     world.step = calls.length;
     const tool = world.choose.chance(0.01) ? "no_such_tool" : world.choose.pick(weights);
     const args = ROWS[tool]?.make(world) ?? {};
@@ -88,7 +105,6 @@ export function makeCalls(seed: number, count: number, version: MempalaceVersion
       ...(notice !== undefined && { notice }),
     });
   }
-  return [...calls, ...last.map((call, index) => absolute({ ...call, step: calls.length + index }))];
 }
 
 function absolute(call: Call): Call {

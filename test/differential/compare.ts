@@ -10,8 +10,17 @@ import type { Answer } from "./server.ts";
 
 export type Finding = { call: Call; theirs: unknown; ours: unknown };
 
-const TIMES = ["filed_at", "authored_at", "timestamp", "date", "last_modified", "created_at"];
-const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+)?$/;
+const TIMES = [
+  "filed_at",
+  "authored_at",
+  "timestamp",
+  "date",
+  "last_modified",
+  "created_at",
+  "updated_at",
+  "last_activated",
+];
+const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00)?)?$/;
 
 /** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
 export function compare(

@@ -40,6 +40,30 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
+/** Of the graph: what sets the two apart, and what upstream answers from memory, when it looks for the first time. */
+export function graphCalls(): Fixed[] {
+  return [
+    { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },
+    { tool: "kg_query", args: { entity: "Blank" } },
+    { tool: "kg_add", args: { subject: "Carol Quite Unique", predicate: "is", object: "one" } },
+    { tool: "kg_query", args: { entity: "Quite Unique" } },
+    { tool: "add_drawer", args: { wing: "closing", room: "general", content: "a room like others" } },
+    { tool: "graph_stats", args: {} },
+    { tool: "find_tunnels", args: {} },
+    ...["wing_alice", "é", "Proj", "two words", "a/b", "", null].map((wing_a) => ({
+      tool: "find_tunnels",
+      args: { wing_a },
+    })),
+    { tool: "find_tunnels", args: { wing_a: "wing_alice", wing_b: "é" } },
+    ...["notes", "diary", "Ünïcode room", "nope", "NOTE", "my-notes", "general"].flatMap((start_room) =>
+      [undefined, 0, 1, "3", 99, null].map((max_hops) => ({
+        tool: "traverse",
+        args: { start_room, ...(max_hops !== undefined && { max_hops }) },
+      })),
+    ),
+  ];
+}
+
 /** `@-n@` is the id that the call n steps before gave out. */
 export function closing(version: MempalaceVersion): Fixed[] {
   const long = "grown past one row ".repeat(60);

@@ -89,13 +89,14 @@ export class DifferentialServer {
 
   #learn(step: number, value: unknown): void {
     if (typeof value !== "object" || value === null) return;
-    const { drawer_id, entry_id, added, diary, chunks } = value as Record<string, unknown>;
+    const { drawer_id, entry_id, triple_id, added, diary, chunks } = value as Record<string, unknown>;
     const learn = (name: string, id: unknown): void => {
       if (typeof id !== "string") return;
       this.#ids.set(name, id);
       if (!this.#names.has(id)) this.#names.set(id, name);
     };
     if ("reason" in value || chunks !== undefined) learn(`@${step}@`, drawer_id ?? entry_id);
+    learn(`@${step}@`, triple_id);
     if (Array.isArray(added))
       added.forEach((one: { drawer_id?: unknown }, index) => learn(`@${step}.${index}@`, one.drawer_id));
     if (typeof diary === "object" && diary !== null)

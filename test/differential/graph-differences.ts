@@ -1,0 +1,135 @@
+/** Accepted differences of the graph's tools. Spread into DIFFERENCES of differences.ts, where the type and its rules are. */
+import type { Difference } from "./differences.ts";
+import { isRecord, withoutKeys } from "./mend.ts";
+
+type Row = Record<string, unknown>;
+
+const valueOf = (answer: unknown): Row => {
+  const value = isRecord(answer) ? answer["value"] : undefined;
+  return isRecord(value) ? value : {};
+};
+
+const asText = (row: unknown): string => JSON.stringify(row);
+
+export const GRAPH_DIFFERENCES: readonly Difference[] = [
+  {
+    name: "graph-additions-of-3.11",
+    versions: ["3.3.6"],
+    tools: ["kg_query", "kg_timeline", "graph_stats"],
+    what: "facts told apart by past, present and future; names like one that is not known; a timeline's page; more numbers in `graph_stats`",
+    why: "additive, as 3.11 has it",
+    mend: (theirs, ours) => [
+      theirs,
+      withoutKeys(ours, [
+        ...["active_facts", "historical_facts", "future_facts", "candidates", "total", "limit", "offset"],
+        ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],
+      ]),
+    ],
+  },
+  {
+    name: "graph-names",
+    versions: ["3.3.6"],
+    tools: ["kg_query"],
+    what: "a name that is a part of exactly one entity's is taken for that entity",
+    why: "as 3.11 has it, and it says so in `resolved_from`; 3.3.6 finds nothing",
+    mend: (theirs, ours) => (valueOf(ours)["resolved_from"] === undefined ? undefined : [{}, {}]),
+  },
+  {
+    name: "graph-half-open",
+    versions: ["3.3.6"],
+    tools: ["kg_query"],
+    what: "asked about the very moment a fact ended, the fact is not told",
+    why: "as 3.11 has it: a fact and its successor never hold at one moment",
+    mend: (theirs, ours, { args }) => {
+      const at = String((args as Row)["as_of"] ?? "")
+        .trim()
+        .replace("+00:00", "Z");
+      const left = (answer: unknown): unknown => {
+        const { facts, count: _count, ...rest } = valueOf(answer);
+        if (!Array.isArray(facts)) return answer;
+        return {
+          ...rest,
+          facts: (facts as Row[]).filter(({ valid_to: to }) => to !== at && `${String(to)}T23:59:59Z` !== at),
+        };
+      };
+      return at === "" ? undefined : [left(theirs), left(ours)];
+    },
+  },
+  {
+    name: "graph-timeline-order",
+    versions: ["3.3.6", "3.11.0"],
+    byChance: true,
+    tools: ["kg_timeline"],
+    what: "order of facts that began at the same moment",
+    why: "it goes by their ids, which are made of the time of the call; 3.3.6 promises none",
+    mend: (theirs, ours) => {
+      const sorted = (answer: unknown): unknown => {
+        const { timeline, ...rest } = valueOf(answer);
+        if (!Array.isArray(timeline)) return answer;
+        return { ...rest, timeline: (withoutKeys(timeline, ["valid_to", "current"]) as Row[]).map(asText).sort() };
+      };
+      return [sorted(theirs), sorted(ours)];
+    },
+  },
+  {
+    name: "graph-blank-times",
+    versions: ["3.3.6", "3.11.0"],
+    tools: ["kg_query", "kg_timeline", "kg_stats"],
+    what: 'a time given as `""` is one that was not given',
+    why: 'agents fill in what is optional; upstream stores it, and a fact whose end is `""` is over from its beginning',
+    // At the end of the run, as it sets the two graphs apart.
+    mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
+  },
+  {
+    name: "graph-wing-slugs",
+    versions: ["3.3.6", "3.11.0"],
+    tools: ["find_tunnels"],
+    what: "`wing_a` and `wing_b` find wings as they are written",
+    why: "upstream turns the question into a slug, not what is stored, and finds no wing with capitals, spaces or hyphens",
+    mend: (theirs, ours) => {
+      const [a, b] = [theirs, ours].map((answer) => (answer as { value?: unknown }).value);
+      return Array.isArray(a) && Array.isArray(b) && a.length < b.length ? [{}, {}] : undefined;
+    },
+  },
+  {
+    name: "graph-general-room",
+    versions: ["3.3.6"],
+    tools: ["traverse", "graph_stats"],
+    what: "`general` is a room of the graph",
+    why: "as 3.11 has it: its counts agree with those of status",
+    mend: (theirs, ours, { tool, args }) => {
+      const counts = ["total_rooms", "rooms_per_wing"];
+      if (tool === "graph_stats") return [withoutKeys(theirs, counts), withoutKeys(ours, counts)];
+      if ((args as Row)["start_room"] === "general") return [{}, {}];
+      const { value } = ours as { value?: unknown };
+      return Array.isArray(value) ? [theirs, { value: value.filter((row) => row.room !== "general") }] : undefined;
+    },
+  },
+  {
+    name: "graph-room-order",
+    versions: ["3.3.6"],
+    tools: ["traverse", "find_tunnels", "graph_stats"],
+    what: "order of rooms that are as near and as full",
+    why: "by name, as 3.11 has it; 3.3.6 goes by the order of Chroma's rows",
+    mend: (theirs, ours) => {
+      const [a, b] = [theirs, ours].map((answer) => (answer as { value?: unknown }).value);
+      if (Array.isArray(a) && Array.isArray(b)) return [a.map(asText).sort(), b.map(asText).sort()];
+      const sorted = (answer: unknown): unknown => {
+        const { top_tunnels: top, ...rest } = valueOf(answer);
+        return Array.isArray(top) ? { ...rest, top: top.map(asText).sort() } : answer;
+      };
+      return [sorted(theirs), sorted(ours)];
+    },
+  },
+  {
+    name: "tunnel-use",
+    versions: ["3.11.0"],
+    tools: ["list_tunnels", "create_tunnel"],
+    what: "following a tunnel does not change its `strength`, `stability` and `access_count`",
+    why: "as 3.3.6 has it: a question writes nothing, and nothing is made of these numbers",
+    mend: (theirs, ours) => {
+      const keys = ["strength", "stability", "access_count", "last_activated"];
+      return [withoutKeys(theirs, keys), withoutKeys(ours, keys)];
+    },
+  },
+];
