@@ -232,21 +232,5 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
     ],
     why: "coordination of agents among each other: another product's concern",
   },
-  {
-    tools: [
-      ...["kg_query", "kg_add", "kg_invalidate", "kg_supersede", "kg_timeline", "kg_stats"],
-      ...[
-        "traverse",
-        "find_tunnels",
-        "graph_stats",
-        "create_tunnel",
-        "list_tunnels",
-        "delete_tunnel",
-        "follow_tunnels",
-      ],
-      ...["list_hallways", "delete_hallway"],
-    ],
-    why: "the knowledge graph, tunnels and hallways: not yet",
-  },
   { tools: ["mine"], why: "not yet; `palace mine docs` does it for documents" },
 ];
