@@ -107,7 +107,11 @@ function defineTests(version: MempalaceVersion): void {
     );
     for (const [name, theirTool] of Object.entries(a))
       if (name in b) expectServes(name, theirTool, b[name] as ToolShape);
-    expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual(NOT_ASKED);
+    expect(
+      Object.keys(b)
+        .filter((name) => !Object.hasOwn(ROWS, name))
+        .toSorted(),
+    ).toEqual(NOT_ASKED.toSorted());
   });
 
   test.skipIf(CALLS < 1500)("every accepted difference was met", () => {
