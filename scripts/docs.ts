@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { VARIABLES } from "../src/config/env.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
 import { DIFFERENCES, MISSING_TOOLS } from "../test/differential/differences.ts";
-import { NOT_ASKED } from "../test/differential/tool-rows.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is made from instead. -->";
@@ -62,7 +61,6 @@ function differencesPage(): string {
       "model (`./scripts/test differential`). The answers agree but for what is listed here, and each entry was met in the last run.",
     [
       table(["Difference", "Against", "What is otherwise", "Why"], rows),
-      `## Tools that are not compared yet\n\n${NOT_ASKED.map((tool) => `\`${tool}\``).join(", ")}`,
       `## Tools that are missing\n\n${table(["Tools", "Why"], missing)}`,
     ],
   );

@@ -5,13 +5,6 @@ import * as value from "./values.ts";
 
 const { maybe } = value;
 
-/** Tools that we have and that no call asks yet. To have one asked: a row below, and its name out of here. */
-export const NOT_ASKED: readonly string[] = [
-  ...["kg_query", "kg_add", "kg_invalidate", "kg_supersede", "kg_timeline", "kg_stats"],
-  ...["traverse", "find_tunnels", "graph_stats", "create_tunnel", "list_tunnels", "delete_tunnel", "follow_tunnels"],
-  ...["list_hallways", "delete_hallway"],
-];
-
 export const ROWS: Readonly<Record<string, ToolRow>> = {
   status: { weight: 2, make: () => ({}) },
   list_wings: { weight: 2, make: () => ({}) },
