@@ -22,7 +22,7 @@ export type Difference = {
   name: string;
   versions: readonly MempalaceVersion[];
   tools: readonly string[] | "all";
-  /** It shows in some runs only: it hangs on the time of the calls. */
+  /** It shows in some runs only: it hangs on the time of the calls, or on counts being equal. */
   byChance?: true;
   /** What is otherwise. */
   what: string;

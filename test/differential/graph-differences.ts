@@ -108,6 +108,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
   {
     name: "graph-room-order",
     versions: ["3.3.6"],
+    byChance: true,
     tools: ["traverse", "find_tunnels", "graph_stats"],
     what: "order of rooms that are as near and as full",
     why: "by name, as 3.11 has it; 3.3.6 goes by the order of Chroma's rows",
