@@ -135,7 +135,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const startedAt = performance.now();
     try {
       const isWriting = isWriteCall(method, params);
-      assertAllowed(peer, method, isWriting);
+      assertAllowed(peer, method, isWriting || changesSettings(params));
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting)
         writes.set(
@@ -190,6 +190,12 @@ function labelOf(method: string, params: Record<string, unknown>): string {
 function isWriteCall(method: string, params: Record<string, unknown>): boolean {
   if (method !== "tools/call") return isWrite(method);
   return typeof params["name"] === "string" && isWrite(params["name"].slice(TOOL_PREFIX.length));
+}
+
+/** Outside the ledger: how the hooks save, and the notice of a checkpoint, which is shown once. */
+function changesSettings({ name, arguments: given }: Record<string, unknown>): boolean {
+  if (name === "mempalace_memories_filed_away") return true;
+  return name === "mempalace_hook_settings" && isRecord(given) && Object.keys(given).length > 0;
 }
 
 async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {

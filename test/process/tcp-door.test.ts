@@ -77,7 +77,12 @@ test("a reader's token reads and cannot write", async () => {
   await using palace = await withTcp();
   const client = await elsewhere(palace, await addToken(palace, "eyes", "--role", "reader"));
   await expect(client.callTool("mempalace_add_drawer", drawer)).rejects.toMatchObject({ code: "BROKER_DENIED" });
-  expect(await client.callTool("mempalace_list_wings", {})).toBeDefined();
+  const taking = client.callTool("mempalace_memories_filed_away", {});
+  await expect(taking).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  const setting = client.callTool("mempalace_hook_settings", { silent_save: false });
+  await expect(setting).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  for (const tool of ["mempalace_hook_settings", "mempalace_list_wings"])
+    expect(await client.callTool(tool, {}), tool).toBeDefined();
   expect((await client.call("palace.status", {})).drawers).toBe(0);
   client.close();
 });
