@@ -111,7 +111,8 @@ async function explain(wanted: Wanted, { code, message, hint }: Failure, options
   }
   const { publicKey = "" } = (await palace(options, "bridge", "key")) as { publicKey?: string };
   log(`  type this on the host, as ${wanted.target}; it goes on here by itself:`);
-  log(`  palace gate authorize '${publicKey}'`);
+  // Without its comment, which is whatever this container calls itself.
+  log(`  palace gate authorize '${publicKey.split(" ").slice(0, 2).join(" ")}'`);
 }
 
 /** What `palace ARGS --json` says, a failure included. */

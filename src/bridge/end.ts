@@ -1,32 +1,45 @@
 /** Ends a resident, for a set-up that replaces it and for the removal. */
-import { closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryFlock } from "../platform/libc.ts";
-import { type BridgePaths, readState } from "./settings.ts";
+import type { BridgePaths } from "./settings.ts";
 
 const END_MAX_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Returns when none runs. Who holds the lock is the one that wrote the state, so its pid is believed while the lock is held;
- * nobody dials the socket for it, because each connection there makes the host start something.
+ * Returns when none runs. The pid in the lock is believed while the lock is held: its holder wrote it. Nobody dials the socket
+ * for it, because each connection there makes the host start something.
  */
 export async function endBridge(paths: BridgePaths): Promise<void> {
-  const pid = readState(paths)?.pid;
-  if (pid === undefined || !isHeld(paths)) return;
-  process.kill(pid, "SIGTERM");
-  for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline && isHeld(paths);)
-    await sleep(POLL_MS);
+  let asked = 0;
+  for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    const pid = holderOf(paths);
+    if (pid === undefined) return;
+    // Zero: it has the lock, and has not said yet who it is.
+    if (pid === 0 || pid === asked) continue;
+    asked = pid;
+    terminate(pid);
+  }
 }
 
-function isHeld({ bridgeDir }: BridgePaths): boolean {
+function holderOf({ bridgeDir }: BridgePaths): number | undefined {
   const file = join(bridgeDir, "lock");
-  if (!existsSync(file)) return false;
+  if (!existsSync(file)) return undefined;
   const lock = openSync(file, "a");
   try {
-    return !tryFlock(lock);
+    return tryFlock(lock) ? undefined : Number(/^\d+$/.exec(readFileSync(file, "utf8"))?.[0] ?? 0);
   } finally {
     closeSync(lock);
+  }
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch (error) {
+    // Gone since.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

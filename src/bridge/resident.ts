@@ -2,7 +2,7 @@
  * The one process a container keeps for its bridge: a local socket for all its agents on one side, one SSH connection on the
  * other, a channel for each. Started by the first client that needs it, ends when nobody has been there for a while.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -24,6 +24,9 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
     throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
+  // For end.ts: who holds it is who wrote it.
+  ftruncateSync(lock, 0);
+  writeSync(lock, String(process.pid));
 
   const connection =
     settings.kind === "command"

@@ -158,6 +158,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resend", ids);
       outbox?.wake();
     },
+    hold: async () => (await outbox?.hold()) ?? (() => {}),
     takeOver: createTakeOver({
       palaceDir: paths.palaceDir,
       ledgerFile,

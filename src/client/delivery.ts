@@ -35,6 +35,12 @@ export function isWrite(line: string): boolean {
   return method === "tools/call" && WRITE_TOOLS.has(String(params?.["name"]));
 }
 
+/** What only looks without its word, or judges by what there is at that moment, is nothing to keep for later. */
+export function isForLater(tool: string, values: Record<string, unknown>): boolean {
+  const name = tool.slice(TOOL_PREFIX.length);
+  return name !== "sync" && (name !== "delete_by_source" || values["dry_run"] === false);
+}
+
 /**
  * Puts what is kept to a broker, one by one, in order; `ask` gives its answer, undefined when the connection ended. Each goes
  * away when it is acknowledged, and aside when the broker refuses it for good.
@@ -71,8 +77,15 @@ function refusalOf(response: RpcResponse): "passing" | { why: string } | undefin
     return isPassing ? "passing" : { why: response.error.message };
   }
   const { content } = response.result as { content?: { text?: string }[] };
-  const value = parseMessage(content?.[0]?.text ?? "") as Record<string, unknown>;
-  return value["success"] === false ? { why: String(value["error"] ?? "the tool refused it") } : undefined;
+  return refusalIn(parseMessage(content?.[0]?.text ?? ""));
+}
+
+/** A tool's own "no", or what a checkpoint says of the parts that it could not file. */
+function refusalIn(answer: object): { why: string } | undefined {
+  const { success, error, errors, diary } = answer as Record<string, unknown>;
+  if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
+  if (Array.isArray(errors) && errors.length > 0) return { why: `of its parts: ${JSON.stringify(errors)}` };
+  return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 
 /** Empty for what is no message. */

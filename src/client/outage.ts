@@ -9,7 +9,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
-import { type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
+import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 
@@ -48,6 +48,7 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, tools
   if (tool === undefined || !WRITE_TOOLS.has(name)) throw away;
   const checked = checkArguments(name, tool.inputSchema, params["arguments"]);
   if (!checked.ok) throw new Refusal(checked.error);
+  if (!isForLater(name, checked.values)) throw away;
   const meta = params["_meta"];
   const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
   if (typeof key !== "string") throw away;

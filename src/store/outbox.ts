@@ -49,6 +49,8 @@ export type OutboxOptions = {
 export type Outbox = {
   /** Something was committed. Cheap; call it after each commit. */
   wake(): void;
+  /** Resolves when the batch under way has arrived and is struck off; nothing is sent until the answer is called. */
+  hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
   stop(timeoutMs?: number): Promise<void>;
@@ -61,6 +63,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
   let stopping: Promise<void> | undefined;
   return {
     wake: () => pump.wake(),
+    hold: () => pump.hold(),
     status: () => pump.status(),
     stop: (timeoutMs = STOP_TIMEOUT_MS) => (stopping ??= pump.stop(running, timeoutMs)),
   };
@@ -100,6 +103,9 @@ class Pump {
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
+  /** Askers for whom nothing is sent just now, and the batch under way. */
+  #holders = 0;
+  #sending: Promise<unknown> = Promise.resolve();
 
   constructor(deps: Required<OutboxOptions>) {
     this.#deps = deps;
@@ -108,6 +114,15 @@ class Pump {
   wake(): void {
     this.#woken = true;
     this.#alarm.abort();
+  }
+
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    await this.#sending.catch(() => {});
+    return () => {
+      this.#holders -= 1;
+      this.wake();
+    };
   }
 
   async run(): Promise<void> {
@@ -120,7 +135,7 @@ class Pump {
         }
         await this.#open();
         this.#woken = false;
-        while (await this.#sendNext()) this.#failures = 0;
+        while (await (this.#sending = this.#sendNext())) this.#failures = 0;
         this.#failures = 0;
         this.#rest();
         await this.#sleep(IDLE_MS);
@@ -178,7 +193,7 @@ class Pump {
   /** Sends one batch. False when there is nothing left to send. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
-    if (this.#stopped) return false;
+    if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
       // What became of the palace meanwhile is looked at when it is opened again.
       this.#openedAtMs = undefined;

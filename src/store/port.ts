@@ -32,6 +32,8 @@ export type SourceGroup = {
   /** Marks of upstream's conversation miner, no text. */
   isRegistry: boolean;
   drawers: number;
+  /** The newest row among them: what was filed since is another matter. */
+  lastRow: number;
 };
 
 /** Source files as the broker's machine sees them. */

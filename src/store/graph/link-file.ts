@@ -83,11 +83,7 @@ export class LinkFile {
     if (signature === ABSENT) return { records: [], isAbsent: true, signature };
     try {
       const parsed = JSON.parse(readFileSync(this.file, "utf8")) as { hallways?: unknown } | unknown[] | null;
-      const records = Array.isArray(parsed)
-        ? parsed
-        : this.kinds[0] === "hallway"
-          ? (parsed?.hallways ?? [])
-          : undefined;
+      const records = Array.isArray(parsed) ? parsed : this.kinds[0] === "hallway" ? parsed?.hallways : undefined;
       if (Array.isArray(records)) return { records, isAbsent: false, signature };
     } catch (cause) {
       throw this.#unreadable(cause);

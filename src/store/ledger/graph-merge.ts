@@ -80,8 +80,10 @@ export class GraphMerge {
     }
     // Deleted here: to be sent, unless it is not what we deleted.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
-    const merged = ours === undefined || entry === undefined ? body : mergedBody(kind, ours, body);
+    const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
+    const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
+    else if (entry === undefined) this.#statements.list.run(kind, id);
     // The trigger has listed what was written.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
@@ -90,6 +92,12 @@ export class GraphMerge {
   #bodyOf({ kind, id }: RowName): string | undefined {
     return this.#body.get(kind)?.get(id);
   }
+}
+
+/** Nothing upstream opens a fact again: a file that has it open is an older one that somebody put back. */
+function isReopened(kind: Kind, ours: string, theirs: string): boolean {
+  const end = (body: string): unknown => (JSON.parse(body) as unknown[])[VALID_TO];
+  return kind === "triple" && end(ours) !== null && end(theirs) === null;
 }
 
 function mergedBody(kind: Kind, ours: string, theirs: string): string {

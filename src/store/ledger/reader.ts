@@ -145,7 +145,7 @@ export class SqliteLedgerReader implements LedgerReader {
 
   sourceGroups(wing: string | undefined): SourceGroup[] {
     const sql = `SELECT source_file AS sourceFile, ${DIRECTORY_ID} AS directoryId, ${IS_REGISTRY} AS isRegistry,
-      count(*) AS drawers FROM drawer ${wing === undefined ? "" : "WHERE wing = ?"} GROUP BY 1, 2, 3 ORDER BY min(row)`;
+      count(*) AS drawers, max(row) AS lastRow FROM drawer ${wing === undefined ? "" : "WHERE wing = ?"} GROUP BY 1, 2, 3 ORDER BY min(row)`;
     return this.#database
       .prepare<string[], Omit<SourceGroup, "isRegistry"> & { isRegistry: number }>(sql)
       .all(...(wing === undefined ? [] : [wing]))

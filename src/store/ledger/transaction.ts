@@ -54,8 +54,8 @@ export class SqliteLedgerTx implements LedgerTx {
          GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
     );
     this.#idsOfGroup = database
-      .prepare<[string, string | null, string | null, string | null], string>(
-        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ?
+      .prepare<[string, string | null, number, string | null, string | null], string>(
+        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ? AND row <= ?
            AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
       )
       .pluck();
@@ -146,8 +146,8 @@ export class SqliteLedgerTx implements LedgerTx {
     return rows.length;
   }
 
-  deleteSourceGroup({ sourceFile, directoryId }: SourceGroup, wing: string | undefined): number {
-    const ids = this.#idsOfGroup.all(sourceFile, directoryId, wing ?? null, wing ?? null);
+  deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
+    const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
     this.#deleteSourceMark.run(sourceFile);
     return ids.length;

@@ -29,6 +29,8 @@ export type WatchOptions = {
   seen: { read(): string | undefined; write(text: string): Promise<void> };
   /** Lists drawers in the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
+  /** Sends nothing from the moment it resolves until its answer is called. */
+  hold: () => Promise<() => void>;
   /** Undefined: rows of others are counted and left alone. */
   takeOver?: TakingOver | undefined;
   /** Palace and ledger agree, or cannot be compared: what waited for that may go on. Contract: does not throw. */
@@ -270,10 +272,16 @@ class Watcher {
 
   async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
     const before = this.report.taken;
-    const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken }) => {
-      this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null };
-    });
-    this.report = { ...this.report, taken: before + taken };
+    // While it reads, nothing of ours goes over: what is deleted or changed here meanwhile stays listed, and is known as ours.
+    const release = await this.#options.hold();
+    try {
+      const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken }) => {
+        this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null };
+      });
+      this.report = { ...this.report, taken: before + taken };
+    } finally {
+      release();
+    }
   }
 
   /** Every row of the palace is in the ledger and reads the same there. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deliver, WRITE_TOOLS } from "../../../src/client/delivery.ts";
+import { deliver, isForLater, WRITE_TOOLS } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
 import { isWrite } from "../../../src/engine/apply.ts";
 import { TOOL_PREFIX, TOOLS } from "../../../src/engine/tool-table.ts";
@@ -95,6 +95,24 @@ test("a refusal that passes keeps everything in its order; one for good is put a
   expect(delivery).toBe("delivered");
   expect(spool.entries()).toEqual([]);
   expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: BROKER_DENIED" }]);
+});
+
+test.each([
+  ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
+  ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
+  ["a tool that says no more than an error", { error: "No such room" }, /^No such room$/],
+])("%s that was refused is put aside with its reason", async (_name, answer, why) => {
+  spool.append(write(1));
+  const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
+  expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
+  expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
+});
+
+test("what would only look, or judges by what there is at that moment, is nothing for later", () => {
+  expect(isForLater("mempalace_sync", { apply: true })).toBe(false);
+  expect(isForLater("mempalace_delete_by_source", {})).toBe(false);
+  expect(isForLater("mempalace_delete_by_source", { dry_run: false })).toBe(true);
+  expect(isForLater("mempalace_add_drawer", {})).toBe(true);
 });
 
 test("files that are no kept writes, or too old to be sent once only, are never sent", async () => {

@@ -72,6 +72,15 @@ test("applied it takes what is gone or ignored, of that wing alone, and nothing 
   expect(reader.drawerCount()).toBe(2);
 });
 
+test("what is filed for a source after it was looked at stays", () => {
+  for (const name of ["kept.md", "gone.md"]) file(join(project, name));
+  const params = { apply: true, wing: "w" };
+  const findings = reportSync(reader, sourceFiles, params);
+  write("add_drawer", { wing: "w", room: "r", content: "it is back", source_file: join(project, "gone.md") });
+  expect(write("sync", params, findings)).toMatchObject({ removed_drawers: 1 });
+  expect(reader.listDrawers({}, 10, 0).drawers.map(({ text }) => text)).toContain("it is back");
+});
+
 test("a folder that is another one now, such as an empty mount point, speaks for nothing", () => {
   file(join(project, "kept.md"));
   const source = join(project, "gone.md");
@@ -80,8 +89,8 @@ test("a folder that is another one now, such as an empty mount point, speaks for
   expect(ours).toBeDefined();
   const groups = (directoryId: string) => ({
     sourceGroups: () => [
-      { sourceFile: join(project, "kept.md"), directoryId: null, isRegistry: false, drawers: 1 },
-      { sourceFile: source, directoryId, isRegistry: false, drawers: 1 },
+      { sourceFile: join(project, "kept.md"), directoryId: null, isRegistry: false, drawers: 1, lastRow: 1 },
+      { sourceFile: source, directoryId, isRegistry: false, drawers: 1, lastRow: 1 },
     ],
   });
   const report = (id: string) => reportSync(groups(id) as never, sourceFiles, {}).report;

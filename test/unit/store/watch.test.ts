@@ -169,6 +169,7 @@ describe("the watch", () => {
       ...{ palaceDir, ledgerFile: join(folder, "ledger.sqlite3"), driver },
       seen: { read: () => seen, write: async (text) => void ((seen = text), (compared += 1)) },
       resend: async (ids) => void resent.push(ids),
+      hold: async () => () => {},
       guess: (recent) => (recent ? "somebody now" : "somebody before"),
       log: createLog((line) => lines.push(line), "warn"),
       now: () => nowMs,

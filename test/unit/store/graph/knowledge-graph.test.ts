@@ -141,12 +141,15 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a fact that somebody opened again is open", () => {
+  it("an older file that somebody put back opens no fact that we have ended, and is told", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.stray("UPDATE triples SET valid_to = NULL");
     graph.sync();
-    expect(ends()).toEqual([null]);
+    expect(ends()).toEqual(["2030-01-01"]);
+    graph.sync();
+    expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
+    agree();
   });
 
   it("rows that the file lost are sent again", () => {

@@ -235,6 +235,16 @@ describe("hallways.json", () => {
     expect(existsSync(graph.paths.tunnelsFile)).toBe(false);
   });
 
+  it("that holds no list is left as it is and named, and nothing is deleted for it", () => {
+    rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "x", 2)] });
+    graph.sync();
+    for (const value of [null, {}, 7]) {
+      rewrite(graph.paths.hallwaysFile, value);
+      expect(graph.sync()).toMatchObject({ removed: 0, problem: expect.stringContaining("left as it is") as string });
+    }
+    expect(listHallways(graph.reader.graph, {})).toMatchObject({ total: 1 });
+  });
+
   it("loses what is deleted here, once", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "é", 2), hallway("w", "y", 5)] });
     graph.sync();
