@@ -6,6 +6,7 @@
 import { Link } from "../client/link.ts";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 
@@ -35,7 +36,7 @@ export function runShim(config: Config, agent: string): void {
     const splitter = new FrameSplitter();
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
-        if ("bytes" in frame) forward(link, frame.bytes);
+        if ("bytes" in frame) forward(link, frame.bytes, write);
         else write(TOO_LARGE);
       }
     });
@@ -62,13 +63,12 @@ const TOO_LARGE = JSON.stringify({
   error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" },
 });
 
-function forward(link: Link, bytes: Buffer): void {
+function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
   const decoded = decodeFrame(bytes);
+  // Here already, as there may be no broker that could say so.
+  if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(decoded.why));
   const line = bytes.toString("utf8");
-  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) {
-    if (decoded.ok || decoded.why !== "") link.send(undefined, line);
-    return;
-  }
+  if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
   const message = decoded.message as Message;
   const id = message.id ?? undefined;
   if (message.method === "notifications/cancelled") {
@@ -84,4 +84,11 @@ function forward(link: Link, bytes: Buffer): void {
     return;
   }
   link.send(isRequest ? id : undefined, line);
+}
+
+/** In the broker's words. */
+function unreadable(why: string): string {
+  const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
+  const { message } = error;
+  return JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: RPC.PARSE_ERROR, message, data: error.toWire() } });
 }

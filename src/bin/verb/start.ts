@@ -1,7 +1,9 @@
 /** `palace start`: starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
+import { Spool } from "../../client/spool.ts";
 import type { Config } from "../../config/config.ts";
 import { readFailed, vanishedPalace } from "../../platform/marks.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -22,6 +24,9 @@ Starts the broker if none is running, and lets agents start it again by themselv
     clearStop(config);
     if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);
     const { endpoint, started, health } = await ensureBroker(config);
+    // Connecting delivers what agents wrote while there was none.
+    if (new Spool(config.paths.spoolDir).entries().length > 0)
+      (await connectClient({ config, agent: "palace start", start: "auto" })).close();
     if (out.isJson) out.document({ started, endpoint, instanceId: health.instanceId, version: health.version });
     else out.text(`${started ? "The broker is running" : "The broker was running already"}: ${endpoint}`);
     return 0;
