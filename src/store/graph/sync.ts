@@ -167,10 +167,14 @@ class Sync {
   }
 
   #started(): Promise<Thread<GraphMethods>> {
-    return (this.#thread ??= startThread<GraphMethods>(
-      threadFile(import.meta.url, "graph-thread"),
-      this.#options.paths,
-    ));
+    this.#thread ??= startThread<GraphMethods>(threadFile(import.meta.url, "graph-thread"), this.#options.paths).catch(
+      (error: unknown) => {
+        // The next look tries again: a moment without memory or files is no reason to leave the graph alone for good.
+        this.#thread = undefined;
+        throw error;
+      },
+    );
+    return this.#thread;
   }
 
   async #takeOver(thread: Thread<GraphMethods>): Promise<void> {
