@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { findBroker } from "../../src/client/discover.ts";
-import { ensureBroker, stopBroker } from "../../src/client/start.ts";
+import { ensureBroker } from "../../src/client/start.ts";
+import { stopBroker } from "../../src/client/stop.ts";
 import type { BrokerFile } from "../../src/protocol/spec.ts";
 import { createTestPalace, processesWith } from "../helpers/palace.ts";
 

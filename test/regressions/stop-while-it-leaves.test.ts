@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { stopBroker } from "../../src/client/start.ts";
+import { stopBroker } from "../../src/client/stop.ts";
 import { PROTOCOL } from "../../src/protocol/version.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 

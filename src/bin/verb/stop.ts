@@ -1,5 +1,5 @@
 /** `palace stop`: drains the broker, waits until it is gone, and keeps it so. */
-import { stopBroker } from "../../client/start.ts";
+import { stopBroker } from "../../client/stop.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

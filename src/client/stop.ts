@@ -1,0 +1,56 @@
+/** Ends the broker in order and keeps it off: for whoever stops or restarts it by hand. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../config/config.ts";
+import { isStarting, setStopped } from "../platform/marks.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { START_TIMEOUT_MS } from "../protocol/limits.ts";
+import { hasBridge } from "./bridge.ts";
+import { connectClient } from "./client.ts";
+import { findBroker, readBrokerFile } from "./discover.ts";
+
+const POLL_MS = 15;
+/** For the palace to be closed, when nobody is served any more. */
+const CLOSE_MAX_MS = 10_000;
+
+/** Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. */
+export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
+  if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
+  setStopped(config.paths);
+  let stopped = await endBroker(config);
+  // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
+  const deadline = performance.now() + START_TIMEOUT_MS / 2;
+  while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
+  if (await endBroker(config)) stopped = true;
+  return { stopped, staysOff: true };
+}
+
+/** Ends the running broker without the sticky mark; true if there was one. */
+async function endBroker(config: Config): Promise<boolean> {
+  const found = await findBroker(config);
+  if (found === undefined) return false;
+  try {
+    const client = await connectClient({ config, agent: "palace stop", start: "never" });
+    await client.call("broker.stop", { sticky: false }).finally(() => client.close());
+  } catch (error) {
+    // It may have seen the mark itself, and be gone by now.
+    if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
+  }
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
+    if (Date.now() > deadline)
+      throw new PalaceError(
+        "TRANSPORT_TIMEOUT",
+        "the broker is still draining",
+        "run `palace status`, then `palace stop` again",
+      );
+    await sleep(POLL_MS);
+  }
+  // Its door is shut; it takes its name away last, when everything is on disk and the lock is free in a moment.
+  const closedBy = performance.now() + CLOSE_MAX_MS;
+  while (
+    readBrokerFile(config.paths.brokerFile)?.instanceId === found.health.instanceId &&
+    performance.now() < closedBy
+  )
+    await sleep(POLL_MS);
+  return true;
+}
