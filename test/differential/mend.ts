@@ -54,6 +54,23 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
 }
 
+const MISSED_MAX = 2;
+
+/** Our hits without those that they have missed, where all of theirs are among ours. */
+export function withoutMissed(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [hitsOf(theirs), hitsOf(ours)];
+  if (a === undefined || b === undefined || b.length <= a.length || b.length - a.length > MISSED_MAX) return undefined;
+  const left = new Map<string, number>();
+  for (const hit of a) left.set(keyOf(hit), (left.get(keyOf(hit)) ?? 0) + 1);
+  const results = b.filter((hit) => {
+    const count = left.get(keyOf(hit)) ?? 0;
+    left.set(keyOf(hit), count - 1);
+    return count > 0;
+  });
+  if (results.length < a.length) return undefined;
+  return [theirs, { value: { ...(ours as { value: Row }).value, results, count: results.length } }];
+}
+
 /** 3.11 says so itself: it looked for dates among a bounded number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
