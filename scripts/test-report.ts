@@ -5,15 +5,24 @@ export type Tally = Readonly<{
   failed: number;
   /** What did not run, a line each. */
   leftOut: readonly string[];
+  /** What failed, its message in the lines below its name. */
+  failures: readonly string[];
 }>;
 
-export const NOTHING: Tally = { passed: 0, failed: 0, leftOut: [] };
+export const NOTHING: Tally = { passed: 0, failed: 0, leftOut: [], failures: [] };
+const FAILURE_LINES_MAX = 12;
 export const LEFT_OUT_LINES_MAX = 40;
+export const FAILURES_SHOWN_MAX = 20;
 
 type Report = {
   numPassedTests: number;
   numFailedTests: number;
-  testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
+  testResults: {
+    name: string;
+    status: string;
+    message?: string;
+    assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
+  }[];
 };
 
 /** `exitCode` is vitest's own: it also fails for errors outside of any test, which must count as one. */
@@ -27,14 +36,34 @@ export function readReport(json: string, exitCode: number): Tally {
     passed: numPassedTests,
     failed: exitCode !== 0 && failed === 0 ? 1 : failed,
     leftOut: numPassedTests + failed + testResults.length === 0 ? ["it has no tests"] : skipped(testResults),
+    failures: [
+      ...(exitCode !== 0 && failed === 0 ? ["an error outside of every test; it is in the output above"] : []),
+      ...broken.map(({ name, message = "" }) => describe(fileOf(name), message)),
+      ...testResults.flatMap(({ name, assertionResults }) =>
+        assertionResults
+          .filter(({ status }) => status === "failed")
+          .map(({ fullName, failureMessages = [] }) =>
+            describe(`${fileOf(name)}: ${fullName}`, failureMessages.join("\n")),
+          ),
+      ),
+    ],
   };
+}
+
+function describe(name: string, message: string): string {
+  const lines = message.split("\n").filter((line) => line.trim() !== "");
+  return [name, ...lines.slice(0, FAILURE_LINES_MAX).map((line) => `    ${line}`)].join("\n");
+}
+
+function fileOf(name: string): string {
+  return name.slice(name.lastIndexOf("/test/") + 1);
 }
 
 /** A file that was skipped as a whole is one line. */
 function skipped(files: Report["testResults"]): string[] {
   return files.flatMap(({ name, assertionResults }) => {
     const left = assertionResults.filter(({ status }) => ["skipped", "pending", "todo"].includes(status));
-    const file = name.slice(name.lastIndexOf("/test/") + 1);
+    const file = fileOf(name);
     if (left.length > 0 && left.length === assertionResults.length && left.length > 1)
       return [`${file}: all ${left.length} tests`];
     return left.map(({ fullName }) => `${file}: ${fullName}`);
@@ -43,10 +72,11 @@ function skipped(files: Report["testResults"]): string[] {
 
 export function total(tallies: readonly Tally[]): Tally {
   return tallies.reduce(
-    (sum, { passed, failed, leftOut }) => ({
+    (sum, { passed, failed, leftOut, failures }) => ({
       passed: sum.passed + passed,
       failed: sum.failed + failed,
       leftOut: [...sum.leftOut, ...leftOut],
+      failures: [...sum.failures, ...failures],
     }),
     NOTHING,
   );

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { $ } from "zx";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
-import { LEFT_OUT_LINES_MAX, NOTHING, readReport, type Tally, total } from "./test-report.ts";
+import { FAILURES_SHOWN_MAX, LEFT_OUT_LINES_MAX, NOTHING, readReport, type Tally, total } from "./test-report.ts";
 
 type Suite = Readonly<{
   name: string;
@@ -78,10 +78,13 @@ export async function run(options: RunOptions): Promise<number> {
     );
     results.push({ ...result, leftOut: result.leftOut.map((line) => `${suite.name}: ${line}`) });
   }
-  const { passed, failed, leftOut } = total(results);
+  const { passed, failed, leftOut, failures } = total(results);
   if (leftOut.length > 0) print(`left out:`);
   for (const line of leftOut.slice(0, LEFT_OUT_LINES_MAX)) print(`  ${line}`);
   if (leftOut.length > LEFT_OUT_LINES_MAX) print(`  and ${leftOut.length - LEFT_OUT_LINES_MAX} more`);
+  // Once more at the end, where whoever kept only the last lines of a long run finds it.
+  if (failures.length > 0) print(`failed:`);
+  for (const failure of failures.slice(0, FAILURES_SHOWN_MAX)) print(`  ${failure.replaceAll("\n", "\n  ")}`);
   print(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
@@ -102,8 +105,8 @@ async function runSuite({ name, commands = {}, vitest }: Suite, options: RunOpti
   const results: Tally[] = [];
   for (const [title, command] of Object.entries(commands)) {
     const code = await execute(command.split(" "), options);
-    results.push({ ...NOTHING, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 });
-    if (code !== 0) options.log(`${title} failed: ${command}`);
+    const failures = code === 0 ? [] : [`${title}: ${command}`];
+    results.push({ ...NOTHING, passed: code === 0 ? 1 : 0, failed: failures.length, failures });
   }
   return total(results);
 }

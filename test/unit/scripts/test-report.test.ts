@@ -15,7 +15,25 @@ test("passed and failed tests are counted", () => {
     passed: 2,
     failed: 1,
     leftOut: [],
+    failures: ["test/a: claim 2"],
   });
+});
+
+test("a failure is told with the first lines of its message", () => {
+  const message = ["AssertionError: expected 1 to be 2", "", ...Array.from({ length: 30 }, (_, n) => `at ${n}`)];
+  const failed = { status: "failed", fullName: "holds", failureMessages: [message.join("\n")] };
+  const file = { name: "/x/test/unit/a.test.ts", status: "failed", assertionResults: [failed] };
+  const [failure] = readReport(
+    JSON.stringify({ numPassedTests: 0, numFailedTests: 1, testResults: [file] }),
+    1,
+  ).failures;
+  const lines = failure?.split("\n") ?? [];
+  expect(lines.slice(0, 3)).toEqual([
+    "test/unit/a.test.ts: holds",
+    "    AssertionError: expected 1 to be 2",
+    "    at 0",
+  ]);
+  expect(lines.length).toBeLessThan(20);
 });
 
 test("a file that does not even load is one failure", () => {
@@ -24,7 +42,8 @@ test("a file that does not even load is one failure", () => {
 });
 
 test("an error outside of every test is one failure", () => {
-  expect(readReport(report(3, 0, file("a", "passed", "passed", "passed")), 1)).toMatchObject({ passed: 3, failed: 1 });
+  const { passed, failed, failures } = readReport(report(3, 0, file("a", "passed", "passed", "passed")), 1);
+  expect({ passed, failed, failures: failures.length }).toEqual({ passed: 3, failed: 1, failures: 1 });
 });
 
 test("a skipped test is named, and a file skipped as a whole is one line", () => {
@@ -37,10 +56,10 @@ test("a skipped test is named, and a file skipped as a whole is one line", () =>
 });
 
 test("a suite without a single test says so", () => {
-  expect(readReport(report(0, 0), 0)).toEqual({ passed: 0, failed: 0, leftOut: ["it has no tests"] });
+  expect(readReport(report(0, 0), 0)).toEqual({ passed: 0, failed: 0, leftOut: ["it has no tests"], failures: [] });
 });
 
 test("the numbers of several suites add up", () => {
-  const one = { passed: 1, failed: 2, leftOut: ["a"] };
-  expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"] });
+  const one = { passed: 1, failed: 2, leftOut: ["a"], failures: ["b"] };
+  expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"], failures: ["b", "b"] });
 });
