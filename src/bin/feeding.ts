@@ -1,8 +1,11 @@
-/** What the commands of the feeders share: where their notes are, their connection, Ctrl-C. Imported by the files of verb/. */
+/** What the commands of the feeders share: where their notes are, their connection, Ctrl-C, progress. Imported by the files of verb/. */
 import { connectClient } from "../client/client.ts";
 import { findBroker } from "../client/discover.ts";
 import type { Config } from "../config/config.ts";
+import type { FeedWatch } from "../feeder/convo-miner/run.ts";
 import type { Caller } from "../feeder/send.ts";
+import type { Output } from "./output.ts";
+import { Progress } from "./progress.ts";
 
 export const SKIPS_SHOWN_MAX = 20;
 export const EXIT_PARTIAL = 8;
@@ -31,4 +34,22 @@ export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
   }
+}
+
+/** `end` takes the progress off the terminal again. */
+export function feedWatch(out: Output, isQuiet: boolean): { watch: FeedWatch; end: () => void } {
+  const progress = new Progress({ silent: isQuiet || out.isJson });
+  return {
+    watch: {
+      notice: (line) => (isQuiet ? undefined : out.notice(line)),
+      progress: (done, total, name, drawers) =>
+        progress.step(
+          done,
+          total,
+          name,
+          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
+        ),
+    },
+    end: () => progress.end(),
+  };
 }

@@ -1,25 +1,7 @@
-/** What the commands that file transcripts share: progress and summary. Imported by verb/convos.ts and verb/sessions.ts. */
-import type { FeedWatch, MineReport } from "../feeder/convo-miner/run.ts";
+/** What the commands that file transcripts share: their summary. Imported by verb/convos.ts and verb/sessions.ts. */
+import type { MineReport } from "../feeder/convo-miner/run.ts";
 import { EXIT_INTERRUPTED, EXIT_PARTIAL, SKIPS_SHOWN_MAX } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
-import { Progress } from "./progress.ts";
-
-export function mineWatch(out: Output, isQuiet: boolean): { watch: FeedWatch; end: () => void } {
-  const progress = new Progress({ silent: isQuiet || out.isJson });
-  return {
-    watch: {
-      notice: (line) => (isQuiet ? undefined : out.notice(line)),
-      progress: (done, total, name, drawers) =>
-        progress.step(
-          done,
-          total,
-          name,
-          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
-        ),
-    },
-    end: () => progress.end(),
-  };
-}
 
 type Outcome = Omit<MineReport, "wing" | "files">;
 

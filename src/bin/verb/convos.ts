@@ -2,8 +2,8 @@
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeder/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeder/convo-miner/source.ts";
-import { connect, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, mineWatch, printOutcome } from "../mining.ts";
+import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
+import { endMine, printOutcome } from "../mining.ts";
 import { plural, printable } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -37,7 +37,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     const survey = surveyTranscripts(args[0] ?? "", values["include-subagents"] === true);
     const wing = wingOf(survey.root, values.wing);
     const { cacheDir, palace } = placeOf(config);
-    const { watch, end } = mineWatch(out, isQuiet);
+    const { watch, end } = feedWatch(out, isQuiet);
     const limit = readCount(values.limit, "limit", 0);
     const agent = values.agent ?? config.agentName ?? "mempalace";
     const report = await withInterrupt(async (signal) =>

@@ -2,9 +2,16 @@
 import { dirname, join } from "node:path";
 import { feedDocuments } from "../../feeder/doc-miner/feed.ts";
 import type { FeedReport } from "../../feeder/doc-miner/run.ts";
-import { connect, EXIT_INTERRUPTED, EXIT_PARTIAL, placeOf, SKIPS_SHOWN_MAX, withInterrupt } from "../feeding.ts";
+import {
+  connect,
+  EXIT_INTERRUPTED,
+  EXIT_PARTIAL,
+  feedWatch,
+  placeOf,
+  SKIPS_SHOWN_MAX,
+  withInterrupt,
+} from "../feeding.ts";
 import { type Output, plural, printable } from "../output.ts";
-import { Progress } from "../progress.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -29,7 +36,7 @@ To ask about one file: mempalace-docs why FILE`,
   run: async ({ values, args, config, out }) => {
     const isQuiet = values.quiet === true;
     const isDry = values["dry-run"] === true;
-    const progress = new Progress({ silent: isQuiet || out.isJson });
+    const { watch, end } = feedWatch(out, isQuiet);
     const report = await withInterrupt((signal) =>
       feedDocuments({
         options: {
@@ -43,18 +50,9 @@ To ask about one file: mempalace-docs why FILE`,
         },
         connect: () => connect(config, "mempalace-docs", isDry),
         signal,
-        watch: {
-          notice: (line) => (isQuiet ? undefined : out.notice(line)),
-          progress: (done, total, path, drawers) =>
-            progress.step(
-              done,
-              total,
-              path,
-              drawers === undefined ? undefined : `  + [${done}/${total}] ${path} +${drawers}`,
-            ),
-        },
+        watch,
       }),
-    ).finally(() => progress.end());
+    ).finally(end);
     if (out.isJson) out.document(toDocument(report));
     else if (!isQuiet) printReport(report, out);
     if (report.interrupted) return EXIT_INTERRUPTED;

@@ -8,8 +8,8 @@ import { openPi } from "../../feeder/session-miner/pi.ts";
 import type { HarnessName, SessionSource } from "../../feeder/session-miner/session.ts";
 import { stageHome } from "../../feeder/session-miner/stage.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { connect, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, mineWatch, printOutcome } from "../mining.ts";
+import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
+import { endMine, printOutcome } from "../mining.ts";
 import { type Output, plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -66,7 +66,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       path: harness === "opencode" ? values.db : values.dir,
       includeSubagents: values["include-subagents"] === true,
     });
-    const { watch, end } = mineWatch(out, isQuiet);
+    const { watch, end } = feedWatch(out, isQuiet);
     try {
       const report = await withInterrupt(async (signal) => {
         const caller = await connect(config, "mempalace-session", dryRun);
