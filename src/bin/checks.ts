@@ -138,7 +138,7 @@ function checkSpool({ paths }: Config): Check {
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
-  const why = isBridged(config, endpoint)
+  const why = cameOverBridge(config, endpoint)
     ? "the bridge's local end (palace bridge status)"
     : config.endpoint === undefined
       ? `named in ${config.paths.brokerFile}`
@@ -150,14 +150,14 @@ function checkBroker(config: Config, health: Health, endpoint: string, started: 
     : ok("broker", detail);
 }
 
-function isBridged({ paths }: Config, endpoint: string): boolean {
+function cameOverBridge({ paths }: Config, endpoint: string): boolean {
   return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
 }
 
 /** A broker does not know where its clients are: what it says of itself counts for who reaches it on its own machine. */
 function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
   const there = `; the broker there says ${topology}`;
-  if (isBridged(config, endpoint)) {
+  if (cameOverBridge(config, endpoint)) {
     const bridge = readSettings(config.paths);
     return ok("topology", `over SSH (${bridge?.kind ?? "gate"}) to ${bridge?.target ?? "the host"}${there}`);
   }
@@ -166,7 +166,7 @@ function checkTopology(config: Config, { topology }: Health, endpoint: string): 
 
 /** broker.json is a hint; only the handshake proves who answers. */
 function checkInstance(config: Config, health: Health, endpoint: string): Check {
-  if (isBridged(config, endpoint)) return ok("instance", `${health.instanceId}; SSH has proved the host it is on`);
+  if (cameOverBridge(config, endpoint)) return ok("instance", `${health.instanceId}; SSH has proved the host it is on`);
   if (config.endpoint !== undefined)
     return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
   const named = readBrokerFile(config.paths.brokerFile)?.instanceId;
