@@ -70,7 +70,7 @@ function write(file: string, lines: readonly string[]): void {
     for (let at = folder; at.length >= made.length; at = dirname(at)) chownSync(at, uid, gid);
   const mode = (before?.mode ?? 0o600) & 0o777;
   const text = lines.map((line) => `${line}\n`).join("");
-  writeFileAtomic(file, text, mode, isRoot ? { uid, gid, mode } : undefined);
+  writeFileAtomic(file, text, mode, isRoot ? { uid, gid } : undefined);
 }
 
 function nearestFolder(folder: string): string {

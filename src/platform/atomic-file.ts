@@ -4,9 +4,9 @@
 import { closeSync, fchmodSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-export type Owner = { uid: number; gid: number; mode: number };
+export type Owner = { uid: number; gid: number };
 
-/** `owner`: whose file it is to be, where that is not simply ours; its mode counts whatever the umask says. */
+/** `owner`: whose file it is to be, where that is not simply ours; then the mode counts whatever the umask says. */
 export function writeFileAtomic(path: string, content: string, mode = 0o600, owner?: Owner): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -16,7 +16,7 @@ export function writeFileAtomic(path: string, content: string, mode = 0o600, own
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
-        fchmodSync(file, owner.mode);
+        fchmodSync(file, mode);
       }
       fsyncSync(file);
     } finally {
