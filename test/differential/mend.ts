@@ -56,10 +56,16 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
 
 const MISSED_MAX = 2;
 
-/** Our hits without those that they have missed, where all of theirs are among ours. */
-export function withoutMissed(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+/** Our hits without those that they have missed, where all of theirs are among ours and ours lie where was asked. */
+export function withoutMissed(
+  theirs: Answer,
+  ours: Answer,
+  { args }: { args: unknown },
+): [unknown, unknown] | undefined {
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined || b.length <= a.length || b.length - a.length > MISSED_MAX) return undefined;
+  const asked = Object.entries(args as Row).filter(([key, value]) => ["wing", "room"].includes(key) && value);
+  if (!b.every((hit) => asked.every(([key, value]) => hit[key] === value))) return undefined;
   const left = new Map<string, number>();
   for (const hit of a) left.set(keyOf(hit), (left.get(keyOf(hit)) ?? 0) + 1);
   const results = b.filter((hit) => {

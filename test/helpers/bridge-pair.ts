@@ -56,10 +56,9 @@ export async function pair(extra: string[] = []): Promise<Pair> {
       await host[Symbol.asyncDispose]();
       // No gate that was late has started the host's broker once more.
       await delay(1_500);
-      expect(processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"))).toEqual(
-        [],
-      );
+      const late = processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"));
       await sshd[Symbol.asyncDispose]();
+      expect(late).toEqual([]);
     },
   };
 }
