@@ -1,7 +1,15 @@
 /** What every route table's answers have in common: failures, who may do what, and the word about it in log and metrics. */
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { IDEMPOTENCY_META, type RequestId, RPC, type RpcError, type RpcResponse } from "../protocol/spec.ts";
+import { SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
+import {
+  IDEMPOTENCY_META,
+  type RequestId,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+  WRITTEN_META,
+} from "../protocol/spec.ts";
 import { isRecord } from "../engine/arguments.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Peer, peerFields } from "./peer.ts";
@@ -53,6 +61,13 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
     `the idempotency key must be a string of 1 to ${KEY_MAX} characters`,
     "make a new key for each call",
   );
+}
+
+/** When the call was made: now, or when its client began to keep it. A time that no spool can have kept is none. */
+export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
+  const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
+  const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;
+  return isPossible ? Number(given) : nowMs;
 }
 
 export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };

@@ -26,7 +26,7 @@ import {
 } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import type { WriteCall } from "../store/port.ts";
-import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
+import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError, writtenAtMs } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Peer } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
@@ -243,7 +243,7 @@ async function submit(
     params,
     peer: { agent, door, uid, pid },
     requestId,
-    atMs: Date.now(),
+    atMs: writtenAtMs(outer, Date.now()),
     ...(findings !== undefined && { findings }),
   };
   faultPoint("admit.before-queue");

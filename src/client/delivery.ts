@@ -2,7 +2,7 @@
 import { isRecord } from "../engine/arguments.ts";
 import { TOOL_PREFIX } from "../engine/tool-table.ts";
 import type { WireErrorData } from "../protocol/errors.ts";
-import type { RpcRequest, RpcResponse } from "../protocol/spec.ts";
+import { type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
 /** The tools that change the palace; a test holds the list against the engine's own. */
@@ -52,13 +52,13 @@ export async function deliver(
   const seen = new Set<string>();
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
-    for (const { name, line } of entries) {
+    for (const { name, line, atMs } of entries) {
       seen.add(name);
       if (!isWrite(line)) {
         if (!spool.refuse(name, "it holds no write")) return "stuck";
         continue;
       }
-      const response = await ask(parseMessage(line));
+      const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response);
       if (refusal === "passing") return "stuck";
@@ -67,6 +67,11 @@ export async function deliver(
     }
   }
   return "delivered";
+}
+
+function dated({ params, ...message }: Message, atMs: number): Message {
+  const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
+  return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs } } };
 }
 
 /** A full disk passes; wrong arguments do not, nor does a tool's own "no". */

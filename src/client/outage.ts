@@ -2,11 +2,12 @@
  * What an agent is told while no broker can be reached: that the server is there and which tools it has, that its write is
  * kept and will be filed, and, at once, that nothing can be read for now. Loaded when it happens.
  */
+import { answerWithoutPalace } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
-import { findTool } from "../engine/tool-table.ts";
+import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
 import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import type { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
@@ -29,7 +30,6 @@ export function answerInstead(line: string, absence: Absence): string {
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(message, line, absence) });
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof PalaceError)) throw error;
     return JSON.stringify({ jsonrpc: "2.0", id, error: error instanceof Refusal ? error.error : toRpcError(error) });
   }
 }
@@ -52,12 +52,23 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, tools
   const meta = params["_meta"];
   const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
   if (typeof key !== "string") throw away;
-  spool.append({ atMs: Date.now(), agent, tool: name, key, line });
-  const value = {
+  const atMs = Date.now();
+  const refused = answerWithoutPalace({
+    ...{ key, isRepeatable: true, atMs, requestId: "" },
+    method: name.slice(TOOL_PREFIX.length),
+    params: checked.values,
+    peer: { agent, door: "", uid: -1, pid: process.pid },
+  });
+  if (refused !== undefined) return toolResult(refused.value);
+  spool.append({ atMs, agent, tool: name, key, line });
+  return toolResult({
     success: true,
     spooled: true,
     message: `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one.`,
-  };
+  });
+}
+
+function toolResult(value: unknown): object {
   return { content: [{ type: "text", text: JSON.stringify(value, null, 2) }] };
 }
 

@@ -1,8 +1,12 @@
 /** Our own errors as an agent gets them where no broker answers in its words. */
-import type { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { RPC, type RpcError } from "../protocol/spec.ts";
 
-export function toRpcError(error: PalaceError): RpcError {
+export function toRpcError(error: unknown): RpcError {
+  if (!(error instanceof PalaceError)) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
+  }
   const message = error.hint === "" ? error.message : `${error.message}; ${error.hint}`;
   return { code: RPC.SERVER_ERROR, message, data: error.toWire() };
 }

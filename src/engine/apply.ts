@@ -44,3 +44,26 @@ export function applyWrite(tx: LedgerTx, call: WriteCall): unknown {
   invariant(write, `${call.method} is not a write`);
   return write(tx, call);
 }
+
+/**
+ * What this write answers whatever the palace holds, `undefined` where it would have to look: its arguments alone decide
+ * then. The same code judges that would write. Errors: InvalidValue, WrongType.
+ */
+export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
+  try {
+    return { value: applyWrite(NO_PALACE, call) };
+  } catch (error) {
+    if (error instanceof Looked) return undefined;
+    throw error;
+  }
+}
+
+class Looked extends Error {}
+
+/** Whatever is called on it, however deep, is the wish to look. */
+const NO_PALACE: LedgerTx = new Proxy((() => {}) as unknown as LedgerTx, {
+  get: () => NO_PALACE,
+  apply: () => {
+    throw new Looked();
+  },
+});

@@ -25,6 +25,8 @@ export const RPC = {
 
 /** Key of `params._meta` on `tools/call`: a repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
+/** When a write that was kept for a broker was made, ms since 1970: it is dated so, not by its delivery. */
+export const WRITTEN_META = "palace/writtenAtMs";
 /** Set to true in `_meta` of a result that was not computed again. */
 export const REPLAYED_META = "palace/replayed";
 /** The same key as an HTTP header. */

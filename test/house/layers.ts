@@ -24,9 +24,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   engine: layer(FOUNDATION, { mayImportFiles: ["store/port.ts"], closedNode: NO_IO }),
   transport: layer(FOUNDATION),
   broker: layer([...FOUNDATION, "engine", "transport"], { mayImportFiles: ["store/port.ts"] }),
-  // The tools' names and parameters: what an agent is told while there is no broker.
+  // The tools, their parameters, and what a write refuses by its arguments alone: for agents while there is no broker.
   client: layer([...FOUNDATION, "transport"], {
-    mayImportFiles: ["engine/tool-table.ts", "engine/tool-profile.ts", "engine/arguments.ts"],
+    mayImportFiles: ["engine/tool-table.ts", "engine/tool-profile.ts", "engine/arguments.ts", "engine/apply.ts"],
   }),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   bridge: layer([...FOUNDATION, "client", "transport"]),

@@ -8,6 +8,7 @@ import {
   type Health,
   IDEMPOTENCY_HEADER,
   IDEMPOTENCY_META,
+  WRITTEN_META,
   type MethodName,
   REPLAYED_META,
   TOOL_PROFILES,
@@ -130,7 +131,8 @@ test("the tools that say they only read are upstream's and no others", () => {
 });
 
 test("headers, meta keys, the server's name and the versions spoken are these", () => {
-  expect([IDEMPOTENCY_META, REPLAYED_META]).toEqual(["palace/idempotencyKey", "palace/replayed"]);
+  const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
+  expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
   expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
   expect(TOOL_PROFILES).toEqual(["full", "light"]);
   expect(SERVER_NAME).toBe("mempalace");

@@ -1,5 +1,5 @@
 /** While no broker can be reached agents go on writing, nothing is lost or doubled, and reads say so at once. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
@@ -52,6 +52,53 @@ test("an agent that starts and works while the broker is stopped by hand: its wr
   expect(await contents(palace)).toEqual(Array.from({ length: 5 }, (_, index) => note(index)["content"]));
   expect(await shim.call("mempalace_add_drawer", note(5))).not.toHaveProperty("spooled");
   expect(await shim.close()).toBe(0);
+});
+
+test("what a tool refuses by its arguments is refused in an outage too, in the broker's words, and is not kept", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const wrong: [string, Record<string, unknown>][] = [
+    ["mempalace_add_drawer", { wing: "..", room: "r", content: "x" }],
+    ["mempalace_add_drawer", { wing: "w", room: "r", content: "   " }],
+    ["mempalace_diary_write", { agent_name: "a", entry: "x", wing: "../w" }],
+    ["mempalace_kg_add", { subject: "a", predicate: "/", object: "b" }],
+    ["mempalace_kg_invalidate", { subject: "a", predicate: "p", object: "b", ended: "some day" }],
+    ["mempalace_create_tunnel", { source_wing: "", source_room: "r", target_wing: "w", target_room: "r" }],
+    ["mempalace_checkpoint", { items: "none" }],
+    ["mempalace_checkpoint", { items: [{ wing: "w" }] }],
+  ];
+  const shim = await palace.shim();
+  const ask = async ([tool, values]: [string, Record<string, unknown>]): Promise<unknown> =>
+    shim.call(tool, values).catch((error: Error) => `refused: ${error.message}`);
+  const answers = [];
+  for (const call of wrong) answers.push(await ask(call));
+  await palace.run("palace", ["stop"]);
+  for (const [index, call] of wrong.entries()) expect(await ask(call), JSON.stringify(call)).toEqual(answers[index]);
+  expect(files(palace)).toEqual([]);
+  expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
+});
+
+test("a note that was kept is dated by when it was made, not by its delivery", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  const entry = { agent_name: "one", entry: "made in an outage" };
+  expect(await shim.call("mempalace_diary_write", entry)).toMatchObject({ spooled: true });
+  await shim.close();
+  // As if it had lain there for two days.
+  const [name] = files(palace);
+  const file = join(palace.config.paths.spoolDir, String(name));
+  const twoDaysAgo = Date.now() - 2 * 86_400_000;
+  const kept = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...kept, atMs: twoDaysAgo }));
+  await palace.run("palace", ["start"]);
+  const client = await palace.client();
+  const { entries } = (await client.callTool("mempalace_diary_read", { agent_name: "one" })) as {
+    entries: { date: string; content: string }[];
+  };
+  const day = new Date(twoDaysAgo - new Date(twoDaysAgo).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  expect(entries).toMatchObject([{ date: day, content: "made in an outage" }]);
+  client.close();
 });
 
 test("what an agent wrote that is gone is delivered by the next client, or by hand", async () => {

@@ -13,6 +13,7 @@ import {
   REPLAYED_META,
   RPC,
   type StatusReport,
+  WRITTEN_META,
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../answers.ts";
@@ -183,7 +184,7 @@ function negotiate(asked: unknown, spoken: string): string {
 /** Without what is between the client and us; its progress comes back under its own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
-  const { [IDEMPOTENCY_META]: _key, progressToken, ...meta } = params["_meta"];
+  const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...meta } = params["_meta"];
   const { _meta, ...rest } = params;
   const isAsked = notify !== undefined && requestId(progressToken) !== null;
   return {
