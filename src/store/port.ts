@@ -12,6 +12,9 @@ export type Drawer = { row: number; id: string; wing: string; room: string; text
 /** What a new drawer is made of; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
+/** One closet: pointers to the drawers of its source_file, as the public palace shows them (palace.md 4.8). */
+export type NewCloset = { id: string; text: string; metadata: Metadata };
+
 export type PlaceFilter = { wing?: string; room?: string };
 
 /** A place, and what else a drawer may be asked for by its metadata. */
