@@ -163,8 +163,10 @@ export interface ClosetTx {
 export type SearchCloset = { sourceFile: string; text: string; vector: Float32Array };
 
 export interface ClosetReader {
-  /** Those of the sources that have their vector, in the order they were filed. */
-  ofSources(sourceFiles: readonly string[], filter: PlaceFilter): SearchCloset[];
+  /** Those of the drawers' sources that have their vector, in the order they were filed. */
+  ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
+  /** Where these drawers stand in their source, by the number they bear, and how many it has; none without a source. */
+  positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
   /** Files that closets can be made for; reads every drawer once. */
   minedSources(wing: string | undefined): string[];
   count(): number;

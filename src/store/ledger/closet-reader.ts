@@ -11,17 +11,28 @@ export class SqliteClosetReader {
     this.#database = database;
   }
 
-  ofSources(sourceFiles: readonly string[], { wing, room }: PlaceFilter): SearchCloset[] {
+  ofRows(rows: readonly number[], { wing, room }: PlaceFilter): SearchCloset[] {
     const place = `${wing === undefined ? "" : "AND wing = ?"} ${room === undefined ? "" : "AND room = ?"}`;
     const values = [wing, room].filter((value) => value !== undefined);
     return this.#database
       .prepare<string[], { sourceFile: string; text: string; vector: Buffer }>(
         `SELECT source_file AS sourceFile, text, vector FROM closet
-           WHERE source_file IN (SELECT value FROM json_each(?)) AND source_file <> '' AND vector IS NOT NULL ${place}
-           ORDER BY row`,
+           WHERE source_file IN (SELECT source_file FROM drawer WHERE row IN (SELECT value FROM json_each(?)))
+             AND source_file <> '' AND vector IS NOT NULL ${place} ORDER BY row`,
       )
-      .all(JSON.stringify([...new Set(sourceFiles)]), ...values)
+      .all(JSON.stringify(rows), ...values)
       .map(({ sourceFile, text, vector }) => ({ sourceFile, text, vector: toFloats(vector) }));
+  }
+
+  positions(ids: readonly string[]): Map<string, { index: number; total: number }> {
+    const found = this.#database
+      .prepare<[string], { id: string; at: unknown; total: number }>(
+        `SELECT d.id, json_extract(d.metadata, '$.chunk_index') AS at, (
+             SELECT count(*) FROM drawer s WHERE s.source_file = d.source_file AND s.source_file <> ''
+           ) AS total FROM drawer d WHERE d.source_file <> '' AND d.id IN (SELECT value FROM json_each(?))`,
+      )
+      .all(JSON.stringify(ids));
+    return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
   /** There are closets, or removals of some that the public palace has not heard of. */
