@@ -87,6 +87,12 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
+  "closet.sources": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
+    return { sources: (await ready()).reads.reader.closets.minedSources(wing) };
+  },
+  "closet.rebuild": (dependencies, call) => write(dependencies, "closet.rebuild", call),
   "drawer.search": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");

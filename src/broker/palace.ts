@@ -11,6 +11,7 @@ import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import type { AdoptionReport, StatusReport } from "../protocol/spec.ts";
 import { modelOf } from "../store/adopt/model-of.ts";
 import { createTakeOver } from "../store/adopt/take-over.ts";
+import { startClosetKeeper } from "../store/closet-keeper.ts";
 import { createChromaDriver } from "../store/driver/chroma.ts";
 import { createFilesDriver } from "../store/driver/files.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
@@ -24,7 +25,7 @@ import { createSettingsStore } from "../store/settings-file.ts";
 import { sourceFiles } from "../store/source-files.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
-import { mayHold } from "../store/watch/chroma-file.ts";
+import { CLOSETS, mayHold } from "../store/watch/chroma-file.ts";
 import { CountedDriver } from "../store/watch/counted-driver.ts";
 import { startWatch } from "../store/watch/watch.ts";
 import { startModel } from "./model.ts";
@@ -34,7 +35,7 @@ import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type PalaceStatus = Pick<
   StatusReport,
-  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "graph" | "strays" | "adoption"
+  "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
 export type Palace = {
@@ -63,7 +64,7 @@ export type PalaceOptions = {
 const MODEL_WAIT_MAX_MS = 10_000;
 
 /** Of a group that failed as a whole. */
-const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0 };
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 /** Maintenance waits for so long a pause between writes, but not for ever. */
 const QUIET_MS = 500;
@@ -109,6 +110,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   const onFiled = async (changes: Changes): Promise<void> => {
     await vectors.refresh(changes);
     outbox?.wake();
+    closets.wake();
   };
   const model = startModel({
     config: config.model,
@@ -121,22 +123,24 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         onFiled,
         log,
       });
+      closets.embedWith(embedder.backlog);
     },
     log,
   });
+  const lockedBy = (): PalaceError | undefined => {
+    const error = upstreamLock.lockedBy();
+    // A MemPalace in that folder is no concern of a palace elsewhere.
+    if (error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader))) return error;
+    // What others have there is taken over before anything is written.
+    return driver?.collectionId === undefined || watch.isSettled() ? undefined : takingOver(watch.adoption());
+  };
   const outbox =
     driver === undefined
       ? undefined
       : startOutbox({
           driver,
           log,
-          lockedBy: () => {
-            const error = upstreamLock.lockedBy();
-            // A MemPalace in that folder is no concern of a palace elsewhere.
-            if (error !== undefined && mayHold(paths.palaceDir, writtenCollection(reader))) return error;
-            // What others have there is taken over before anything is written.
-            return driver.collectionId === undefined || watch.isSettled() ? undefined : takingOver(watch.adoption());
-          },
+          lockedBy,
           onState: ({ state, detail }) => log.info("public palace", { state, detail }),
           source: {
             peek: (limit) => reader.outboxEntries(limit),
@@ -158,7 +162,10 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resend", ids);
       outbox?.wake();
     },
-    hold: async () => (await outbox?.hold()) ?? (() => {}),
+    hold: async () => {
+      const releases = [await outbox?.hold(), await closets.hold()];
+      return () => releases.forEach((release) => release?.());
+    },
     takeOver: createTakeOver({
       palaceDir: paths.palaceDir,
       ledgerFile,
@@ -176,8 +183,21 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       },
       log,
     }),
-    onSettled: () => outbox?.wake(),
+    onSettled: () => {
+      outbox?.wake();
+      closets.wake();
+    },
     guess: (recent) => guessWriter(recent, upstreamLock),
+    log,
+  });
+  const closets = startClosetKeeper({
+    reader,
+    driver: driver && openDriver(config, log, () => watch.isSettled(), driver),
+    // Drawers come first: their driver tells whether the palace is one that is still to be taken over.
+    lockedBy: () => (driver?.collectionId === undefined ? takingOver(watch.adoption()) : lockedBy()),
+    file: (pending, id) => writer.call("storeClosetVectors", pending, id),
+    done: (entries) => writer.call("closetsDone", entries),
+    retarget: (target) => writer.call("retargetClosets", target),
     log,
   });
   void watch.look();
@@ -210,6 +230,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     },
     onCommit: (changes) => {
       if (changes.graph > 0) graph.wake();
+      if (changes.closets + changes.removed.length > 0) closets.wake();
       const isIndexed = changes.written.length + changes.removed.length > 0;
       if (changes.added === 0 && !isIndexed) return;
       if (isIndexed)
@@ -253,17 +274,21 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         kind: driver?.kind ?? "none",
         ...(outbox?.status() ?? { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" }),
       },
+      closets: closets.status(),
       graph: graph.status(),
       strays: watch.status(),
       adoption: watch.adoption(),
     }),
-    wakeOutbox: () => outbox?.wake(),
+    wakeOutbox: () => {
+      outbox?.wake();
+      closets.wake();
+    },
     drain: () => queue.drain(),
     abandon: () => model.close(),
     async close() {
       await queue.drain();
       maintenance.stop();
-      await Promise.all([outbox?.stop(), backlog?.stop(), graph.stop(), model.close()]);
+      await Promise.all([outbox?.stop(), backlog?.stop(), closets.stop(), graph.stop(), model.close()]);
       await watch.stop();
       await Promise.all([lexical.close(), local?.close()]);
       reader.close();
@@ -273,15 +298,25 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   };
 }
 
-function openDriver(config: Config, log: Log, mayMend: () => boolean): CountedDriver | undefined {
+/** Of the drawers, or `beside` those of the closets. */
+function openDriver(
+  config: Config,
+  log: Log,
+  mayMend: () => boolean,
+  beside?: CountedDriver,
+): CountedDriver | undefined {
   const { chroma, paths, fault } = config;
+  const collection = beside === undefined ? {} : { collection: CLOSETS };
   switch (config.driver) {
     case "none":
       return undefined;
     case "chroma":
-      return new CountedDriver(createChromaDriver({ chroma, log }));
+      return new CountedDriver(createChromaDriver({ chroma, log, ...collection }), beside);
     case "files":
-      return new CountedDriver(createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend }));
+      return new CountedDriver(
+        createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend, ...collection }),
+        beside,
+      );
   }
 }
 

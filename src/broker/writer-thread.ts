@@ -5,6 +5,7 @@
 import { workerData } from "node:worker_threads";
 import { applyWrite } from "../engine/apply.ts";
 import { armFault } from "../platform/fault.ts";
+import type { ClosetWriter } from "../store/ledger/closet-writer.ts";
 import type { GraphMerge } from "../store/ledger/graph-merge.ts";
 import { LedgerWriter } from "../store/ledger/writer.ts";
 import { serveThread } from "../store/thread.ts";
@@ -21,6 +22,11 @@ export type WriterMethods = {
   outboxDone: (entries: { id: string; seq: number }[]) => void;
   retarget: (target: string) => void;
   resend: (ids: readonly string[] | "all") => void;
+  storeClosetVectors: ClosetWriter["storeVectors"];
+  closetsDone: ClosetWriter["outboxDone"];
+  retargetClosets: ClosetWriter["retarget"];
+  resendClosets: ClosetWriter["resend"];
+  takeOverClosets: ClosetWriter["takeOver"];
   takeOverGraph: GraphMerge["takeOver"];
   graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
@@ -42,6 +48,11 @@ await serveThread<WriterMethods>(() => {
     outboxDone: (entries) => writer.outboxDone(entries),
     retarget: (target) => writer.retarget(target),
     resend: (ids) => writer.resend(ids),
+    storeClosetVectors: (vectors, model) => writer.closets.storeVectors(vectors, model),
+    closetsDone: (entries) => writer.closets.outboxDone(entries),
+    retargetClosets: (target) => writer.closets.retarget(target),
+    resendClosets: (ids) => writer.closets.resend(ids),
+    takeOverClosets: (batch) => writer.closets.takeOver(batch),
     takeOverGraph: (finding) => writer.graph.takeOver(finding),
     graphDone: (rows) => writer.graph.done(rows),
     putMeta: (key, value) => writer.putMeta(key, value),

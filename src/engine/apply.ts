@@ -6,6 +6,7 @@ import { invariant } from "../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../store/port.ts";
 import { deleteBySource, deleteDrawers } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { rebuildClosets } from "./closet-writes.ts";
 import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
@@ -32,6 +33,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "source.replace": replaceSource,
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
+  "closet.rebuild": rebuildClosets,
 };
 
 export function isWrite(method: string): boolean {

@@ -47,20 +47,21 @@ export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
       dry_run: true,
       source_file: sourceFile,
       match_count: drawers,
-      closet_match_count: 0,
+      closet_match_count: tx.closets.count(sourceFile),
       sample: places,
       hint:
         drawers > 0
-          ? `No drawers were deleted. Re-run with dry_run=false to remove these ${drawers} drawer(s) and 0 index entr(y/ies).`
+          ? `No drawers were deleted. Re-run with dry_run=false to remove these ${drawers} drawer(s) and ${tx.closets.count(sourceFile)} index entr(y/ies).`
           : "No drawers match this source_file.",
     };
   if (drawers === 0) return { success: true, dry_run: false, source_file: sourceFile, deleted: 0 };
+  const closets = tx.closets.remove(sourceFile);
   return {
     success: true,
     dry_run: false,
     source_file: sourceFile,
     deleted: tx.deleteSource(sourceFile),
-    closets_deleted: 0,
+    closets_deleted: closets,
   };
 }
 

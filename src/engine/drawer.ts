@@ -2,7 +2,7 @@
  * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
  * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
-import type { IdRecipe, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
+import type { Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
 import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
@@ -104,8 +104,15 @@ export function deleteLogical(
   { id, rows }: LogicalDrawer,
 ): { drawer_id: string; deleted_ids: string[]; chunks_deleted: number; closets_deleted: number } {
   const ids = rows.map((row) => row.id);
+  const closets = removeClosets(tx, rows[0]);
   for (const one of ids) tx.deleteDrawer(one);
-  return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: 0 };
+  return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
+}
+
+/** They quote the source, so they go with any of its text. Returns how many there were. */
+function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
+  const sourceFile = metadata["source_file"];
+  return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
 /** A drawer that is split, or becomes too long for one row, is cut anew under the same id. */
@@ -124,10 +131,16 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
     const metadata = { ...first.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
     const done = { success: true, drawer_id: id, wing, room };
     const parts = slices(content ?? textOf(before), CHUNK_SIZE);
+    const closets = content === undefined ? 0 : removeClosets(tx, first);
     if (before.isSplit || parts.length > 1)
-      return { ...done, chunks: parts.length, chunk_ids: cutAnew(tx, before, parts, metadata), closets_deleted: 0 };
+      return {
+        ...done,
+        chunks: parts.length,
+        chunk_ids: cutAnew(tx, before, parts, metadata),
+        closets_deleted: closets,
+      };
     tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
-    return { ...done, closets_deleted: 0 };
+    return { ...done, closets_deleted: closets };
   });
 }
 

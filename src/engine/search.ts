@@ -5,12 +5,13 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import { labelClosets } from "./closet-search.ts";
 import { parentOf } from "./logical.ts";
 import { fuse, type Ranked } from "./rank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing">;
+  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing" | "closets">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
@@ -93,8 +94,9 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     return drawer === undefined ? [] : [toHit(drawer, hit, near !== undefined)];
   });
   const asked = mode !== "lexical";
+  const best = ranked.slice(0, CANDIDATES).map((hit) => hit.row);
   return {
-    hits,
+    hits: near === undefined ? hits : labelClosets(dependencies.reader, hits, { ...near, rows: best, filter }),
     candidates: rows.length,
     vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
   };

@@ -1,13 +1,14 @@
 /**
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
- * transaction. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
+ * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
 import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
+import { buildClosets } from "./closets.ts";
 import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
-import { localTimestamp } from "./text.ts";
+import { localTimestamp, strip } from "./text.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
 
 const NORMALIZE_VERSION = 2;
@@ -50,13 +51,17 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
     return { id, text: chunk.text, metadata };
   });
   tx.insertDrawers(drawers);
+  const closets = buildClosets({ sourceFile, wing, room, content: strip(content), drawers, filedAt });
+  tx.closets.replace(sourceFile, closets);
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
-  return { removed: tx.deleteSource(checked(() => fileName(call.params))) };
+  const sourceFile = checked(() => fileName(call.params));
+  tx.closets.remove(sourceFile);
+  return { removed: tx.deleteSource(sourceFile) };
 }
 
 function checked<T>(read: () => T): T {

@@ -48,8 +48,15 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
   if (findings === undefined) return { success: false, error: "sync failed: the sources could not be looked at" };
   if (!apply) return { success: true, ...findings.report };
   let removed = 0;
-  for (const group of findings.removable) removed += tx.deleteSourceGroup(group, wing);
-  return { success: true, ...findings.report, removed_drawers: removed };
+  let closets = 0;
+  for (const group of findings.removable) {
+    const { sourceFile } = group;
+    const before = tx.closets.count(sourceFile);
+    removed += tx.deleteSourceGroup(group, wing);
+    // With the last drawer they are gone by themselves; as long as there are others they may point at those.
+    closets += before - tx.closets.count(sourceFile);
+  }
+  return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };
 }
 
 function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?: string; apply: boolean } {

@@ -221,6 +221,8 @@ export type StatusReport = {
     lagMs: number;
     detail: string;
   };
+  /** The index that points at drawers; `lag` are still to be written to the public palace, `pending` of them to be embedded. */
+  closets: { count: number; pending: number; lag: number };
   /** The graph in upstream's files; `lag` rows are still to be written there, `takenOver` came from others. */
   graph: {
     facts: number;
@@ -244,6 +246,13 @@ export type Methods = {
     params: ConversationPart;
     /** `drawers` were written, `added` of them are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
+  };
+  /** Mined files, which closets can be made for. */
+  "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
+  "closet.rebuild": {
+    params: { sourceFiles: string[] };
+    /** `kept`: sources whose closets a language model has written; `unfit`: those without drawers of a miner. */
+    result: { sources: number; closets: number; kept: number; unfit: number };
   };
   "drawer.search": {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };

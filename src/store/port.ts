@@ -12,6 +12,9 @@ export type Drawer = { row: number; id: string; wing: string; room: string; text
 /** What a new drawer is made of; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
+/** One closet: pointers to the drawers of its source_file, as the public palace shows them (palace.md 4.8). */
+export type NewCloset = { id: string; text: string; metadata: Metadata };
+
 export type PlaceFilter = { wing?: string; room?: string };
 
 /** A place, and what else a drawer may be asked for by its metadata. */
@@ -69,6 +72,7 @@ export interface LedgerTx {
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
   readonly graph: GraphTx;
+  readonly closets: ClosetTx;
   /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
@@ -95,6 +99,7 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   sources(wing: string): SourceRow[];
   readonly graph: GraphReader;
+  readonly closets: ClosetReader;
   /** All drawers by source, of one wing or of all. Reads every drawer once. */
   sourceGroups(wing: string | undefined): SourceGroup[];
 }
@@ -125,6 +130,8 @@ export type Changes = {
   removed: number[];
   /** Rows of the graph that were changed. */
   graph: number;
+  /** Closets that were written or deleted. */
+  closets: number;
 };
 
 /** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
@@ -136,6 +143,34 @@ export type WriteOutcome = {
 /** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
 export type PendingText = { row: number; textVersion: number; text: string };
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };
+
+// --- closets --------------------------------------------------------------------------------------------------------
+
+/**
+ * The closets' part of a write transaction; an empty name is no source. Those of a source vanish with its last drawer by
+ * themselves. Concurrency and errors: as LedgerTx.
+ */
+export interface ClosetTx {
+  count(sourceFile: string): number;
+  /** Some of them were written by a language model (upstream's closet_llm): nobody here could make them again. */
+  isModelMade(sourceFile: string): boolean;
+  /** The source has these and no others afterwards. One whose text stays keeps its vector. */
+  replace(sourceFile: string, closets: readonly NewCloset[]): void;
+  /** Returns how many there were. */
+  remove(sourceFile: string): number;
+}
+
+export type SearchCloset = { sourceFile: string; text: string; vector: Float32Array };
+
+export interface ClosetReader {
+  /** Those of the drawers' sources that have their vector, in the order they were filed. */
+  ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
+  /** Where these drawers stand in their source, by the number they bear, and how many it has; none without a source. */
+  positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
+  /** Files that closets can be made for; reads every drawer once. */
+  minedSources(wing: string | undefined): string[];
+  count(): number;
+}
 
 // --- the graph ------------------------------------------------------------------------------------------------------
 

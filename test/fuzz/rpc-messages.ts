@@ -13,6 +13,8 @@ const OURS = [
   "source.replace",
   "source.replace",
   "conversation.replace",
+  "closet.sources",
+  "closet.rebuild",
   "source.remove",
   "source.list",
   "drawer.search",

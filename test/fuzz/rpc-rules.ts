@@ -45,6 +45,8 @@ const METHODS = new Set([
   "source.replace",
   "source.remove",
   "conversation.replace",
+  "closet.sources",
+  "closet.rebuild",
   "drawer.search",
 ]);
 

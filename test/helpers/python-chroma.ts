@@ -10,7 +10,7 @@ export type ChromaRow = { text: string; metadata: Record<string, unknown>; vecto
 
 const DUMP = `
 import chromadb, json, sys
-collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
+collection = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)
 got = collection.get(include=["documents", "metadatas", "embeddings"])
 json.dump({i: {"text": d, "metadata": m, "vector": [float(x) for x in v]}
   for i, d, m, v in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"])}, sys.stdout)`;
@@ -20,8 +20,10 @@ export async function dumpChroma(
   version: MempalaceVersion,
   home: string,
   palace: string,
+  collection = "mempalace_drawers",
 ): Promise<Map<string, ChromaRow>> {
-  return new Map(Object.entries(JSON.parse(await python(version, home, DUMP, [palace])) as Record<string, ChromaRow>));
+  const dumped = await python(version, home, DUMP, [palace, collection]);
+  return new Map(Object.entries(JSON.parse(dumped) as Record<string, ChromaRow>));
 }
 
 /** Rows with embeddings of the model in HOME, a flushed index, updates and deletions in the queue's tail. */

@@ -62,6 +62,8 @@ test("our own methods are these", () => {
     "source.replace": true,
     "source.remove": true,
     "conversation.replace": true,
+    "closet.sources": true,
+    "closet.rebuild": true,
     "drawer.search": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;

@@ -53,6 +53,8 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "source.replace": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),
   "conversation.replace": MINE_INSTEAD(),
+  "closet.sources": MINE_INSTEAD(),
+  "closet.rebuild": MINE_INSTEAD(),
 } satisfies Partial<Record<MethodName, string>>;
 
 function MINE_INSTEAD(): string {

@@ -14,9 +14,10 @@ import type {
   SourceGroup,
   SourceRow,
 } from "../port.ts";
+import { SqliteClosetReader } from "./closet-reader.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
-import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
+import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "./record.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -34,11 +35,13 @@ export class SqliteLedgerReader implements LedgerReader {
   readonly #file: string;
   readonly #database: LedgerDatabase;
   readonly graph: SqliteGraphReader;
+  readonly closets: SqliteClosetReader;
 
   constructor(file: string) {
     this.#file = file;
     this.#database = openForReading(file);
     this.graph = new SqliteGraphReader(this.#database);
+    this.closets = new SqliteClosetReader(this.#database);
   }
 
   close(): void {
@@ -226,9 +229,4 @@ function condition(filter: DrawerFilter): { where: string; values: string[] } {
   if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
   if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
-}
-
-/** A BLOB may start at any byte; a Float32Array must not. */
-function toFloats(blob: Buffer): Float32Array {
-  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
 }

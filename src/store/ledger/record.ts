@@ -63,3 +63,18 @@ function canonical(metadata: Metadata): string {
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(entries);
 }
+
+/** Where a row belongs, as its metadata says. */
+export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
+  const text = (key: string, absent: string): string => {
+    const value = metadata[key];
+    return typeof value === "string" ? value : absent;
+  };
+  // Upstream counts a row without wing or room under "unknown" (Source: palace.md 2.5).
+  return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
+}
+
+/** A BLOB may start at any byte; a Float32Array must not. */
+export function toFloats(blob: Buffer): Float32Array {
+  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
+}

@@ -6,10 +6,11 @@
  * and FTS5 writes the words it collected out at every savepoint. A segment a row made bulk ingest half as fast.
  */
 
+import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -37,6 +38,8 @@ DROP INDEX IF EXISTS journal_at;
 ${DRAWER_INSERT}`,
   // The graph came.
   2: GRAPH_SCHEMA,
+  // Closets came.
+  3: CLOSET_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -146,4 +149,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}`;

@@ -3,15 +3,26 @@
  */
 import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
+import { SqliteClosetTx } from "./closet-tx.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import type { LedgerDatabase } from "./open.ts";
-import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
+import {
+  dateWords,
+  DIRECTORY_ID,
+  type DrawerRecord,
+  IS_REGISTRY,
+  isSliceOf,
+  place,
+  sliceBounds,
+  toDrawer,
+} from "./record.ts";
 
 /** Upstream shows so many places of a source before it is deleted. */
 const PLACES_SHOWN = 5;
 
 export class SqliteLedgerTx implements LedgerTx {
   readonly graph: SqliteGraphTx;
+  readonly closets: SqliteClosetTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -35,6 +46,10 @@ export class SqliteLedgerTx implements LedgerTx {
     this.graph = new SqliteGraphTx(database, () => {
       this.#isHalfDone = true;
       this.#current.graph += 1;
+    });
+    this.closets = new SqliteClosetTx(database, (closets) => {
+      this.#isHalfDone = true;
+      this.#current.closets += closets;
     });
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
@@ -164,8 +179,8 @@ export class SqliteLedgerTx implements LedgerTx {
 
   /** Rows changed by the write being applied. */
   changeCount(): number {
-    const { added, written, removed, graph } = this.#current;
-    return added + written.length + removed.length + graph;
+    const { added, written, removed, graph, closets } = this.#current;
+    return added + written.length + removed.length + graph + closets;
   }
 
   /** A write that did not come to its end has touched the ledger: only a rollback of the group takes that back. */
@@ -178,6 +193,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#kept.written.push(...this.#current.written);
     this.#kept.removed.push(...this.#current.removed);
     this.#kept.graph += this.#current.graph;
+    this.#kept.closets += this.#current.closets;
     this.#forgetCurrent();
   }
 
@@ -196,14 +212,5 @@ export class SqliteLedgerTx implements LedgerTx {
 }
 
 export function noChanges(): Changes {
-  return { added: 0, written: [], removed: [], graph: 0 };
-}
-
-function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
-  const text = (key: string, absent: string): string => {
-    const value = metadata[key];
-    return typeof value === "string" ? value : absent;
-  };
-  // Upstream counts a row without wing or room under "unknown" (Source: palace.md 2.5).
-  return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
+  return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 }

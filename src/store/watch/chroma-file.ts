@@ -52,6 +52,8 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
 
 /** The collection that upstream keeps its drawers in (palace.md 4.1). */
 export const DRAWERS = "mempalace_drawers";
+/** And its closets; this name cannot be configured. */
+export const CLOSETS = "mempalace_closets";
 
 /** The number of the last write, by whomever, to whichever collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {

@@ -17,14 +17,20 @@ export type SentCounts = {
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  readonly #sent: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };
+  /** One palace has one count, and one write under way, for all its collections. */
+  readonly #first: CountedDriver;
+  readonly #sent: SentCounts;
+  #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #repairs = 0;
   /** Called after opening and after each write, when none is under way. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
-  constructor(inner: PalaceDriver) {
+  /** `beside`: the driver of the palace's first collection, where this is of another one. */
+  constructor(inner: PalaceDriver, beside?: CountedDriver) {
     this.#inner = inner;
+    this.#first = beside ?? this;
+    this.#sent = beside !== undefined ? beside.#sent : { done: 0, unsure: 0, busy: false, reconnects: 0 };
   }
 
   get sent(): Readonly<SentCounts> {
@@ -58,7 +64,7 @@ export class CountedDriver implements PalaceDriver {
     if (this.#failed || repairs !== this.#repairs) this.#sent.reconnects += 1;
     this.#repairs = repairs;
     this.#failed = false;
-    this.onQuiet();
+    this.#quiet();
   }
 
   upsert(records: readonly PalaceRecord[]): Promise<void> {
@@ -85,7 +91,17 @@ export class CountedDriver implements PalaceDriver {
     return this.#inner.close();
   }
 
-  async #count(records: number, write: () => Promise<void>): Promise<void> {
+  #count(records: number, write: () => Promise<void>): Promise<void> {
+    const counted = this.#first.#turn.then(() => this.#countNow(records, write));
+    this.#first.#turn = counted.catch(() => {});
+    return counted;
+  }
+
+  #quiet(): void {
+    if (!this.#sent.busy) this.#first.onQuiet();
+  }
+
+  async #countNow(records: number, write: () => Promise<void>): Promise<void> {
     this.#sent.busy = true;
     try {
       await write();
@@ -96,7 +112,7 @@ export class CountedDriver implements PalaceDriver {
       throw error;
     } finally {
       this.#sent.busy = false;
-      this.onQuiet();
+      this.#quiet();
     }
   }
 }

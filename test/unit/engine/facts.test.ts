@@ -54,7 +54,7 @@ describe("kg_add", () => {
   it("is told to whoever keeps the files, and journaled, also where it cannot be repeated", () => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
     const call = { key: "k", isRepeatable: false, method: "kg_add", params: JOB, peer, requestId: "r", atMs: 1 };
-    expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3 });
+    expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3, closets: 0 });
     expect(graph.writer.commit([call]).outcomes[0]?.replayed).toBe(true);
     expect(graph.writer.commit([{ ...call, key: "again" }]).changes.graph).toBe(0);
   });

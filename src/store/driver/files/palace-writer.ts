@@ -36,21 +36,24 @@ const METADB_MIN = 5;
 
 export class PalaceWriter {
   readonly #palaceDir: string;
+  readonly #name: string;
   #open: { database: ChromaDatabase; inode: number } | undefined;
   /** Of the collection that the first record makes: a target has its name from the start. */
   readonly #plannedId = randomUUID();
   /** Of the index that was looked at last: its folder and time. */
   #checked = "";
 
-  constructor(palaceDir: string) {
+  /** `name`: of the collection it writes. */
+  constructor(palaceDir: string, name = DRAWERS) {
     this.#palaceDir = palaceDir;
+    this.#name = name;
   }
 
   /** The collection, if there is one yet. Errors: filesError's. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
-      return readCollections(this.#database()).find(({ name }) => name === DRAWERS);
+      return readCollections(this.#database()).find(({ name }) => name === this.#name);
     });
   }
 
@@ -133,14 +136,14 @@ export class PalaceWriter {
     this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
-      const known = readCollections(database).find(({ name }) => name === DRAWERS);
+      const known = readCollections(database).find(({ name }) => name === this.#name);
       // 3.3.6 renames an index that is five minutes older than the rows: it must be younger before they are.
       if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
       faultPoint("files.before-begin");
       database
         .transaction(() => {
-          if (known === undefined) createCollection(database, this.#plannedId);
-          const collection = known ?? readCollections(database).find(({ name }) => name === DRAWERS);
+          if (known === undefined) createCollection(database, this.#plannedId, this.#name);
+          const collection = known ?? readCollections(database).find(({ name }) => name === this.#name);
           if (collection === undefined) throw new Error("the collection that was just made is not there");
           const batch = new Batch(database, collection);
           work(batch);

@@ -1,0 +1,49 @@
+/**
+ * The ledger's tables of closets. Triggers keep the list of what the public palace lacks, and take the closets of a source
+ * away with its last drawer, so that no write path can leave pointers to nothing. Imported by schema.ts.
+ * Named "if not exists" because a ledger of an older version gets the same text as its migration.
+ */
+const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+export const CLOSET_SCHEMA = `
+-- The vector stands in the row: closets are few, and read by their source. None yet: it waits for the embedder.
+CREATE TABLE IF NOT EXISTS closet (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  wing TEXT NOT NULL,
+  room TEXT NOT NULL,
+  source_file TEXT NOT NULL,
+  text TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  text_version INTEGER NOT NULL DEFAULT 1,
+  vector BLOB
+) STRICT;
+CREATE INDEX IF NOT EXISTS closet_source ON closet (source_file) WHERE source_file <> '';
+CREATE INDEX IF NOT EXISTS closet_pending ON closet (row) WHERE vector IS NULL;
+
+-- Closets whose newest state the public palace does not hold yet, as outbox has it of drawers.
+CREATE TABLE IF NOT EXISTS closet_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  at_ms INTEGER NOT NULL) STRICT;
+
+-- A removal still waiting is overtaken: the id is back, and its vector will list it again.
+CREATE TRIGGER IF NOT EXISTS closet_insert AFTER INSERT ON closet BEGIN
+  DELETE FROM closet_outbox WHERE id = new.id;
+END;
+
+CREATE TRIGGER IF NOT EXISTS closet_update AFTER UPDATE ON closet BEGIN
+  DELETE FROM closet_outbox WHERE id = new.id;
+  INSERT INTO closet_outbox (id, at_ms) SELECT new.id, ${NOW_MS} WHERE new.vector IS NOT NULL;
+END;
+
+CREATE TRIGGER IF NOT EXISTS closet_delete AFTER DELETE ON closet BEGIN
+  DELETE FROM closet_outbox WHERE id = old.id;
+  INSERT INTO closet_outbox (id, at_ms) VALUES (old.id, ${NOW_MS});
+END;
+
+CREATE TRIGGER IF NOT EXISTS closet_orphan AFTER DELETE ON drawer
+  WHEN old.source_file <> '' AND NOT EXISTS (
+    SELECT 1 FROM drawer d WHERE d.source_file = old.source_file AND d.source_file <> ''
+  ) BEGIN
+  DELETE FROM closet WHERE source_file = old.source_file AND source_file <> '';
+END;
+`;

@@ -1,0 +1,59 @@
+/** ClosetTx over SQLite: what engine may do to closets inside one write. Lives on the writer thread; see closet-schema.ts. */
+import type { ClosetTx, NewCloset } from "../port.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { place } from "./record.ts";
+
+export class SqliteClosetTx implements ClosetTx {
+  readonly #onChange: (closets: number) => void;
+  readonly #count;
+  readonly #isModelMade;
+  readonly #put;
+  readonly #remove;
+  readonly #removeOthers;
+
+  constructor(database: LedgerDatabase, onChange: (closets: number) => void) {
+    this.#onChange = onChange;
+    this.#count = database
+      .prepare<[string], number>("SELECT count(*) FROM closet WHERE source_file = ? AND source_file <> ''")
+      .pluck();
+    this.#isModelMade = database
+      .prepare<[string], number>(
+        `SELECT 1 FROM closet WHERE source_file = ? AND source_file <> ''
+           AND json_extract(metadata, '$.generated_by') IS NOT NULL LIMIT 1`,
+      )
+      .pluck();
+    this.#put = database.prepare(
+      `INSERT INTO closet (id, wing, room, source_file, text, metadata) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
+           text = excluded.text, metadata = excluded.metadata, text_version = text_version + (text <> excluded.text),
+           vector = CASE WHEN text = excluded.text THEN vector END`,
+    );
+    this.#remove = database.prepare("DELETE FROM closet WHERE source_file = ? AND source_file <> ''");
+    this.#removeOthers = database.prepare(
+      `DELETE FROM closet WHERE source_file = ? AND source_file <> '' AND id NOT IN (SELECT value FROM json_each(?))`,
+    );
+  }
+
+  count(sourceFile: string): number {
+    return this.#count.get(sourceFile) ?? 0;
+  }
+
+  isModelMade(sourceFile: string): boolean {
+    return this.#isModelMade.get(sourceFile) !== undefined;
+  }
+
+  replace(sourceFile: string, closets: readonly NewCloset[]): void {
+    const { changes } = this.#removeOthers.run(sourceFile, JSON.stringify(closets.map(({ id }) => id)));
+    for (const { id, text, metadata } of closets) {
+      const { wing, room } = place(metadata);
+      this.#put.run(id, wing, room, sourceFile, text, JSON.stringify(metadata));
+    }
+    this.#onChange(changes + closets.length);
+  }
+
+  remove(sourceFile: string): number {
+    const { changes } = this.#remove.run(sourceFile);
+    this.#onChange(changes);
+    return changes;
+  }
+}
