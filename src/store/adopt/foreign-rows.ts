@@ -6,6 +6,7 @@
 import { countRows, PalaceVectors, readRows, readTail, type PalaceRow } from "../driver/files/palace-file.ts";
 import { OPERATION } from "../driver/files/queue.ts";
 import { topicOf } from "../driver/files/palace-file.ts";
+import { adoptedKey, isAsAdopted } from "../ledger/adopted-mark.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { isSameRow } from "../ledger/record.ts";
 import type { Metadata, TakenRow } from "../port.ts";
@@ -22,7 +23,11 @@ const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
 const SAMPLE_ROWS_MAX = 2_000;
 
-type Known = { text: string; metadata: Metadata; settled: boolean };
+/**
+ * `settled`: the palace ought to hold exactly this. `adopted`: it is as the palace held it when it was taken over, and nothing of
+ * ours is newer. `unmarked`: it has no vector and never had a mark, so whether it is adopted shows when both read the same.
+ */
+type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 
 export class ForeignRows {
   readonly #palace: ChromaDatabase;
@@ -98,10 +103,18 @@ export class ForeignRows {
     const known = this.#known(rows.map(({ id }) => id));
     return rows.flatMap((row) => {
       const ours = known.get(row.id);
-      const isTaken = ours === undefined || (ours.settled && row.seq > this.#horizon.sinceSeq && !isSameRow(ours, row));
+      const isTaken = ours === undefined || this.#isTaken(ours, row);
       const { id, text, metadata } = row;
       return isTaken ? [{ id, text, metadata, vector: this.#vector(id) }] : [];
     });
+  }
+
+  #isTaken(ours: Known, row: PalaceRow): boolean {
+    const { settled, adopted, unmarked } = ours;
+    if (!settled && !adopted && !unmarked) return false;
+    // It gets its mark then, see ledger/take-over.ts.
+    if (isSameRow(ours, row)) return unmarked;
+    return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
 
   #vector(id: string): Float32Array | undefined {
@@ -120,27 +133,36 @@ export class ForeignRows {
       .pluck()
       .all(topicOf(this.#collection), sinceSeq, untilSeq, OPERATION.delete, this.#collection.metadataSegment);
     const known = this.#known(deleted);
-    return deleted.filter((id) => known.get(id)?.settled === true && this.#tail.get(id) === undefined);
+    return deleted.filter((id) => {
+      const ours = known.get(id);
+      return (ours?.settled === true || ours?.adopted === true) && this.#tail.get(id) === undefined;
+    });
   }
 
   /** What the ledger knows of these ids; a removal still on its way is known and not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger
-      .prepare<[string, string], { id: string; text: string; metadata: string; settled: number }>(
-        `SELECT d.id, d.text, d.metadata,
-            EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
+      .prepare<
+        [string, string],
+        { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null }
+      >(
+        `SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
+            EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
+            (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
            FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
          UNION ALL
-         SELECT o.id, '', '{}', 0 FROM outbox o
+         SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
            WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
       )
       .all(list, list);
     return new Map(
-      found.map(({ id, text, metadata, settled }) => [
-        id,
-        { text, metadata: JSON.parse(metadata) as Metadata, settled: settled === 1 },
-      ]),
+      found.map(({ id, text, metadata, embedded, listed, mark }) => {
+        const content = { text, metadata: JSON.parse(metadata) as Metadata };
+        const adopted = isAsAdopted(content, mark);
+        const unmarked = embedded === 0 && listed === 0 && !adopted;
+        return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];
+      }),
     );
   }
 }

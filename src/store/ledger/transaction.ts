@@ -4,6 +4,7 @@
 import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
+import { AdoptedMarks } from "./adopted-mark.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
@@ -12,6 +13,7 @@ const PLACES_SHOWN = 5;
 
 export class SqliteLedgerTx implements LedgerTx {
   readonly graph: SqliteGraphTx;
+  readonly adopted: AdoptedMarks;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -36,6 +38,7 @@ export class SqliteLedgerTx implements LedgerTx {
       this.#isHalfDone = true;
       this.#current.graph += 1;
     });
+    this.adopted = new AdoptedMarks(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -113,6 +116,7 @@ export class SqliteLedgerTx implements LedgerTx {
       text,
       id,
     );
+    this.adopted.drop(id);
     this.#current.written.push(before.row);
   }
 
@@ -121,6 +125,7 @@ export class SqliteLedgerTx implements LedgerTx {
     if (before === undefined) return false;
     this.#isHalfDone = true;
     this.#delete.run(id);
+    this.adopted.drop(id);
     this.#current.removed.push(before.row);
     return true;
   }
@@ -140,6 +145,7 @@ export class SqliteLedgerTx implements LedgerTx {
   deleteSource(sourceFile: string): number {
     this.#isHalfDone = true;
     const rows = this.#rowsOfSource.all(sourceFile);
+    this.adopted.dropSource(sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteSourceMark.run(sourceFile);
     this.#current.removed.push(...rows);
