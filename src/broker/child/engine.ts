@@ -147,5 +147,5 @@ const NOT_OURS: Omit<PalaceStatus, "queue"> = {
     ...{ state: "off", detail: "the engine's own" },
     ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
   },
-  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null },
+  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
 };

@@ -3,7 +3,7 @@
  * others have deleted there. Reads only, page by page, and keeps no list of its own: what was taken over is known the next
  * time. Runs on a thread (read-thread.ts).
  */
-import { countRows, PalaceVectors, readRows, readTail, type PalaceRow } from "../driver/files/palace-file.ts";
+import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../driver/files/palace-file.ts";
 import { OPERATION } from "../driver/files/queue.ts";
 import { topicOf } from "../driver/files/palace-file.ts";
 import { adoptedKey, isAsAdopted } from "../ledger/adopted-mark.ts";
@@ -21,7 +21,8 @@ export type Horizon = { sinceSeq: number; untilSeq: number };
 /** Rows read before the caller hears of it, and rows given at once. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-const SAMPLE_ROWS_MAX = 2_000;
+/** At each place of a sample. */
+const SAMPLE_PAGE_ROWS = 50;
 
 /**
  * `settled`: the palace ought to hold exactly this. `adopted`: it is as the palace held it when it was taken over, and nothing of
@@ -79,18 +80,23 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Some rows with their vectors, to see whose model they are of. */
+  /** Some rows with their vectors, from all over the palace, to see whose model they are of. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
-    for (let after = 0, read = 0; found.length < limit && read < SAMPLE_ROWS_MAX;) {
-      const page = readRows(this.#palace, this.#collection, after, PAGE_ROWS);
-      if (page.length === 0) break;
-      after = page.at(-1)?.row ?? after;
-      read += page.length;
-      for (const { id, text } of page) {
-        const vector = this.#vector(id);
-        if (vector !== undefined && text !== "" && found.length < limit) found.push({ text, vector });
-      }
+    const last = lastRow(this.#palace, this.#collection);
+    for (let place = 0; place < limit; place++) {
+      const after = Math.floor((place * last) / limit);
+      const page = readRows(this.#palace, this.#collection, after, SAMPLE_PAGE_ROWS);
+      const next = page.find(
+        ({ row, id, text }) =>
+          row <= Math.floor(((place + 1) * last) / limit) && text !== "" && this.#vector(id) !== undefined,
+      );
+      const vector = next && this.#vector(next.id);
+      if (next !== undefined && vector !== undefined) found.push({ text: next.text, vector });
+    }
+    for (const row of this.#tail.values()) {
+      const vector = row && row.text !== "" && found.length < limit ? this.#vector(row.id) : undefined;
+      if (row !== undefined && vector !== undefined) found.push({ text: row.text, vector });
     }
     return found;
   }

@@ -8,7 +8,7 @@ import { faultPoint } from "../../../platform/fault.ts";
 import { PalaceError } from "../../../protocol/errors.ts";
 import type { Metadata, PalaceRecord } from "../../port.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../watch/chroma-file.ts";
-import { objectionTo } from "../limits.ts";
+import { objectionTo, widthError } from "../limits.ts";
 import { readMark, topicOf } from "./palace-file.ts";
 import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "./queue.ts";
 import { type Column, queueJson, typedValue } from "./values.ts";
@@ -45,7 +45,8 @@ export class Batch {
   }
 
   upsert(record: PalaceRecord): void {
-    const objection = objectionTo(record, false) ?? this.#dimensionObjection(record.vector);
+    this.#requireWidth(record.vector.length);
+    const objection = objectionTo(record, false);
     if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
     const { vector } = record;
     const id = record.id.toWellFormed();
@@ -138,12 +139,13 @@ export class Batch {
     return true;
   }
 
-  #dimensionObjection({ length }: Float32Array): string | undefined {
+  /** Errors: STORE_MODEL_MISMATCH, which concerns every record alike. */
+  #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
-      this.#run("UPDATE collections SET dimension = ? WHERE id = ?", length, this.#collection.id);
-      this.#dimensions = length;
+      this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);
+      this.#dimensions = width;
     }
-    return length === this.#dimensions ? undefined : `its vector has not ${this.#dimensions} dimensions`;
+    if (width !== this.#dimensions) throw widthError(this.#dimensions, width);
   }
 
   #log(operation: number, id: string, vector: Buffer | null, metadata: string): bigint {
