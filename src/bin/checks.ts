@@ -17,7 +17,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { describeGraph } from "./graph.ts";
-import { describeStrays } from "./strays.ts";
+import { describeAdoption, describeStrays } from "./strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "./output.ts";
 
 /** `hint` is empty where there is nothing to do. */
@@ -59,6 +59,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
       checkGraph(status),
       checkUpstreamLock(status),
       checkStrays(status),
+      checkAdoption(status),
     );
   checks.push(checkIdle(config));
   return checks;
@@ -245,6 +246,12 @@ function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): C
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
   const waits = "what is new waits in the ledger, nothing is lost";
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
+}
+
+/** Until it is verified nothing is written to the public palace; the memory itself works. */
+function checkAdoption({ adoption }: StatusReport): Check {
+  const detail = describeAdoption(adoption) ?? "there was no palace to take over";
+  return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
 }
 
 /** Rows of others are no fault of this memory, but somebody should know that two write one palace. */

@@ -32,8 +32,20 @@ export function describeStrays(report: StrayReport): string {
 /** Undefined where there was no palace to take over. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
-  const { state, rows, read } = report;
-  if (state === "running")
-    return `being taken over: ${read} of ${plural(rows, "row")} read; it is not written until then`;
-  return `all ${plural(rows, "row")} of the public palace are in this memory and read the same`;
+  const { state, rows, read, taken } = report;
+  // A broker of before says nothing more.
+  const { detail = "", hint = "" } = report as Partial<AdoptionReport>;
+  const more = detail === "" ? "" : `; ${detail}`;
+  switch (state) {
+    case "running":
+      return `being taken over: ${read} of ${plural(rows, "row")} read; it is not written until then${more}`;
+    case "verifying":
+      return `being compared with this memory, row by row; it is not written until then${more}`;
+    case "refused":
+      return `cannot be compared with this memory, and is not written: ${detail}; ${hint}`;
+    case "verified": {
+      const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} taken over by this broker`;
+      return `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${more}`;
+    }
+  }
 }

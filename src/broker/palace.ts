@@ -320,7 +320,13 @@ function openDriver(
   }
 }
 
-function takingOver({ read, rows }: AdoptionReport): PalaceError {
+function takingOver({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
+  if (state === "refused")
+    return new PalaceError(
+      "PALACE_LOCKED",
+      `the public palace cannot be compared with this memory: ${detail}; ${hint}`,
+      "",
+    );
   const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
   return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
 }

@@ -173,7 +173,8 @@ export type StrayReport = {
 
 /** How far the rows of an existing public palace are in this memory. */
 export type AdoptionReport = {
-  state: "none" | "running" | "verified";
+  /** `verifying`: palace and ledger are being compared. `refused`: that fails; it is tried again, and nothing is written there. */
+  state: "none" | "running" | "verifying" | "verified" | "refused";
   /** Rows of the palace. */
   rows: number;
   /** Of them, looked at so far. */
@@ -181,6 +182,10 @@ export type AdoptionReport = {
   taken: number;
   /** When both sides last held the same, row by row. */
   atMs: number | null;
+  /** What else is worth knowing: why it is refused, or what became of the palace's vectors. */
+  detail: string;
+  /** What to do about a refusal. */
+  hint: string;
 };
 
 /** `palace.status`. */

@@ -281,8 +281,11 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    this.#enter("unreachable", message);
-    (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
+    // It is of another model, and will be tomorrow: said once, looked at now and then.
+    const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
+    this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
+    if (!isForeign || this.#failures === 1)
+      (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
     // A wake-up shortens the wait, since somebody is at work, but a busy broker must not hammer at a palace that is ill.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);

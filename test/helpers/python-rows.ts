@@ -23,7 +23,8 @@ export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<S
     const { driver, search, adoption, strays } = now;
     const isTaken = driver.kind === "none" ? adoption.state === "verified" : strays.state !== "looking";
     const isSent = driver.kind === "none" || (driver.state === "synced" && driver.lag === 0);
-    if (isTaken && isSent && search.pending === 0 && adoption.state !== "running") return now;
+    const isSure = adoption.state === "none" || adoption.state === "verified";
+    if (isTaken && isSent && search.pending === 0 && isSure) return now;
     if (Date.now() > deadline) throw new Error(`not in step: ${JSON.stringify({ driver, search, adoption, strays })}`);
     await delay(100);
   }

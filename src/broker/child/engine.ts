@@ -148,5 +148,5 @@ const NOT_OURS: Omit<PalaceStatus, "queue"> = {
     ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
   },
   closets: { count: 0, pending: 0, lag: 0 },
-  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null },
+  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
 };

@@ -3,9 +3,10 @@
  * others have deleted there. Reads only, page by page, and keeps no list of its own: what was taken over is known the next
  * time. Runs on a thread (read-thread.ts).
  */
-import { countRows, PalaceVectors, readRows, readTail, type PalaceRow } from "../driver/files/palace-file.ts";
+import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../driver/files/palace-file.ts";
 import { OPERATION } from "../driver/files/queue.ts";
 import { topicOf } from "../driver/files/palace-file.ts";
+import { adoptedKey, isAsAdopted } from "../ledger/adopted-mark.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { isSameRow } from "../ledger/record.ts";
 import type { Metadata, TakenRow } from "../port.ts";
@@ -20,9 +21,14 @@ export type Horizon = { sinceSeq: number; untilSeq: number };
 /** Rows read before the caller hears of it, and rows given at once. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-const SAMPLE_ROWS_MAX = 2_000;
+/** At each place of a sample. */
+const SAMPLE_PAGE_ROWS = 50;
 
-type Known = { text: string; metadata: Metadata; settled: boolean };
+/**
+ * `settled`: the palace ought to hold exactly this. `adopted`: it is as the palace held it when it was taken over, and nothing of
+ * ours is newer. `unmarked`: it has no vector and never had a mark, so whether it is adopted shows when both read the same.
+ */
+type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 
 export class ForeignRows {
   readonly #palace: ChromaDatabase;
@@ -74,18 +80,23 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Some rows with their vectors, to see whose model they are of. */
+  /** Some rows with their vectors, from all over the palace, to see whose model they are of. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
-    for (let after = 0, read = 0; found.length < limit && read < SAMPLE_ROWS_MAX;) {
-      const page = readRows(this.#palace, this.#collection, after, PAGE_ROWS);
-      if (page.length === 0) break;
-      after = page.at(-1)?.row ?? after;
-      read += page.length;
-      for (const { id, text } of page) {
-        const vector = this.#vector(id);
-        if (vector !== undefined && text !== "" && found.length < limit) found.push({ text, vector });
-      }
+    const last = lastRow(this.#palace, this.#collection);
+    for (let place = 0; place < limit; place++) {
+      const after = Math.floor((place * last) / limit);
+      const page = readRows(this.#palace, this.#collection, after, SAMPLE_PAGE_ROWS);
+      const next = page.find(
+        ({ row, id, text }) =>
+          row <= Math.floor(((place + 1) * last) / limit) && text !== "" && this.#vector(id) !== undefined,
+      );
+      const vector = next && this.#vector(next.id);
+      if (next !== undefined && vector !== undefined) found.push({ text: next.text, vector });
+    }
+    for (const row of this.#tail.values()) {
+      const vector = row && row.text !== "" && found.length < limit ? this.#vector(row.id) : undefined;
+      if (row !== undefined && vector !== undefined) found.push({ text: row.text, vector });
     }
     return found;
   }
@@ -98,10 +109,18 @@ export class ForeignRows {
     const known = this.#known(rows.map(({ id }) => id));
     return rows.flatMap((row) => {
       const ours = known.get(row.id);
-      const isTaken = ours === undefined || (ours.settled && row.seq > this.#horizon.sinceSeq && !isSameRow(ours, row));
+      const isTaken = ours === undefined || this.#isTaken(ours, row);
       const { id, text, metadata } = row;
       return isTaken ? [{ id, text, metadata, vector: this.#vector(id) }] : [];
     });
+  }
+
+  #isTaken(ours: Known, row: PalaceRow): boolean {
+    const { settled, adopted, unmarked } = ours;
+    if (!settled && !adopted && !unmarked) return false;
+    // It gets its mark then, see ledger/take-over.ts.
+    if (isSameRow(ours, row)) return unmarked;
+    return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
 
   #vector(id: string): Float32Array | undefined {
@@ -120,27 +139,36 @@ export class ForeignRows {
       .pluck()
       .all(topicOf(this.#collection), sinceSeq, untilSeq, OPERATION.delete, this.#collection.metadataSegment);
     const known = this.#known(deleted);
-    return deleted.filter((id) => known.get(id)?.settled === true && this.#tail.get(id) === undefined);
+    return deleted.filter((id) => {
+      const ours = known.get(id);
+      return (ours?.settled === true || ours?.adopted === true) && this.#tail.get(id) === undefined;
+    });
   }
 
   /** What the ledger knows of these ids; a removal still on its way is known and not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger
-      .prepare<[string, string], { id: string; text: string; metadata: string; settled: number }>(
-        `SELECT d.id, d.text, d.metadata,
-            EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
+      .prepare<
+        [string, string],
+        { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null }
+      >(
+        `SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
+            EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
+            (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
            FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
          UNION ALL
-         SELECT o.id, '', '{}', 0 FROM outbox o
+         SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
            WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
       )
       .all(list, list);
     return new Map(
-      found.map(({ id, text, metadata, settled }) => [
-        id,
-        { text, metadata: JSON.parse(metadata) as Metadata, settled: settled === 1 },
-      ]),
+      found.map(({ id, text, metadata, embedded, listed, mark }) => {
+        const content = { text, metadata: JSON.parse(metadata) as Metadata };
+        const adopted = isAsAdopted(content, mark);
+        const unmarked = embedded === 0 && listed === 0 && !adopted;
+        return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];
+      }),
     );
   }
 }

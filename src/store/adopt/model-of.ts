@@ -1,6 +1,6 @@
 /**
  * Whose model made a palace's vectors? Where the model is here, some texts are embedded and held against what is stored: two
- * models of one width cannot be told apart otherwise (palace.md 4.2). Without it the name in the palace has to do.
+ * models of one width cannot be told apart otherwise (palace.md 4.2). Without it, or where it fails, the name in the palace has to do.
  * Used by broker/palace.ts.
  */
 import { readFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import type { Sample } from "./take-over.ts";
 /** Exports of one model agree to about 1e-6, Python's int8 ones to a few thousandths; other models not at all. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
+const MINILM_WIDTH = 384;
 
 export type ModelOfOptions = {
   palaceDir: string;
@@ -22,32 +23,47 @@ export type ModelOfOptions = {
   embedder: Embedder | undefined;
 };
 
-/** Undefined: not ours, or it cannot be told. */
-export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<string | undefined> {
+/**
+ * `model`, and the width of its vectors: undefined where it is not ours, or nobody can tell; `why` says so then. Errors:
+ * SQLite's, of a palace that cannot be read.
+ */
+export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
+
+/** By the majority: one text that somebody changed past its vector says nothing of the others. */
+export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, recorded, embedder } = options;
-  if (samples.length === 0) return undefined;
-  if (embedder === undefined) {
-    const isMiniLm = namesMiniLm(palaceDir) && samples[0]?.vector.length === 384;
-    return isMiniLm && (recorded ?? MODEL_NAME) === MODEL_NAME ? MODEL_NAME : undefined;
+  const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });
+  if (samples.length === 0) return anew("");
+  const made = await embedder?.embed(samples.map(({ text }) => text)).catch(() => undefined);
+  const width = embedder?.identity.dimensions ?? MINILM_WIDTH;
+  const fitting = samples.filter(({ vector }) => vector.length === width).length;
+  if (fitting * 2 <= samples.length) {
+    const theirs = samples.find(({ vector }) => vector.length !== width)?.vector.length;
+    return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded anew`);
   }
-  const made = await embedder.embed(samples.map(({ text }) => text));
-  const isSame = samples.every(({ vector }, index) => cosine(vector, made[index]) >= COSINE_MIN);
-  return isSame ? embedder.identity.id : undefined;
+  if (embedder === undefined || made === undefined) {
+    const isMiniLm = namesMiniLm(palaceDir) && width === MINILM_WIDTH && (recorded ?? MODEL_NAME) === MODEL_NAME;
+    if (isMiniLm) return { model: MODEL_NAME, width, why: "" };
+    return anew("whose model made its vectors cannot be told without one here: its texts are embedded anew");
+  }
+  const same = samples.filter(({ vector }, index) => cosine(vector, made[index]) >= COSINE_MIN).length;
+  if (same * 2 > samples.length) return { model: embedder.identity.id, width, why: "" };
+  return anew("its vectors are of another model: its texts are embedded anew");
 }
 
 /** Both versions call MiniLM `default` in the collection; 3.11 also names it in a file of its own. */
 function namesMiniLm(palaceDir: string): boolean {
   const named = embedderFile(palaceDir);
   if (named !== undefined && named !== "minilm") return false;
-  const schema = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) =>
-    palace
-      .prepare<[string], { config: string | null; schema: string | null }>(
-        "SELECT config_json_str AS config, schema_str AS schema FROM collections WHERE name = ?",
-      )
-      .get(DRAWERS),
-  );
-  const text = `${schema?.config ?? ""}${schema?.schema ?? ""}`;
-  return /"name"\s*:\s*"default"/.test(text) && !/embeddinggemma/.test(text);
+  const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
+    const columns = palace.pragma("table_info(collections)") as { name: string }[];
+    // An older Chroma has neither, a newer one may have more.
+    const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
+    if (known.length === 0) return "";
+    const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");
+    return palace.prepare<[string], string>(`SELECT ${all} FROM collections WHERE name = ?`).pluck().get(DRAWERS);
+  });
+  return /"name"\s*:\s*"default"/.test(text ?? "") && !/embeddinggemma/.test(text ?? "");
 }
 
 function embedderFile(palaceDir: string): string | undefined {

@@ -5,6 +5,7 @@ import { openForReading } from "../ledger/open.ts";
 import type { IdRecipe, TakenRow } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { openChroma, readCollections } from "../watch/chroma-file.ts";
+import { guardPalace } from "../watch/refusal.ts";
 import { ForeignRows, type Horizon } from "./foreign-rows.ts";
 
 export type ReadThreadData = { ledgerFile: string; palaceDir: string; collectionId: string; horizon: Horizon };
@@ -20,14 +21,17 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 await serveThread<ReadMethods>(() => {
   const { ledgerFile, palaceDir, collectionId, horizon } = workerData as ReadThreadData;
-  const palace = openChroma(palaceDir, BUSY_TIMEOUT_MS);
-  const collection = palace && readCollections(palace).find(({ id }) => id === collectionId);
-  if (palace === undefined || collection === undefined) throw new Error("the palace is gone");
-  const foreign = new ForeignRows({ palace, palaceDir, collection, ledger: openForReading(ledgerFile), horizon });
-  const recipe = readIdRecipe(palace, collection);
-  return {
-    opened: () => ({ total: foreign.total, torn: foreign.torn ?? null, recipe: recipe ?? null }),
-    sample: (limit) => foreign.sample(limit),
-    next: () => foreign.next(),
-  };
+  const ledger = openForReading(ledgerFile);
+  return guardPalace(palaceDir, () => {
+    const palace = openChroma(palaceDir, BUSY_TIMEOUT_MS);
+    const collection = palace && readCollections(palace).find(({ id }) => id === collectionId);
+    if (palace === undefined || collection === undefined) throw new Error("the palace is gone");
+    const foreign = new ForeignRows({ palace, palaceDir, collection, ledger, horizon });
+    const recipe = readIdRecipe(palace, collection);
+    return {
+      opened: () => ({ total: foreign.total, torn: foreign.torn ?? null, recipe: recipe ?? null }),
+      sample: (limit) => guardPalace(palaceDir, () => foreign.sample(limit)),
+      next: () => guardPalace(palaceDir, () => foreign.next()),
+    };
+  });
 });

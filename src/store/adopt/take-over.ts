@@ -6,6 +6,7 @@
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Changes, IdRecipe, TakeOver } from "../port.ts";
+import type { ModelFinding } from "./model-of.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import type { Horizon } from "./foreign-rows.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
@@ -20,12 +21,18 @@ export type TakeOverOptions = {
   onFiled: (changes: Changes) => Promise<void>;
   /** Records how the palace's rows made their ids. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
-  /** Name of the model that made these vectors; undefined: not ours, or nobody can tell. */
-  modelOf: (samples: readonly Sample[]) => Promise<string | undefined>;
+  /** Who made these vectors. */
+  modelOf: (samples: readonly Sample[]) => Promise<ModelFinding>;
   log: Log;
 };
 
-export type TakeOverProgress = { read: number; total: number; taken: number };
+export type TakeOverProgress = {
+  read: number;
+  total: number;
+  taken: number;
+  /** What becomes of the palace's vectors, where they do not simply come along. */
+  detail: string;
+};
 
 /** One at a time. `stop` ends the one under way between two batches. */
 export type TakingOver = {
@@ -33,8 +40,8 @@ export type TakingOver = {
   stop(): Promise<void>;
 };
 
-/** Texts embedded to see whether a palace's vectors are of our model. */
-export const SAMPLES = 6;
+/** Texts embedded to see whether a palace's vectors are of our model: so many that a few odd ones among them decide nothing. */
+const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 
 export function createTakeOver(options: TakeOverOptions): TakingOver {
@@ -49,10 +56,11 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
     thread = reader;
     try {
       const { total, torn, recipe } = await reader.call("opened");
-      if (torn !== null) log.warn("the palace's index cannot be read; its rows are embedded anew", { why: torn });
       if (recipe !== null) await setRecipe(recipe);
-      const model = await modelOf(await reader.call("sample", SAMPLES));
-      const progress = { read: 0, total, taken: 0 };
+      const { model, width, why } = await modelOf(await reader.call("sample", SAMPLES));
+      const detail = torn === null ? why : `its index cannot be read (${torn}), what is in it is embedded anew`;
+      const progress = { read: 0, total, taken: 0, detail };
+      if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
       let loggedAtMs = Date.now();
       log.info("taking over the palace's rows", { rows: total, vectors: model ?? "made anew" });
       for (let done = false; !done && !stopped;) {
@@ -61,7 +69,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
         progress.read += batch.read;
         faultPoint("take-over.before-batch");
         if (batch.rows.length + batch.removed.length > 0) {
-          const rows = model === undefined ? batch.rows.map((row) => ({ ...row, vector: undefined })) : batch.rows;
+          const rows = batch.rows.map((row) => (row.vector?.length === width ? row : { ...row, vector: undefined }));
           const { taken, changes } = await file({ rows, removed: batch.removed, model });
           progress.taken += taken;
           await onFiled(changes);

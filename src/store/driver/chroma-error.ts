@@ -3,9 +3,12 @@
  * classes themselves would have to be loaded with the client. Imported by chroma.ts and chroma-place.ts only.
  */
 import { PalaceError } from "../../protocol/errors.ts";
+import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
 /** What a server says whose index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
+/** "Collection expecting embedding with dimension of 768, got 384". */
+const WIDTHS = /dimension of (\d+), got (\d+)/;
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
 /** Errors: never throws; whatever is not known counts as unavailable, so that the outbox tries again. */
@@ -17,8 +20,11 @@ export function chromaError(error: unknown, op: string, place: string): PalaceEr
     new PalaceError("STORE_UNAVAILABLE", message, hint, options);
   switch (name) {
     case "ChromaClientError":
-    case "ChromaValueError":
+    case "ChromaValueError": {
+      const [, theirs, ours] = WIDTHS.exec(text) ?? [];
+      if (theirs !== undefined) return widthError(Number(theirs), Number(ours));
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
+    }
     case "ChromaUnauthorizedError":
     case "ChromaForbiddenError":
       return unavailable(`Chroma at ${place} refuses us`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");

@@ -1,8 +1,9 @@
 /**
  * What a Chroma takes in one request, and for how long we wait for it. Local servers are bounded by what is quick, Chroma
  * Cloud by its quotas, which are checked before anything is sent so that one record cannot fail its whole batch.
- * Imported by chroma.ts only.
+ * Imported by this folder.
  */
+import { PalaceError } from "../../protocol/errors.ts";
 import type { PalaceRecord } from "../port.ts";
 
 /** A write of 100 is as quick a record as one of 1,000 (engine.md 2) and keeps every request short. */
@@ -26,6 +27,15 @@ export const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 /** `settleMs`: how long a server that left a write unanswered gets to finish or forget it before the next one. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
+
+/** The whole palace is of another model: no record of ours fits, and none is to blame. */
+export function widthError(theirs: number, ours: number): PalaceError {
+  return new PalaceError(
+    "STORE_MODEL_MISMATCH",
+    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: nothing is written there, and nothing is lost here`,
+    "MEMPALACE_DRIVER=none palace restart, to leave that palace alone",
+  );
+}
 
 /** Why this record can never be written to any Chroma, or to the Cloud; undefined if it can. */
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {

@@ -53,34 +53,48 @@ export class LedgerTakeOver {
   }
 
   #take(row: TakenRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+    const wasListed = this.#isListed.get(row.id) !== undefined;
     if (!this.#file(row)) return false;
     const at = this.#rowOf.get(row.id);
     if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
       const textVersion = this.#versionOf.get(at) ?? 1;
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
+    const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
     // The palace holds it already. One without a vector is listed when it has one, which the palace then gets.
-    this.#unlist.run(row.id);
+    const lacksOurVector = hasVector && wasListed && row.vector === undefined;
+    if (!lacksOurVector) this.#unlist.run(row.id);
+    if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
     faultPoint("take-over.after-row");
     return true;
   }
 
   #remove(id: string): boolean {
-    if (this.#isListed.get(id) !== undefined || !this.#tx.deleteDrawer(id)) return false;
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) return false;
+    if (this.#isListed.get(id) !== undefined && !this.#tx.adopted.holds(id, known)) return false;
+    this.#tx.deleteDrawer(id);
     this.#unlist.run(id);
     return true;
   }
 
   /** False: the ledger holds the same, or something newer. */
   #file({ id, text, metadata }: TakenRow): boolean {
-    if (this.#isListed.get(id) !== undefined) return false;
+    const isListed = this.#isListed.get(id) !== undefined;
     const known = this.#tx.findDrawer(id);
     if (known === undefined) {
+      if (isListed) return false;
       this.#tx.insertDrawers([{ id, text, metadata }]);
       return true;
     }
-    // Without a vector it was never sent: its text is ours, or newer than the palace's.
-    if (this.#hasVector.get(known.row) === undefined || isSameRow(known, { text, metadata })) return false;
+    const isSame = isSameRow(known, { text, metadata });
+    const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
+    if (!isSent && !this.#tx.adopted.holds(id, known)) {
+      // Without a vector it was never sent: it comes from the palace, if it reads the same, else it is ours, or newer.
+      if (isSame && !isListed) this.#tx.adopted.put(id, known);
+      return false;
+    }
+    if (isSame) return false;
     this.#tx.updateDrawer(id, { text, metadata });
     return true;
   }

@@ -5,6 +5,7 @@ import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
 import { SqliteClosetTx } from "./closet-tx.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
+import { AdoptedMarks } from "./adopted-mark.ts";
 import type { LedgerDatabase } from "./open.ts";
 import {
   dateWords,
@@ -23,6 +24,7 @@ const PLACES_SHOWN = 5;
 export class SqliteLedgerTx implements LedgerTx {
   readonly graph: SqliteGraphTx;
   readonly closets: SqliteClosetTx;
+  readonly adopted: AdoptedMarks;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -51,6 +53,7 @@ export class SqliteLedgerTx implements LedgerTx {
       this.#isHalfDone = true;
       this.#current.closets += closets;
     });
+    this.adopted = new AdoptedMarks(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -128,6 +131,7 @@ export class SqliteLedgerTx implements LedgerTx {
       text,
       id,
     );
+    this.adopted.drop(id);
     this.#current.written.push(before.row);
   }
 
@@ -136,6 +140,7 @@ export class SqliteLedgerTx implements LedgerTx {
     if (before === undefined) return false;
     this.#isHalfDone = true;
     this.#delete.run(id);
+    this.adopted.drop(id);
     this.#current.removed.push(before.row);
     return true;
   }
@@ -155,6 +160,7 @@ export class SqliteLedgerTx implements LedgerTx {
   deleteSource(sourceFile: string): number {
     this.#isHalfDone = true;
     const rows = this.#rowsOfSource.all(sourceFile);
+    this.adopted.dropSource(sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteSourceMark.run(sourceFile);
     this.#current.removed.push(...rows);

@@ -243,7 +243,8 @@ export class LedgerWriter {
 
   outboxDone(entries: readonly { id: string; seq: number }[]): void {
     this.#group(() => {
-      for (const { id, seq } of entries) this.#statements.outboxDone.run(id, seq);
+      for (const { id, seq } of entries)
+        if (this.#statements.outboxDone.run(id, seq).changes > 0) this.#tx.adopted.drop(id);
     });
   }
 

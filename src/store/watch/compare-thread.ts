@@ -3,11 +3,12 @@ import { workerData } from "node:worker_threads";
 import { openForReading } from "../ledger/open.ts";
 import { serveThread } from "../thread.ts";
 import { type CompareInput, comparePalace, type Comparison } from "./compare.ts";
+import { guardPalace } from "./refusal.ts";
 
 export type CompareThreadData = { ledgerFile: string };
 export type CompareMethods = { compare(input: CompareInput): Comparison | null };
 
 await serveThread<CompareMethods>(() => {
   const ledger = openForReading((workerData as CompareThreadData).ledgerFile);
-  return { compare: (input) => comparePalace(input, ledger) ?? null };
+  return { compare: (input) => guardPalace(input.palaceDir, () => comparePalace(input, ledger) ?? null) };
 });

@@ -17,6 +17,7 @@ import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import { chromaFile, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
+import { refusalOf } from "./refusal.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { CountedDriver, SentCounts } from "./counted-driver.ts";
 
@@ -64,7 +65,7 @@ const BUSY_TIMEOUT_MS = 20;
 const NOTHING: Omit<StrayReport, "state" | "detail"> = {
   ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
 };
-const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null };
+const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" };
 
 /** Where palace and driver stood at one quiet moment. */
 type Mark = Readonly<{ head: number; segment: number; adopt: string | undefined; sent: SentCounts }>;
@@ -208,7 +209,8 @@ class Watcher {
     this.#hopeless = seen.unindexed;
     // A ledger of before has never taken anything over.
     if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
-    if (seen.adoption !== undefined) this.adoption = { ...seen.adoption, taken: 0 };
+    // What it says of the palace's vectors holds as long as the palace's rows do.
+    if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
     // A palace that is not whole is worth another attempt, since Chroma may have been started anew as well.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
@@ -224,9 +226,11 @@ class Watcher {
   }
 
   async #compare(mark: Mark): Promise<void> {
-    const { palaceDir, ledgerFile, log, resend, takeOver } = this.#options;
+    const { palaceDir, ledgerFile, resend, takeOver } = this.#options;
     const startedAtMs = this.#options.now();
     const isRetry = this.#mark === undefined || this.#mark.sent.reconnects !== mark.sent.reconnects;
+    if (takeOver !== undefined && this.adoption.state === "none" && mark.adopt !== undefined)
+      this.adoption = { ...this.adoption, state: "verifying" };
     try {
       const data: CompareThreadData = { ledgerFile };
       const thread = await startThread<CompareMethods>(threadFile(import.meta.url, "compare-thread"), data);
@@ -244,6 +248,7 @@ class Watcher {
         first = comparison = await compare();
         if (comparison?.isForeign === true && takeOver !== undefined && mark.adopt !== undefined) {
           await this.#takeOver(takeOver, mark.adopt);
+          this.adoption = { ...this.adoption, state: "verifying" };
           comparison = await compare();
         }
       } finally {
@@ -264,19 +269,29 @@ class Watcher {
       this.#tell(comparison, first ?? comparison);
       await this.#remember(mark);
     } catch (error) {
-      if (!this.#stopped) log.warn("the palace could not be compared", { why: String(error) });
+      if (!this.#stopped) this.#refuse(error);
     } finally {
       this.#nextAtMs = this.#options.now() + Math.max(GAP_MIN_MS, (this.#options.now() - startedAtMs) * GAP_FACTOR);
     }
   }
 
+  /** It is tried again; whoever waits for it is told why meanwhile. */
+  #refuse(error: unknown): void {
+    const { log, palaceDir } = this.#options;
+    const { message: why, hint } = refusalOf(error, palaceDir);
+    if (this.adoption.state !== "refused" || this.adoption.detail !== why)
+      log.warn("the palace could not be compared", { why, hint });
+    this.adoption = { ...this.adoption, state: "refused", detail: why, hint };
+  }
+
   async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
     const before = this.report.taken;
+    this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
     // While it reads, nothing of ours goes over: what is deleted or changed here meanwhile stays listed, and is known as ours.
     const release = await this.#options.hold();
     try {
-      const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken }) => {
-        this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null };
+      const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
+        this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null, detail, hint: "" };
       });
       this.report = { ...this.report, taken: before + taken };
     } finally {
@@ -290,8 +305,10 @@ class Watcher {
     this.#agreedHead = mark.head;
     if (takeOver === undefined || mark.adopt === undefined) return;
     const { taken } = this.report;
-    const isNews = this.adoption.state === "running";
-    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now() };
+    const { state, detail: before } = this.adoption;
+    const isNews = taken > 0 && state !== "verified";
+    const detail = state === "refused" ? "" : before;
+    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "" };
     if (isNews) log.info("the palace's rows are taken over and verified", { rows, taken });
   }
 

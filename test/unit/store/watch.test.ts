@@ -5,6 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLog } from "../../../src/platform/log.ts";
+import type { TakingOver } from "../../../src/store/adopt/take-over.ts";
 import { MemoryDriver } from "../../../src/store/driver/memory.ts";
 import type { PalaceRecord } from "../../../src/store/port.ts";
 import { mayHold, readChroma, readHead } from "../../../src/store/watch/chroma-file.ts";
@@ -163,13 +164,14 @@ describe("the watch", () => {
   let watch: Watch;
   const watches: Watch[] = [];
 
-  const begin = (): void => {
+  const begin = (takeOver?: TakingOver): void => {
     driver = new CountedDriver(new FileDriver());
     watch = startWatch({
       ...{ palaceDir, ledgerFile: join(folder, "ledger.sqlite3"), driver },
       seen: { read: () => seen, write: async (text) => void ((seen = text), (compared += 1)) },
       resend: async (ids) => void resent.push(ids),
       hold: async () => () => {},
+      takeOver,
       guess: (recent) => (recent ? "somebody now" : "somebody before"),
       log: createLog((line) => lines.push(line), "warn"),
       now: () => nowMs,
@@ -243,6 +245,26 @@ describe("the watch", () => {
     await watch.look();
     expect(watch.status()).toMatchObject({ unindexed: 1 });
     expect(resent).toEqual(["all"]);
+  });
+
+  it("says why palace and ledger cannot be compared, and what to do, and goes on by itself when they can", async () => {
+    const database = new Database(join(palaceDir, "chroma.sqlite3"));
+    database.exec("ALTER TABLE embeddings RENAME COLUMN created_at TO made_at");
+    begin({ run: () => Promise.resolve(0), stop: () => Promise.resolve() });
+    await watch.look();
+    expect(watch.adoption()).toMatchObject({
+      ...{ state: "refused", detail: expect.stringMatching(/chroma.sqlite3: no such column: e.created_at/) as string },
+      hint: expect.stringMatching(/palace logs/) as string,
+    });
+    expect(watch.isSettled()).toBe(false);
+    await lookLater();
+    // Said once, however often it is tried.
+    expect(lines.filter((line) => line.includes("could not be compared"))).toHaveLength(1);
+    database.exec("ALTER TABLE embeddings RENAME COLUMN made_at TO created_at");
+    database.close();
+    await lookLater();
+    expect(watch.adoption()).toMatchObject({ state: "verified", detail: "", hint: "" });
+    expect(watch.isSettled()).toBe(true);
   });
 
   it("ends a comparison that is under way when it is stopped", async () => {

@@ -33,6 +33,12 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
+/** The highest number that a row has; 0 where there is none. */
+export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
+  return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
 /** In the order Chroma gives them. */
 export function readIds(
   database: ChromaDatabase,

@@ -11,7 +11,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
 import { PalaceError } from "../../../protocol/errors.ts";
-import type { Metadata, PalaceRecord } from "../../port.ts";
+import type { PalaceRecord } from "../../port.ts";
+import { Batch } from "./batch.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -19,18 +20,13 @@ import {
   DRAWERS,
   readCollections,
 } from "../../watch/chroma-file.ts";
-import { objectionTo } from "../limits.ts";
 import { createCollection, createPalace, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
-import { readMark, topicOf } from "./palace-file.ts";
-import { DOCUMENT_KEY, OPERATION } from "./queue.ts";
+import { readMark } from "./palace-file.ts";
 import { openSegment } from "./segment.ts";
-import { type Column, queueJson, typedValue } from "./values.ts";
 
 /** As long as Chroma itself waits for another's transaction; it is on a thread that nobody else needs. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
-const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 /** The tables as they are since these migrations (palace.md 4.3). */
 const METADB_MIN = 5;
 
@@ -182,141 +178,6 @@ export class PalaceWriter {
       throw filesError(error, chromaFile(this.#palaceDir));
     }
   }
-}
-
-/** The records of one transaction. */
-class Batch {
-  readonly #database: ChromaDatabase;
-  readonly #collection: ChromaCollection;
-  readonly #hasArrays: boolean;
-  #seq: bigint;
-  #dimensions: number | undefined;
-
-  constructor(database: ChromaDatabase, collection: ChromaCollection) {
-    this.#database = database;
-    this.#collection = collection;
-    this.#seq = lastSeq(database);
-    this.#dimensions =
-      database
-        .prepare<[string], number | null>("SELECT dimension FROM collections WHERE id = ?")
-        .pluck()
-        .get(collection.id) ?? undefined;
-    const arrays = "SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'";
-    this.#hasArrays = database.prepare(arrays).get() !== undefined;
-  }
-
-  upsert(record: PalaceRecord): void {
-    const objection = objectionTo(record, false) ?? this.#dimensionObjection(record.vector);
-    if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
-    const { vector } = record;
-    const id = record.id.toWellFormed();
-    const text = record.text.toWellFormed();
-    const metadata = Object.keys(record.metadata).length === 0 ? NO_METADATA : record.metadata;
-    const before = this.#rowOf(id);
-    const columns = before === undefined ? new Map<string, Column>() : this.#columns(before);
-    const values = Object.entries(metadata).map(([key, value]) =>
-      typedValue(key.toWellFormed(), value, columns.get(key)),
-    );
-    const removed = [...columns.keys()].filter((key) => key !== DOCUMENT_KEY && !Object.hasOwn(metadata, key));
-    const json = queueJson(text, values, removed);
-    const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-    const seq = this.#log(OPERATION.upsert, id, bytes, json);
-    faultPoint("files.after-queue");
-    if (before !== undefined) this.#clear(before);
-    const row = before ?? this.#insert(id, seq);
-    if (before !== undefined) this.#run("UPDATE embeddings SET seq_id = ? WHERE id = ?", seq, before);
-    for (const { key, column, value } of values)
-      this.#run(`INSERT INTO embedding_metadata (id, key, ${column}) VALUES (?, ?, ?)`, row, key, value);
-    this.#run("INSERT INTO embedding_metadata (id, key, string_value) VALUES (?, ?, ?)", row, DOCUMENT_KEY, text);
-    this.#run("INSERT INTO embedding_fulltext_search (rowid, string_value) VALUES (?, ?)", row, text);
-    faultPoint("files.after-row");
-  }
-
-  remove(id: string): void {
-    this.#log(OPERATION.delete, id, null, "{}");
-    const row = this.#rowOf(id);
-    if (row === undefined) return;
-    this.#clear(row);
-    this.#run("DELETE FROM embeddings WHERE id = ?", row);
-    faultPoint("files.after-remove");
-  }
-
-  finish(): void {
-    this.#run(
-      "INSERT OR REPLACE INTO max_seq_id (segment_id, seq_id) VALUES (?, ?)",
-      this.#collection.metadataSegment,
-      this.#seq,
-    );
-  }
-
-  #dimensionObjection({ length }: Float32Array): string | undefined {
-    if (this.#dimensions === undefined) {
-      this.#run("UPDATE collections SET dimension = ? WHERE id = ?", length, this.#collection.id);
-      this.#dimensions = length;
-    }
-    return length === this.#dimensions ? undefined : `its vector has not ${this.#dimensions} dimensions`;
-  }
-
-  #log(operation: number, id: string, vector: Buffer | null, metadata: string): bigint {
-    this.#seq += 1n;
-    this.#run(
-      `INSERT INTO embeddings_queue (seq_id, operation, topic, id, vector, encoding, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...[this.#seq, operation, topicOf(this.#collection), id, vector, vector === null ? null : "FLOAT32", metadata],
-    );
-    return this.#seq;
-  }
-
-  #rowOf(id: string): number | undefined {
-    return this.#database
-      .prepare<[string, string], number>("SELECT id FROM embeddings WHERE segment_id = ? AND embedding_id = ?")
-      .pluck()
-      .get(this.#collection.metadataSegment, id);
-  }
-
-  #insert(id: string, seq: bigint): number {
-    const sql = "INSERT INTO embeddings (segment_id, embedding_id, seq_id) VALUES (?, ?, ?) RETURNING id";
-    return this.#database
-      .prepare<[string, string, bigint], number>(sql)
-      .pluck()
-      .get(this.#collection.metadataSegment, id, seq) as number;
-  }
-
-  /** Key → the column its value stands in now. */
-  #columns(row: number): Map<string, Column> {
-    const sql =
-      "SELECT key, int_value IS NOT NULL AS integer, float_value IS NOT NULL AS real FROM embedding_metadata WHERE id = ?";
-    const found = this.#database.prepare<[number], { key: string; integer: number; real: number }>(sql).all(row);
-    return new Map(
-      found.map(({ key, integer, real }) => [key, real === 1 && integer === 0 ? "float_value" : "string_value"]),
-    );
-  }
-
-  #clear(row: number): void {
-    this.#run("DELETE FROM embedding_fulltext_search WHERE rowid = ?", row);
-    this.#run("DELETE FROM embedding_metadata WHERE id = ?", row);
-    if (this.#hasArrays) this.#run("DELETE FROM embedding_metadata_array WHERE id = ?", row);
-  }
-
-  readonly #statements = new Map<string, Database.Statement>();
-  #run(sql: string, ...values: unknown[]): void {
-    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    statement.run(...values);
-  }
-}
-
-/** The last number given to anybody. Errors: STORE_CORRUPT where a known fault of upstream's has spoilt the counter. */
-function lastSeq(database: ChromaDatabase): bigint {
-  const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
-  const queue = highest("SELECT max(seq_id) FROM embeddings_queue");
-  const mark = highest("SELECT max(seq_id) FROM max_seq_id WHERE typeof(seq_id) = 'integer'");
-  const last = queue > mark ? queue : mark;
-  if (last < BigInt(Number.MAX_SAFE_INTEGER)) return last;
-  throw new PalaceError(
-    "STORE_CORRUPT",
-    `the palace's counter stands at ${last}, a fault of older MemPalaces`,
-    "mempalace repair --mode max-seq-id --yes",
-  );
 }
 
 /** Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them. */

@@ -1,0 +1,136 @@
+/**
+ * A drawer that was adopted without a usable vector (no model here, a torn index) counted as never sent, so as ours and newer:
+ * what others changed in it later was passed over, and written over when the model came.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { ForeignRows } from "../../src/store/adopt/foreign-rows.ts";
+import { openForReading } from "../../src/store/ledger/open.ts";
+import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import type { Metadata, TakeOver } from "../../src/store/port.ts";
+import { quantize } from "../../src/store/vectors/quantize.ts";
+import { openChroma, readCollections, readHead } from "../../src/store/watch/chroma-file.ts";
+import { ChromaPalace } from "../helpers/chroma-palace.ts";
+
+let folder: string;
+let palaceDir: string;
+let palace: ChromaPalace;
+let writer: LedgerWriter;
+let reader: SqliteLedgerReader;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "palace-adopted-"));
+  palaceDir = join(folder, "palace");
+  mkdirSync(palaceDir);
+  palace = new ChromaPalace(palaceDir);
+  writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+  reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+});
+afterEach(() => {
+  palace.close();
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
+
+const write = (id: string, text: string, more: Metadata = {}): void =>
+  palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
+
+/** What the watch would do after both sides agreed at `sinceSeq`; the palace's rows come without vectors. */
+function look(sinceSeq: number): TakeOver {
+  const ledger = openForReading(join(folder, "ledger.sqlite3"));
+  const database = openChroma(palaceDir, 1_000);
+  const collection = database && readCollections(database)[0];
+  if (database === undefined || collection === undefined) throw new Error("no palace");
+  const horizon = { sinceSeq, untilSeq: readHead(database) };
+  const foreign = new ForeignRows({ palace: database, palaceDir, collection, ledger, horizon });
+  const batch = { model: undefined, rows: [] as TakeOver["rows"][number][], removed: [] as string[] };
+  for (let done = false; !done;) {
+    const next = foreign.next();
+    done = next.done;
+    batch.rows.push(...next.rows);
+    batch.removed.push(...next.removed);
+  }
+  foreign.close();
+  database.close();
+  ledger.close();
+  return batch;
+}
+
+const takeOver = (sinceSeq: number): number => writer.takeOver(look(sinceSeq), quantize).taken;
+const textOf = (id: string): string | undefined => reader.findDrawer(id)?.text;
+const listed = () => reader.outboxEntries(10).map(({ id, record }) => [id, record?.text]);
+
+function embed(): void {
+  const vector = new Float32Array(384).fill(0.05);
+  const pending = reader.pendingTexts(0, 10).map(({ row, textVersion }) => ({ row, textVersion, vector }));
+  writer.storeVectors(pending, "m", quantize);
+}
+
+function change(method: string, params: Record<string, unknown>): void {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const call = { key: method, isRepeatable: true, method, params, peer, requestId: "r", atMs: Date.now() };
+  expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
+}
+
+it("a change of others to an adopted drawer without a vector is taken over, and nothing is written over when the model comes", () => {
+  write("a", "as it was");
+  write("b", "b, as it was");
+  write("gone", "deleted later");
+  expect(takeOver(0)).toBe(3);
+  expect(look(3)).toMatchObject({ rows: [], removed: [] });
+  write("a", "changed by others");
+  palace.remove(["gone"]);
+  expect(takeOver(3)).toBe(2);
+  expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
+  expect(look(5)).toMatchObject({ rows: [], removed: [] });
+  // The model has come, and what is listed has not been sent yet.
+  embed();
+  expect(listed()).toEqual([
+    ["a", "changed by others"],
+    ["b", "b, as it was"],
+  ]);
+  write("a", "changed once more");
+  write("b", "b, as it was", { room: "moved" });
+  expect(takeOver(5)).toBe(2);
+  // The palace lacks the vector of b still, that of a's new text is to be made.
+  expect(listed()).toEqual([["b", "b, as it was"]]);
+  expect(reader.findDrawer("b")?.room).toBe("moved");
+  embed();
+  expect(listed()).toEqual([
+    ["b", "b, as it was"],
+    ["a", "changed once more"],
+  ]);
+  expect(look(7)).toMatchObject({ rows: [], removed: [] });
+});
+
+it("but what was changed here since stays as it is here", () => {
+  for (const id of ["a", "b", "c"]) write(id, `${id}, as it was`);
+  expect(takeOver(0)).toBe(3);
+  change("update_drawer", { drawer_id: "a", content: "changed here" });
+  change("delete_drawer", { drawer_id: "b" });
+  write("a", "changed by others");
+  write("b", "changed by others");
+  expect(look(3)).toMatchObject({ rows: [], removed: [] });
+  // Sent, and changed by others after that: the usual case.
+  embed();
+  writer.outboxDone(reader.outboxEntries(10));
+  write("a", "changed after us");
+  expect(takeOver(5)).toBe(2);
+  expect(textOf("a")).toBe("changed after us");
+});
+
+it("drawers that were adopted before there were marks get theirs when both sides read the same", () => {
+  write("a", "as it was");
+  expect(takeOver(0)).toBe(1);
+  writer.putMeta("adopted:a", "");
+  expect(takeOver(1)).toBe(0);
+  expect(look(1)).toMatchObject({ rows: [] });
+  write("a", "changed by others");
+  expect(takeOver(1)).toBe(1);
+  expect(textOf("a")).toBe("changed by others");
+});
