@@ -30,15 +30,19 @@ const VERBS: Record<string, Entry> = {
 };
 
 const { common, name, rest } = splitArguments(process.argv.slice(2));
+const wantsJson = common.includes("--json") || rest.includes("--json");
 const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
 if (entry !== undefined) await runVerb("palace", (await entry[1]()).verb, [...common, ...rest], process.env);
-else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
+else if (common.at(-1) === "--palace") {
+  const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  process.exitCode = reportError("palace", error, wantsJson);
+} else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
 else if (name === "" || name === "help") printHelp();
 else {
   const near = nearestWord(name, Object.keys(VERBS));
   const hint = near === undefined ? "run `palace --help`" : `did you mean \`palace ${near}\`?`;
   const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, hint);
-  process.exitCode = reportError("palace", error, common.includes("--json") || rest.includes("--json"));
+  process.exitCode = reportError("palace", error, wantsJson);
 }
 
 /** Options that may stand before the verb are given to it. */
