@@ -232,6 +232,24 @@ export type StatusReport = {
   adoption: AdoptionReport;
 };
 
+/** `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
+export type JobRequest = { kind: "export"; dir: string; chroma?: string | null; partial?: boolean };
+export type JobKind = JobRequest["kind"];
+
+export type JobReport = {
+  id: string;
+  kind: JobKind;
+  state: "running" | "done" | "failed" | "cancelled";
+  /** What is being done, and how far; `total` 0 = cannot be told. */
+  step: string;
+  done: number;
+  total: number;
+  startedAtMs: number;
+  endedAtMs: number | null;
+  result: JsonObject | null;
+  error: ({ message: string } & WireErrorData) | null;
+};
+
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
@@ -247,6 +265,10 @@ export type Methods = {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
     result: JsonObject;
   };
+  /** Administration, as `job.cancel` is: one job at a time, done by the broker, on its own machine's files. */
+  "job.start": { params: JobRequest; result: JobReport };
+  "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
+  "job.cancel": { params: { id: string }; result: JobReport };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -62,7 +62,10 @@ test("our own methods are these", () => {
     "source.remove": true,
     "conversation.replace": true,
     "drawer.search": true,
-    "broker.stop": true,
+    "job.start": true,
+      "job.list": true,
+      "job.cancel": true,
+      "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });

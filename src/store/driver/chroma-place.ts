@@ -5,13 +5,11 @@
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { DRAWERS } from "../watch/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** Source: palace.md 4.1. */
-const COLLECTION = "mempalace_drawers";
 /** Source: upstream-latest.md 2.2, what 3.11 creates; the name `default` makes palaces of either origin open alike. */
 const CREATION = {
-  name: COLLECTION,
   get_or_create: false,
   metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },
   configuration: { embedding_function: { type: "known", name: "default", config: {} } },
@@ -26,11 +24,12 @@ export type ChromaPlace = Readonly<{
   cloud: boolean;
   tenant: string;
   database: string;
+  collection: string;
   headers: Record<string, string>;
 }>;
 
 /** Errors: CONFIG_BAD_VALUE for an address the client cannot use. */
-export function chromaPlace({ url, token, tenant, database }: ChromaConfig): ChromaPlace {
+export function chromaPlace({ url, token, tenant, database }: ChromaConfig, collection = DRAWERS): ChromaPlace {
   const parsed = URL.parse(url);
   const bare = parsed !== null && parsed.pathname === "/" && parsed.search === "" && parsed.username === "";
   if (!bare || !["http:", "https:"].includes(parsed.protocol)) {
@@ -50,22 +49,24 @@ export function chromaPlace({ url, token, tenant, database }: ChromaConfig): Chr
     cloud: parsed.hostname === "trychroma.com" || parsed.hostname.endsWith(".trychroma.com"),
     tenant,
     database,
+    collection,
     headers: token === undefined ? {} : { "x-chroma-token": token },
   };
 }
 
-export function placeName({ origin, tenant, database }: ChromaPlace): string {
-  return `${origin}/${tenant}/${database}/${COLLECTION}`;
+export function placeName({ origin, tenant, database, collection }: ChromaPlace): string {
+  return `${origin}/${tenant}/${database}/${collection}`;
 }
 
 /** The id of our collection, made if it is not there; an existing one is never told its metadata again (palace.md 4.1). */
 export async function openCollection(place: ChromaPlace, signal: AbortSignal): Promise<string> {
   const collections = `/tenants/${encodeURIComponent(place.tenant)}/databases/${encodeURIComponent(place.database)}/collections`;
-  const found = await request(place, "GET", `${collections}/${COLLECTION}`, signal);
+  const found = await request(place, "GET", `${collections}/${place.collection}`, signal);
   if (found.status !== 404) return readId(place, found);
-  const made = await request(place, "POST", collections, signal, CREATION);
+  const made = await request(place, "POST", collections, signal, { name: place.collection, ...CREATION });
   // Somebody else has just made it.
-  if (made.status === 409) return readId(place, await request(place, "GET", `${collections}/${COLLECTION}`, signal));
+  if (made.status === 409)
+    return readId(place, await request(place, "GET", `${collections}/${place.collection}`, signal));
   if (made.status === 400 || made.status === 404) throw noDatabase(place, made.body);
   return readId(place, made);
 }

@@ -18,6 +18,8 @@ export type FilesDriverOptions = {
   fault?: string | undefined;
   /** False while the palace must be left as it is; asked at each opening. */
   mayMend?: () => boolean;
+  /** The drawers', unless another is named. */
+  collection?: string;
 };
 
 /** Errors: none here; `open` tells. Makes no file before the first record is written. */
@@ -108,8 +110,8 @@ class FilesDriver implements PalaceDriver {
   #running(): Promise<Thread<FilesMethods>> {
     if (this.#closed)
       return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
-    const { palaceDir, fault } = this.#options;
-    const data: FilesThreadData = { palaceDir, fault };
+    const { palaceDir, fault, collection } = this.#options;
+    const data: FilesThreadData = { palaceDir, fault, collection };
     this.#thread ??= startThread<FilesMethods>(threadFile(import.meta.url, "files/files-thread"), data).catch(
       (error: unknown) => {
         this.#thread = undefined;

@@ -56,7 +56,8 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-function canonical(metadata: Metadata): string {
+/** Metadata as it reads once it is in a palace, in one form: equal texts are equal metadata. */
+export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)
     .map(([key, value]) => [key.toWellFormed(), typeof value === "string" ? value.toWellFormed() : value] as const)

@@ -1,5 +1,5 @@
 /**
- * An empty palace as Chroma 1.5.9 makes one, and the collection for drawers in it as MemPalace 3.11 does. Used by
+ * An empty palace as Chroma 1.5.9 makes one, and a collection in it as MemPalace 3.11 does. Used by
  * palace-writer.ts. The file appears whole or not at all.
  */
 import { hash, randomUUID } from "node:crypto";
@@ -7,7 +7,7 @@ import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
-import { chromaFile, type ChromaDatabase, DRAWERS } from "../../watch/chroma-file.ts";
+import { chromaFile, type ChromaDatabase } from "../../watch/chroma-file.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 const DATABASE_ID = "00000000-0000-0000-0000-000000000000";
@@ -66,12 +66,12 @@ function migrate(database: ChromaDatabase): void {
 }
 
 /** Inside a transaction; the collection must not be there. */
-export function createCollection(database: ChromaDatabase, id: string): void {
+export function createCollection(database: ChromaDatabase, id: string, name: string): void {
   database
     .prepare(
       "INSERT INTO collections (id, name, dimension, database_id, config_json_str, schema_str) VALUES (?, ?, NULL, ?, '{}', ?)",
     )
-    .run(id, DRAWERS, DATABASE_ID, JSON.stringify(schema()));
+    .run(id, name, DATABASE_ID, JSON.stringify(schema()));
   const put = database.prepare(
     "INSERT INTO collection_metadata (collection_id, key, str_value, int_value) VALUES (?, ?, ?, ?)",
   );
