@@ -22,6 +22,9 @@ const VERBS: Record<string, Entry> = {
   call: ["call one MCP tool", () => import("./verb/call.ts")],
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],
   export: ["write everything as a fresh palace for MemPalace", () => import("./verb/export.ts")],
+  repair: ["make indexes and the public palace anew from the ledger", () => import("./verb/repair.ts")],
+  "repair-status": ["how ledger and public palace are; changes nothing", () => import("./verb/repair-status.ts")],
+  migrate: ["make a public palace of an older Chroma anew", () => import("./verb/migrate.ts")],
   jobs: ["long work of the broker: list, cancel", () => import("./verb/jobs.ts")],
   token: ["tokens for clients behind the TCP door: add, list, revoke", () => import("./verb/token.ts")],
   bridge: ["the way from a container to its host's broker, over SSH", () => import("./verb/bridge.ts")],
@@ -55,7 +58,7 @@ function splitArguments(argv: readonly string[]): { common: string[]; name: stri
 }
 
 function printHelp(): void {
-  const lines = Object.entries(VERBS).map(([verb, [does]]) => `  ${verb.padEnd(8)} ${does}`);
+  const lines = Object.entries(VERBS).map(([verb, [does]]) => `  ${verb.padEnd(13)} ${does}`);
   const text = [
     "palace VERB [options]",
     "",

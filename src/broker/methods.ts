@@ -100,6 +100,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     const { jobs, maintenance } = await ready();
     return jobs.start(request.kind, request, () => maintenance.begin(request));
   },
+  "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "broker.stop": ({ stop }, { params }) => {

@@ -234,7 +234,23 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   const jobs = new Jobs(log);
   const maintenanceOfAll = createMaintenance({
     config,
-    unsettled: () => (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    unsettled: () => upstreamLock.lockedBy() ?? (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    writer,
+    onReindexed: async (rows) => {
+      await vectors.refresh({ written: rows, removed: [] });
+      backlog?.wake();
+      maintenance.wake();
+    },
+    exclusively: async (work) => {
+      const release = await outbox?.hold();
+      try {
+        return await work();
+      } finally {
+        release?.();
+        void watch.look();
+      }
+    },
+    collectionId: () => driver?.collectionId,
     embedded: async () => {
       await model.settled(MODEL_WAIT_MAX_MS);
       await backlog?.settled(VECTORS_WAIT_MAX_MS);

@@ -63,9 +63,10 @@ test("our own methods are these", () => {
     "conversation.replace": true,
     "drawer.search": true,
     "job.start": true,
-      "job.list": true,
-      "job.cancel": true,
-      "broker.stop": true,
+    "palace.health": true,
+    "job.list": true,
+    "job.cancel": true,
+    "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });

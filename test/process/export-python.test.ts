@@ -65,7 +65,14 @@ for (const version of MEMPALACE_VERSIONS) {
         for (let n = 0; isWriting; n++)
           await shim.call("mempalace_add_drawer", { wing: "later", room: "r", content: `while it ran ${n}` });
       })();
-      const { code, stdout, stderr } = await palace.run("palace", ["export", dir, "--chroma", chroma, "--json", "--partial"]);
+      const { code, stdout, stderr } = await palace.run("palace", [
+        "export",
+        dir,
+        "--chroma",
+        chroma,
+        "--json",
+        "--partial",
+      ]);
       isWriting = false;
       await writing;
       expect([code, stderr]).toEqual([0, ""]);
@@ -155,28 +162,31 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect((await dumpChroma(version, palace.home, dir)).size).toBe(ledgerRows(palace).size);
   });
 
-  it.each(["export.before-server", "export.after-page:3", "export.before-verify", "export.before-rename", "export.after-rename"])(
-    "killed at %s is not there or whole, no Chroma outlives it, and the next one is whole",
-    async (fault) => {
-      await using palace = createScene();
-      const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
-      await fill(palace, 400);
-      const dir = join(palace.home, "exported");
-      const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
-      const killed = once(broker, "exit");
-      const { code } = await palace.run("palace", args);
-      expect([await killed, code === 0]).toEqual([[null, "SIGKILL"], false]);
-      for (let tries = 0; processesWith(`${dir}.export`).length > 0 && tries < 100; tries++) await delay(100);
-      expect(processesWith(`${dir}.export`)).toEqual([]);
-      const rows = ledgerRows(palace);
-      if (fault === "export.after-rename") {
-        expectSame(rows, await dumpChroma(version, palace.home, dir));
-        return;
-      }
-      expect(left(palace.home)).not.toContain("exported");
-      expect(await palace.run("palace", args)).toMatchObject({ code: 0 });
-      expect(left(palace.home)).toEqual(["exported"]);
+  it.each([
+    "export.before-server",
+    "export.after-page:3",
+    "export.before-verify",
+    "export.before-rename",
+    "export.after-rename",
+  ])("killed at %s is not there or whole, no Chroma outlives it, and the next one is whole", async (fault) => {
+    await using palace = createScene();
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
+    await fill(palace, 400);
+    const dir = join(palace.home, "exported");
+    const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
+    const killed = once(broker, "exit");
+    const { code } = await palace.run("palace", args);
+    expect([await killed, code === 0]).toEqual([[null, "SIGKILL"], false]);
+    for (let tries = 0; processesWith(`${dir}.export`).length > 0 && tries < 100; tries++) await delay(100);
+    expect(processesWith(`${dir}.export`)).toEqual([]);
+    const rows = ledgerRows(palace);
+    if (fault === "export.after-rename") {
       expectSame(rows, await dumpChroma(version, palace.home, dir));
-    },
-  );
+      return;
+    }
+    expect(left(palace.home)).not.toContain("exported");
+    expect(await palace.run("palace", args)).toMatchObject({ code: 0 });
+    expect(left(palace.home)).toEqual(["exported"]);
+    expectSame(rows, await dumpChroma(version, palace.home, dir));
+  });
 });

@@ -76,6 +76,11 @@ export class PalaceWriter {
     });
   }
 
+  /** The collection, also where it is to hold nothing yet. */
+  create(): void {
+    this.#write(() => {});
+  }
+
   remove(ids: readonly string[]): void {
     if (ids.length === 0 || this.collection() === undefined) return;
     this.#write((batch) => {
@@ -325,7 +330,7 @@ function lastSeq(database: ChromaDatabase): bigint {
 }
 
 /** Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them. */
-function requireSchema(database: ChromaDatabase, file: string): void {
+export function requireSchema(database: ChromaDatabase, file: string): void {
   const version = database
     .prepare<[], number | null>("SELECT max(version) FROM migrations WHERE dir = 'metadb'")
     .pluck()
