@@ -54,7 +54,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checks.push(
       checkLedger(status),
       checkQueue(status),
-      checkModel(status),
+      checkModel(status, config),
       checkDriver(status),
       checkGraph(status),
       checkUpstreamLock(status),
@@ -212,13 +212,21 @@ function checkQueue({ queue, peers }: StatusReport): Check {
     : warn("queue", detail, "wait, or run `palace logs` to see who writes");
 }
 
-/** Lexical mode is a mode, no fault. */
-function checkModel({ search }: StatusReport): Check {
+/** Lexical mode is a mode, no fault; but who does not know that half of the search is missing cannot fetch it. */
+function checkModel({ search }: StatusReport, { model: { offline } }: Config): Check {
   const { model, modelState, modelDetail, pending, embedded } = search;
   const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
   const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
   if (modelState === "mismatch") return fail("model", detail, "point MEMPALACE_MODEL_DIR at the palace's own model");
   if (modelState === "failed") return warn("model", detail, "run `palace logs`");
+  if (modelState === "missing")
+    return warn(
+      "model",
+      detail,
+      offline
+        ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it: MEMPALACE_MODEL_DIR=DIR palace restart"
+        : "it is tried again by itself; to try now: palace restart; or name a folder that has it: MEMPALACE_MODEL_DIR=DIR palace restart",
+    );
   return ok("model", detail);
 }
 

@@ -9,6 +9,8 @@ const at = process.argv.indexOf("--palace");
 const palace =
   at === -1 ? process.argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : process.argv[at + 1];
 try {
+  if (palace === "" || (at !== -1 && palace === undefined))
+    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
   const config = loadConfig(process.env, { palace });
   runShim(config, config.agentName ?? "mcp");
 } catch (error) {

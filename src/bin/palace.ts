@@ -21,6 +21,11 @@ const VERBS: Record<string, Entry> = {
   search: ["search the palace", () => import("./verb/search.ts")],
   call: ["call one MCP tool", () => import("./verb/call.ts")],
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],
+  export: ["write everything as a fresh palace for MemPalace", () => import("./verb/export.ts")],
+  repair: ["make indexes and the public palace anew from the ledger", () => import("./verb/repair.ts")],
+  "repair-status": ["how ledger and public palace are; changes nothing", () => import("./verb/repair-status.ts")],
+  migrate: ["make a public palace of an older Chroma anew", () => import("./verb/migrate.ts")],
+  jobs: ["long work of the broker: list, cancel", () => import("./verb/jobs.ts")],
   token: ["tokens for clients behind the TCP door: add, list, revoke", () => import("./verb/token.ts")],
   bridge: ["the way from a container to its host's broker, over SSH", () => import("./verb/bridge.ts")],
   gate: ["the host's end of a bridge (sshd runs it)", () => import("./verb/gate.ts")],
@@ -30,15 +35,19 @@ const VERBS: Record<string, Entry> = {
 };
 
 const { common, name, rest } = splitArguments(process.argv.slice(2));
+const wantsJson = common.includes("--json") || rest.includes("--json");
 const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
 if (entry !== undefined) await runVerb("palace", (await entry[1]()).verb, [...common, ...rest], process.env);
-else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
+else if (common.at(-1) === "--palace") {
+  const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  process.exitCode = reportError("palace", error, wantsJson);
+} else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
 else if (name === "" || name === "help") printHelp();
 else {
   const near = nearestWord(name, Object.keys(VERBS));
   const hint = near === undefined ? "run `palace --help`" : `did you mean \`palace ${near}\`?`;
   const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, hint);
-  process.exitCode = reportError("palace", error, common.includes("--json") || rest.includes("--json"));
+  process.exitCode = reportError("palace", error, wantsJson);
 }
 
 /** Options that may stand before the verb are given to it. */
@@ -49,7 +58,7 @@ function splitArguments(argv: readonly string[]): { common: string[]; name: stri
 }
 
 function printHelp(): void {
-  const lines = Object.entries(VERBS).map(([verb, [does]]) => `  ${verb.padEnd(8)} ${does}`);
+  const lines = Object.entries(VERBS).map(([verb, [does]]) => `  ${verb.padEnd(13)} ${does}`);
   const text = [
     "palace VERB [options]",
     "",

@@ -7,6 +7,7 @@ import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { Output } from "./output.ts";
+import { spelled } from "./spelling.ts";
 
 const COMMON = {
   palace: { type: "string" },
@@ -50,6 +51,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       const [min, max] = parts.args;
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
+      if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
       return parts.run({ values, args: positionals, config, env, out });
     },
@@ -70,13 +72,14 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
 /** Prints an error by the grammar of interface.md 2 and returns the exit code. */
 export function reportError(name: string, error: unknown, json: boolean): number {
   const isKnown = error instanceof PalaceError;
-  const { code, message, hint } = isKnown
+  const { code, message, ...known } = isKnown
     ? error
     : {
         code: "INTERNAL",
         message: `${name} failed: ${String(error)}`,
         hint: "this is a bug; please report it with the lines above",
       };
+  const hint = spelled(known.hint);
   if (!isKnown && error instanceof Error && error.stack !== undefined) process.stderr.write(`${error.stack}\n`);
   if (json) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
@@ -108,9 +111,10 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).includes("--json");
 }
 
-/** A whole number option. Errors: CONFIG_USAGE. */
-export function readCount(value: string | undefined, name: string, fallback: number): number {
+/** A whole number option, `min` at least. Errors: CONFIG_USAGE. */
+export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
   if (value === undefined) return fallback;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  throw new PalaceError("CONFIG_USAGE", `--${name} takes a number, not ${value}`, `write --${name} ${fallback}`);
+  if (/^\d{1,9}$/.test(value) && Number(value) >= min) return Number(value);
+  const what = min === 0 ? "a number" : `a number from ${min} on`;
+  throw new PalaceError("CONFIG_USAGE", `--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
 }

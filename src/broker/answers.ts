@@ -24,6 +24,8 @@ export class RpcFailure extends Error {
 }
 
 const KEY_MAX = 200;
+/** What concerns the whole palace, or files outside it. */
+const ADMINISTRATION: ReadonlySet<string> = new Set(["broker.stop", "job.start", "job.cancel"]);
 
 export function requestId(id: unknown): RequestId | null {
   return typeof id === "string" || typeof id === "number" ? id : null;
@@ -42,7 +44,7 @@ export function toRpcError(error: unknown): RpcError {
 
 /** Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
-  const isAdministration = method === "broker.stop";
+  const isAdministration = ADMINISTRATION.has(method);
   if (role === "admin" || (role === "agent" && !isAdministration) || (!isWriting && !isAdministration)) return;
   throw new PalaceError(
     "BROKER_DENIED",

@@ -248,7 +248,11 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     if (!lock.isHeld()) ending.resolve({ why: "the lock file is gone", failed: true });
     // Clients behind a TCP door cannot start the next broker.
     const isIdle =
-      doors.length === 1 && peers() === 0 && config.idleExitMs > 0 && Date.now() - idleSinceMs > config.idleExitMs;
+      doors.length === 1 &&
+      peers() === 0 &&
+      palace?.jobs.isBusy !== true &&
+      config.idleExitMs > 0 &&
+      Date.now() - idleSinceMs > config.idleExitMs;
     if (isIdle) ending.resolve({ why: "idle", failed: false });
   }, WATCH_MS);
 

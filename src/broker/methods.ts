@@ -27,13 +27,15 @@ import {
 import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import type { WriteCall } from "../store/port.ts";
 import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError, writtenAtMs } from "./answers.ts";
+import type { Jobs } from "./jobs.ts";
+import { type Maintenance, readJobRequest } from "./maintenance.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Peer } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
-  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue }>;
+  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue; jobs: Jobs; maintenance: Maintenance }>;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
   metrics: Metrics;
@@ -98,6 +100,15 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     return searchTool((await ready()).reads, params, searchMode(params["mode"]));
   },
+  "job.start": async ({ ready }, { params }) => {
+    const { _meta, ...given } = params;
+    const request = readJobRequest(given);
+    const { jobs, maintenance } = await ready();
+    return jobs.start(request.kind, request, () => maintenance.begin(request));
+  },
+  "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
+  "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
+  "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };

@@ -28,6 +28,8 @@ import { openVectorIndex } from "../store/vectors/vector-index.ts";
 import { CLOSETS, mayHold } from "../store/watch/chroma-file.ts";
 import { CountedDriver } from "../store/watch/counted-driver.ts";
 import { startWatch } from "../store/watch/watch.ts";
+import { Jobs } from "./jobs.ts";
+import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { startModel } from "./model.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { WriteQueue } from "./queue.ts";
@@ -41,6 +43,8 @@ export type PalaceStatus = Pick<
 export type Palace = {
   reads: ReadContext;
   queue: WriteQueue;
+  jobs: Jobs;
+  maintenance: Maintenance;
   status(): PalaceStatus;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
@@ -62,6 +66,9 @@ export type PalaceOptions = {
 
 /** A model that is there is loaded by then; one that must be downloaded is not waited for. */
 const MODEL_WAIT_MAX_MS = 10_000;
+
+/** What is exported should have all its vectors; who does not want to wait leaves them out. */
+const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 
 /** Of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
@@ -245,6 +252,32 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   maintenance.wake();
   void writer.call("forgetKeys", Date.now() - IDEMPOTENCY_KEPT_MS).catch(() => {});
 
+  const jobs = new Jobs(log);
+  const maintenanceOfAll = createMaintenance({
+    config,
+    unsettled: () => upstreamLock.lockedBy() ?? (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    writer,
+    onReindexed: async (rows) => {
+      await vectors.refresh({ written: rows, removed: [] });
+      backlog?.wake();
+      maintenance.wake();
+    },
+    exclusively: async (work) => {
+      const release = await outbox?.hold();
+      try {
+        return await work();
+      } finally {
+        release?.();
+        void watch.look();
+      }
+    },
+    collectionId: () => driver?.collectionId,
+    embedded: async () => {
+      await model.settled(MODEL_WAIT_MAX_MS);
+      await backlog?.settled(VECTORS_WAIT_MAX_MS);
+    },
+  });
+
   const reads: ReadContext = {
     reader,
     lexical,
@@ -259,6 +292,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   return {
     reads,
     queue,
+    jobs,
+    maintenance: maintenanceOfAll,
     status: () => ({
       drawers: reader.drawerCount(),
       wings: new Set(reader.places().map(({ wing }) => wing)).size,
@@ -286,6 +321,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     drain: () => queue.drain(),
     abandon: () => model.close(),
     async close() {
+      await jobs.close();
       await queue.drain();
       maintenance.stop();
       await Promise.all([outbox?.stop(), backlog?.stop(), closets.stop(), graph.stop(), model.close()]);

@@ -30,6 +30,9 @@ export type WriterMethods = {
   takeOverGraph: GraphMerge["takeOver"];
   graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
+  reindexWords: () => void;
+  reindexCounts: () => { places: number; forgotten: number };
+  reindexCodes: (afterRow: number) => { written: number[]; next: number };
   /** One step of what can wait; true if there is more. */
   maintain: () => boolean;
   forgetKeys: (beforeMs: number) => void;
@@ -56,6 +59,9 @@ await serveThread<WriterMethods>(() => {
     takeOverGraph: (finding) => writer.graph.takeOver(finding),
     graphDone: (rows) => writer.graph.done(rows),
     putMeta: (key, value) => writer.putMeta(key, value),
+    reindexWords: () => writer.reindex.words(),
+    reindexCounts: () => writer.reindex.counts(),
+    reindexCodes: (afterRow) => writer.reindex.codes(afterRow, quantize),
     maintain: () => writer.maintain(),
     forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),
     close: () => writer.close(),

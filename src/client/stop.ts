@@ -7,6 +7,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { hasBridge } from "./bridge.ts";
 import { connectClient } from "./client.ts";
 import { findBroker, readBrokerFile } from "./discover.ts";
+import { endOtherBroker } from "./stop-other.ts";
 
 const POLL_MS = 15;
 /** For the palace to be closed, when nobody is served any more. */
@@ -16,7 +17,11 @@ const CLOSE_MAX_MS = 10_000;
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   setStopped(config.paths);
-  let stopped = await endBroker(config);
+  let stopped = await endBroker(config).catch(async (error: unknown) => {
+    if (!(error instanceof PalaceError && error.code === "PROTOCOL_VERSION_MISMATCH")) throw error;
+    await endOtherBroker(config, error);
+    return true;
+  });
   // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);

@@ -241,6 +241,76 @@ export type StatusReport = {
   adoption: AdoptionReport;
 };
 
+export type LedgerHealth = {
+  drawers: number;
+  /** Drawers by the counts that are kept for each wing and room. */
+  counted: number;
+  /** Drawers in the full-text index. */
+  words: number;
+  vectors: number;
+  /** Their short forms, which a search reads first. */
+  codes: number;
+  /** Drawers that wait for their vector. */
+  pending: number;
+  /** Drawers with neither a vector nor a place in that queue. */
+  forgotten: number;
+  /** "ok", or what SQLite says of the file. */
+  integrity: string;
+};
+
+export type CollectionHealth = {
+  name: string;
+  rows: number;
+  /** Vectors in its index on disk. */
+  indexed: number;
+  /** Writes that stand in the queue behind it. */
+  queued: number;
+  /** Rows whose vector is in neither. */
+  unindexed: number;
+  segment: "whole" | "absent" | "torn";
+  why: string;
+  isMarkPoisoned: boolean;
+  /** As upstream's probe has it (palace.md 10.4). */
+  state: "OK" | "DIVERGED" | "UNKNOWN";
+};
+
+export type PublicHealth = {
+  folder: string;
+  /** "ok", "absent", or why it cannot be read. */
+  integrity: string;
+  collections: CollectionHealth[];
+  /** Against the ledger; null: nothing there is ours. */
+  difference: { missing: number; changed: number; foreign: number; awaited: number } | null;
+  /** Index folders moved away, by us or by MemPalace, and palaces that a repair has kept. */
+  putAside: string[];
+};
+
+/** `palace.health`. */
+export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
+
+/** `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
+export type JobRequest =
+  | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
+  /** Indexes of the ledger and the public palace made anew. */
+  | { kind: "repair" }
+  /** The public palace made anew if it cannot be worked with as it is; `dryRun` only says so. */
+  | { kind: "migrate"; dryRun: boolean };
+export type JobKind = JobRequest["kind"];
+
+export type JobReport = {
+  id: string;
+  kind: JobKind;
+  state: "running" | "done" | "failed" | "cancelled";
+  /** What is being done, and how far; `total` 0 = cannot be told. */
+  step: string;
+  done: number;
+  total: number;
+  startedAtMs: number;
+  endedAtMs: number | null;
+  result: JsonObject | null;
+  error: ({ message: string } & WireErrorData) | null;
+};
+
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
@@ -263,6 +333,12 @@ export type Methods = {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
     result: JsonObject;
   };
+  /** Administration, as `job.cancel` is: one job at a time, done by the broker, on its own machine's files. */
+  "job.start": { params: JobRequest; result: JobReport };
+  /** Reads everything once; opens nothing to write. */
+  "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
+  "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
+  "job.cancel": { params: { id: string }; result: JobReport };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -41,7 +41,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** Where broker, engine and store are wired together; nothing else of broker sees an implementation of a store. */
-export const COMPOSITION_ROOTS: readonly string[] = ["broker/palace.ts", "broker/model.ts", "broker/writer-thread.ts"];
+export const COMPOSITION_ROOTS: readonly string[] = [
+  "broker/palace.ts",
+  "broker/maintenance.ts",
+  "broker/model.ts",
+  "broker/writer-thread.ts",
+];
 export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["store"];
 
 /** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */

@@ -65,6 +65,10 @@ test("our own methods are these", () => {
     "closet.sources": true,
     "closet.rebuild": true,
     "drawer.search": true,
+    "job.start": true,
+    "palace.health": true,
+    "job.list": true,
+    "job.cancel": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

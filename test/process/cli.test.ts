@@ -55,18 +55,33 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
   expect(await palace.run("palace", ["serach", "x"])).toEqual({
     code: 2,
     stdout: "",
-    stderr: "palace: there is no verb serach\n  did you mean `palace search`?\n",
+    stderr: "palace: there is no verb serach\n  did you mean `./scripts/palace search`?\n",
   });
   expect(await palace.run("palace", ["search", "x", "--limt", "3"])).toMatchObject({
     code: 2,
     stdout: "",
-    stderr: expect.stringMatching(/^palace: .*limt.*\n {2}usage: palace search.*\n$/),
+    stderr: expect.stringMatching(/^palace: .*limt.*\n {2}usage: \.\/scripts\/palace search.*\n$/),
   });
   expect(await json(palace, ["search"])).toMatchObject({ code: 2, value: { error: { code: "CONFIG_USAGE" } } });
   expect(await json(palace, ["search", "x", "--mode", "best"])).toMatchObject({
     code: 2,
     value: { error: { code: "CONFIG_USAGE" } },
   });
+  for (const limit of ["0", "-3", "two"])
+    expect(await json(palace, ["search", "x", `--limit=${limit}`]), limit).toMatchObject({
+      code: 2,
+      value: { error: { code: "CONFIG_USAGE", hint: "write --limit 5" } },
+    });
+  for (const args of [
+    ["status", "--palace"],
+    ["status", "--palace", ""],
+    ["--palace=", "status"],
+  ])
+    expect(await json(palace, args), args.join(" ")).toMatchObject({
+      code: 2,
+      value: { error: { code: "CONFIG_USAGE" } },
+    });
+  expect(await palace.run("palace", ["--palace"])).toMatchObject({ code: 2, stdout: "" });
   expect(await json(palace, ["call", "status", "{"])).toMatchObject({ code: 2 });
   expect(await json(palace, ["status"], { MEMPALACE_DRIVER: "floppy" })).toMatchObject({
     code: 2,
@@ -129,6 +144,24 @@ test("call takes arguments from the line or stdin, tools lists what it can call,
   expect((await json(palace, ["call", "add_drawer", "{}"])).value).toMatchObject({
     error: { code: "PROTOCOL_BAD_PARAMS", message: expect.stringContaining("Missing required parameter") },
   });
+  expect(await json(palace, ["call", "get_drawer", '{"drawer_id":"none"}'])).toMatchObject({
+    code: 1,
+    value: { error: expect.any(String) },
+  });
+  expect((await json(palace, ["call", "list_wings"])).code).toBe(0);
+  const one = await palace.run("palace", ["tools", "search"]);
+  expect([one.code, one.stdout.split("\n").filter((line) => /^(query|limit)\t/.test(line))]).toEqual([
+    0,
+    [expect.stringMatching(/^query\tstring\trequired\t/), expect.stringMatching(/^limit\tinteger\t/)],
+  ]);
+  expect((await json(palace, ["tools", "mempalace_search"])).value).toMatchObject({
+    name: "mempalace_search",
+    inputSchema: { required: ["query"] },
+  });
+  expect(await palace.run("palace", ["tools", "serch"])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("./scripts/palace tools search"),
+  });
   const { code, value } = await json(palace, ["tools"]);
   const names = (value as unknown as { name: string }[]).map(({ name }) => name);
   expect([code, names.includes("mempalace_add_drawer")]).toEqual([0, true]);
@@ -158,7 +191,10 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
   expect(await checksOf(["--no-start"])).toMatchObject({ code: 0, states: { broker: "warn" } });
   const healthy = await checksOf();
   expect(healthy.code).toBe(0);
-  expect(new Set(Object.values(healthy.states))).toEqual(new Set(["ok"]));
+  // There is no model here, and a hint what to type to get it.
+  expect(healthy.states["model"]).toBe("warn");
+  expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
+  expect(new Set(Object.values({ ...healthy.states, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(healthy.states)).toEqual([
     "node",
     "home",

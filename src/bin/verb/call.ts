@@ -2,17 +2,20 @@
 import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { JsonObject } from "../../protocol/spec.ts";
+import type { Json, JsonObject } from "../../protocol/spec.ts";
 import { nearestWord } from "../nearest.ts";
 import { defineVerb } from "../verb.ts";
 
 const PREFIX = "mempalace_";
+/** The call was made and the tool said no; a call that could not be made has its error's own exit code. */
+const EXIT_REFUSED = 1;
 
 export const verb = defineVerb({
   usage: `palace call TOOL [JSON|-]
 
 Calls one MCP tool with the JSON object as its arguments (- reads it from stdin) and prints its result. The prefix
-${PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'`,
+${PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'
+Exit code 1 when the tool's own answer is no (success false, or an error), which is printed all the same.`,
   options: {},
   args: [1, 2],
   run: async ({ args: [tool = "", given], config, out }) => {
@@ -23,7 +26,7 @@ ${PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'`
       const value = await client.callTool(name, args);
       if (out.isTerminal && !out.isJson) out.text(JSON.stringify(value, undefined, 2));
       else out.document(value);
-      return 0;
+      return isRefusal(value) ? EXIT_REFUSED : 0;
     } catch (error) {
       if (!(error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")) throw error;
       const names = (await client.listTools()).map((one) => one.name.slice(PREFIX.length));
@@ -39,6 +42,11 @@ ${PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'`
     }
   },
 });
+
+function isRefusal(value: Json): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return value["success"] === false || typeof value["error"] === "string";
+}
 
 function readArguments(text: string): JsonObject {
   let value: unknown;

@@ -27,7 +27,7 @@ Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} 
   args: [1, Infinity],
   run: async ({ values, args, config, out }) => {
     const mode = readMode(values.mode);
-    const limit = readCount(values.limit, "limit", LIMIT_DEFAULT);
+    const limit = readCount(values.limit, "limit", LIMIT_DEFAULT, 1);
     const client = await connectClient({ config, agent: "palace search", start: "auto" });
     const startedAt = performance.now();
     const found = await client.call("drawer.search", {

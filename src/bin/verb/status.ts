@@ -8,6 +8,7 @@ import { formatEndpoint } from "../../transport/endpoint.ts";
 import { describeGraph } from "../graph.ts";
 import { describeAdoption, describeStrays } from "../strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
+import { spelled } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
@@ -26,8 +27,8 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
       else {
         out.text(`No broker is running for ${config.paths.home}${isHeld ? "; it was stopped by hand" : ""}.`);
         const missing = missingBridge(config);
-        if (missing !== undefined) out.notice(`  ${missing.message}: ${missing.hint}`);
-        else out.notice(isHeld ? "  palace start" : "  the next agent starts it; or: palace start");
+        if (missing !== undefined) out.notice(spelled(`  ${missing.message}: ${missing.hint}`));
+        else out.notice(spelled(isHeld ? "  palace start" : "  the next agent starts it; or: palace start"));
       }
       return EXIT_NOT_RUNNING;
     }

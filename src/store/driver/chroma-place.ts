@@ -5,10 +5,9 @@
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { DRAWERS } from "../watch/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** Source: palace.md 4.1. */
-const DRAWERS = "mempalace_drawers";
 /** Source: upstream-latest.md 2.2, what 3.11 creates; the name `default` makes palaces of either origin open alike. */
 const CREATION = {
   get_or_create: false,

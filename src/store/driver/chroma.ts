@@ -31,17 +31,16 @@ const REMOVE_KEY = Number.NaN;
 /** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-export type ChromaDriverOptions = {
-  chroma: ChromaConfig;
-  log: Log;
-  timeouts?: ChromaTimeouts;
-  /** The drawers' where it is not said. */
-  collection?: string;
-};
+/** `collection`: the drawers', unless another is named. */
+export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
 
 /** Errors: CONFIG_BAD_VALUE for an unusable URL. Loads the client and connects in `open`, not here. */
-export function createChromaDriver(options: ChromaDriverOptions): PalaceDriver {
-  const { chroma, log, timeouts = CHROMA_TIMEOUTS, collection } = options;
+export function createChromaDriver({
+  chroma,
+  log,
+  timeouts = CHROMA_TIMEOUTS,
+  collection,
+}: ChromaDriverOptions): PalaceDriver {
   return new ChromaDriver(chromaPlace(chroma, collection), log, timeouts);
 }
 

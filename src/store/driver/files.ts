@@ -6,7 +6,6 @@ import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { PalaceDriver, PalaceRecord, PlaceFilter } from "../port.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import { DRAWERS } from "../watch/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
 /** One transaction: its full text takes most of the time, and a reader of the palace waits for it at the most. */
@@ -19,7 +18,7 @@ export type FilesDriverOptions = {
   fault?: string | undefined;
   /** False while the palace must be left as it is; asked at each opening. */
   mayMend?: () => boolean;
-  /** The drawers' where it is not said. */
+  /** The drawers', unless another is named. */
   collection?: string;
 };
 
@@ -111,7 +110,7 @@ class FilesDriver implements PalaceDriver {
   #running(): Promise<Thread<FilesMethods>> {
     if (this.#closed)
       return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
-    const { palaceDir, fault, collection = DRAWERS } = this.#options;
+    const { palaceDir, fault, collection } = this.#options;
     const data: FilesThreadData = { palaceDir, fault, collection };
     this.#thread ??= startThread<FilesMethods>(threadFile(import.meta.url, "files/files-thread"), data).catch(
       (error: unknown) => {

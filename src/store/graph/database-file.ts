@@ -17,7 +17,8 @@ const ABSENT = "absent";
 /** The file beside the ledger, on the ledger's connection, which can only read. */
 const THEIRS = "public_graph";
 
-const SCHEMA = `
+/** As upstream makes them. */
+export const GRAPH_FILE_SCHEMA = `
 CREATE TABLE IF NOT EXISTS entities (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -142,7 +143,7 @@ export class DatabaseFile {
   /** As upstream does at each opening: what is missing is made, the columns that older files lack are added. */
   #prepare(database: LedgerDatabase): void {
     if (this.#isPrepared) return;
-    database.exec(SCHEMA);
+    database.exec(GRAPH_FILE_SCHEMA);
     const absent = absentColumns(database, "triple", "main");
     for (const column of ["source_drawer_id", "adapter_name"])
       if (absent.has(column)) database.exec(`ALTER TABLE triples ADD COLUMN ${column} TEXT`);

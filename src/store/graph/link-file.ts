@@ -61,7 +61,7 @@ export class LinkFile {
         return body === null ? [] : [JSON.parse(body) as LinkRecord];
       });
       for (const body of changes.values()) if (body !== null) records.push(JSON.parse(body) as LinkRecord);
-      writeFileAtomic(this.file, this.#format(records));
+      writeFileAtomic(this.file, formatLinks(this.kinds[0], records));
       this.#accepted = this.#seen = this.#signature();
       return true;
     } finally {
@@ -100,19 +100,6 @@ export class LinkFile {
     );
   }
 
-  /** As Python writes them: tunnels in ASCII alone, hallways under a version, floats as floats. */
-  #format(records: unknown[]): string {
-    const [kind] = this.kinds;
-    const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
-    const text = JSON.stringify(
-      value,
-      (key, one: unknown) => (FLOATS.has(key) && Number.isInteger(one) ? rawJson(`${String(one)}.0`) : one),
-      2,
-    );
-    if (kind === "hallway") return text;
-    return text.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  }
-
   /** The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: another has it. */
   #lock(): number | undefined {
     const key = createHash("sha256").update(this.file).digest("hex").slice(0, 16);
@@ -123,6 +110,18 @@ export class LinkFile {
     closeSync(fd);
     return undefined;
   }
+}
+
+/** As Python writes them: tunnels in ASCII alone, hallways under a version, floats as floats. */
+export function formatLinks(kind: LinkKind, records: readonly unknown[]): string {
+  const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
+  const text = JSON.stringify(
+    value,
+    (key, one: unknown) => (FLOATS.has(key) && Number.isInteger(one) ? rawJson(`${String(one)}.0`) : one),
+    2,
+  );
+  if (kind === "hallway") return text;
+  return text.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function* rowsOf(kind: LinkKind, records: readonly unknown[]): Generator<FileRow> {

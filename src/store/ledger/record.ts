@@ -56,7 +56,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** The same text for rows that read the same. */
+/** Metadata as it reads once it is in a palace, in one form: equal texts are equal metadata. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)

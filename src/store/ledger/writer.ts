@@ -18,6 +18,7 @@ import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } 
 import { ClosetWriter } from "./closet-writer.ts";
 import { GraphMerge } from "./graph-merge.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
+import { Reindex } from "./reindex.ts";
 import { isKnownFolder, LedgerTakeOver } from "./take-over.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
@@ -43,6 +44,7 @@ export class LedgerWriter {
   /** What comes from upstream's graph files, and what has arrived there. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
+  readonly reindex: Reindex;
   #log: number | undefined;
   /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
@@ -57,6 +59,7 @@ export class LedgerWriter {
     this.#tx = new SqliteLedgerTx(this.#database);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
+    this.reindex = new Reindex(this.#database, (work) => this.#group(work));
     this.#takeOver = new LedgerTakeOver(this.#database, this.#tx);
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {

@@ -7,7 +7,7 @@ import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
-import { chromaFile, type ChromaDatabase, DRAWERS } from "../../watch/chroma-file.ts";
+import { chromaFile, type ChromaDatabase } from "../../watch/chroma-file.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 const DATABASE_ID = "00000000-0000-0000-0000-000000000000";
@@ -66,7 +66,7 @@ function migrate(database: ChromaDatabase): void {
 }
 
 /** Inside a transaction; the collection must not be there. */
-export function createCollection(database: ChromaDatabase, id: string, name = DRAWERS): void {
+export function createCollection(database: ChromaDatabase, id: string, name: string): void {
   database
     .prepare(
       "INSERT INTO collections (id, name, dimension, database_id, config_json_str, schema_str) VALUES (?, ?, NULL, ?, '{}', ?)",

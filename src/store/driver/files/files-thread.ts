@@ -6,7 +6,7 @@ import { serveThread } from "../../thread.ts";
 import { countRows, PalaceVectors, readIds, readRows } from "./palace-file.ts";
 import { PalaceWriter } from "./palace-writer.ts";
 
-export type FilesThreadData = { palaceDir: string; fault: string | undefined; collection: string };
+export type FilesThreadData = { palaceDir: string; fault: string | undefined; collection: string | undefined };
 
 export type FilesMethods = {
   /** The collection's id, also where the first record makes it; and why its index was moved away. */
@@ -21,11 +21,11 @@ export type FilesMethods = {
 
 const PAGE_ROWS = 500;
 
-const { palaceDir, fault, collection: name } = workerData as FilesThreadData;
+const { palaceDir, fault, collection } = workerData as FilesThreadData;
 armFault(fault);
 
 await serveThread<FilesMethods>(() => {
-  const writer = new PalaceWriter(palaceDir, name);
+  const writer = new PalaceWriter(palaceDir, collection);
   return {
     open: (mayMend) => {
       const torn = mayMend ? writer.mend() : undefined;

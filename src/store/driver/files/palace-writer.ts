@@ -35,21 +35,22 @@ export class PalaceWriter {
   readonly #name: string;
   #open: { database: ChromaDatabase; inode: number } | undefined;
   /** Of the collection that the first record makes: a target has its name from the start. */
-  readonly #plannedId = randomUUID();
+  readonly #plannedId: string;
   /** Of the index that was looked at last: its folder and time. */
   #checked = "";
 
-  /** `name`: of the collection it writes. */
-  constructor(palaceDir: string, name = DRAWERS) {
+  /** `name`: the drawers' collection, unless another is named; `plannedId`: the id it gets if it is made. */
+  constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID()) {
     this.#palaceDir = palaceDir;
     this.#name = name;
+    this.#plannedId = plannedId;
   }
 
   /** The collection, if there is one yet. Errors: filesError's. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
-      return readCollections(this.#database()).find(({ name }) => name === this.#name);
+      return this.#find(this.#database());
     });
   }
 
@@ -69,6 +70,11 @@ export class PalaceWriter {
     this.#write((batch) => {
       for (const record of records) batch.upsert(record);
     });
+  }
+
+  /** The collection, also where it is to hold nothing yet. */
+  create(): void {
+    this.#write(() => {});
   }
 
   remove(ids: readonly string[]): void {
@@ -132,14 +138,14 @@ export class PalaceWriter {
     this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
-      const known = readCollections(database).find(({ name }) => name === this.#name);
+      const known = this.#find(database);
       // 3.3.6 renames an index that is five minutes older than the rows: it must be younger before they are.
       if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
       faultPoint("files.before-begin");
       database
         .transaction(() => {
           if (known === undefined) createCollection(database, this.#plannedId, this.#name);
-          const collection = known ?? readCollections(database).find(({ name }) => name === this.#name);
+          const collection = known ?? this.#find(database);
           if (collection === undefined) throw new Error("the collection that was just made is not there");
           const batch = new Batch(database, collection);
           work(batch);
@@ -149,6 +155,10 @@ export class PalaceWriter {
         .immediate();
       faultPoint("files.after-commit");
     });
+  }
+
+  #find(database: ChromaDatabase): ChromaCollection | undefined {
+    return readCollections(database).find(({ name }) => name === this.#name);
   }
 
   /** The file at that path, now: a repair may have put another one there. */
@@ -181,7 +191,7 @@ export class PalaceWriter {
 }
 
 /** Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them. */
-function requireSchema(database: ChromaDatabase, file: string): void {
+export function requireSchema(database: ChromaDatabase, file: string): void {
   const version = database
     .prepare<[], number | null>("SELECT max(version) FROM migrations WHERE dir = 'metadb'")
     .pluck()

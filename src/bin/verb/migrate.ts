@@ -1,0 +1,30 @@
+/** `palace migrate`: a public palace of an older Chroma, or one that cannot be written, is made anew. */
+import type { JsonObject } from "../../protocol/spec.ts";
+import { reportCancelled, runJob } from "../job.ts";
+import { defineVerb } from "../verb.ts";
+import { printRebuilt } from "./repair.ts";
+
+export const verb = defineVerb({
+  usage: `palace migrate [--dry-run]
+
+Tries whether the public palace can be written, read and deleted from as it is; if not, it is made anew from the ledger as
+\`palace repair\` does, and the old one kept. Does nothing where there is nothing to do.
+
+  --dry-run   only say whether it is needed, and why`,
+  options: { "dry-run": { type: "boolean" } },
+  args: [0, 0],
+  run: async ({ values, config, out }) => {
+    const result = await runJob(config, { kind: "migrate", dryRun: values["dry-run"] === true }, out);
+    if (result === undefined) return reportCancelled(out);
+    const { needed, why, ...rest } = result as unknown as Migrated;
+    if (out.isJson) out.document(result);
+    else if (!needed) out.text("Nothing to do: the palace can be worked with as it is.");
+    else {
+      out.text(`Needed: ${why ?? ""}`);
+      if (rest.driver !== undefined) printRebuilt({ driver: rest.driver, palace: rest.palace ?? null }, out);
+    }
+    return 0;
+  },
+});
+
+type Migrated = JsonObject & { needed: boolean; why: string | null } & Partial<Parameters<typeof printRebuilt>[0]>;

@@ -1,0 +1,81 @@
+/** `palace repair-status`: how ledger and public palace are, from looking alone. */
+import { connectClient } from "../../client/client.ts";
+import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
+import { spelled } from "../spelling.ts";
+import { defineVerb } from "../verb.ts";
+
+const EXIT_UNWELL = 1;
+const TIMEOUT_MS = 10 * 60_000;
+
+export const verb = defineVerb({
+  usage: `palace repair-status
+
+Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
+segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config, out }) => {
+    const client = await connectClient({ config, agent: "palace repair-status", start: "auto" });
+    const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());
+    const faults = faultsOf(report);
+    if (out.isJson) out.document({ ...report, faults });
+    else {
+      out.table(rowsOf(report));
+      for (const fault of faults) out.text(`! ${fault}`);
+      out.text(faults.length === 0 ? "All is well." : spelled("To put it right: palace repair"));
+    }
+    return faults.length === 0 ? 0 : EXIT_UNWELL;
+  },
+});
+
+/** What a repair would put right. What is on its way by itself is no fault. */
+function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
+  const faults: string[] = [];
+  const check = (isWell: boolean, fault: string): void => void (isWell || faults.push(fault));
+  check(
+    ledger.integrity === "ok",
+    `the ledger's file: ${ledger.integrity}; a repair does not help, put a backup in its place`,
+  );
+  check(
+    ledger.counted === ledger.drawers,
+    `the counts of wings and rooms say ${ledger.counted} of ${ledger.drawers} drawers`,
+  );
+  check(ledger.words === ledger.drawers, `the index of words holds ${ledger.words} of ${ledger.drawers} drawers`);
+  check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
+  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and wait for none`);
+  check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
+  for (const { name, segment, why, unindexed, isMarkPoisoned } of palace.collections) {
+    check(segment !== "torn", `the index of ${name} is torn: ${why}`);
+    check(unindexed === 0, `${unindexed} rows of ${name} have no vector in its index`);
+    check(!isMarkPoisoned, `a counter of ${name} is poisoned`);
+  }
+  const { difference } = palace;
+  check((difference?.missing ?? 0) === 0, `${difference?.missing ?? 0} drawers are missing in the palace`);
+  check((difference?.changed ?? 0) === 0, `${difference?.changed ?? 0} drawers read otherwise in the palace`);
+  return faults;
+}
+
+function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {
+  const { difference } = palace;
+  return [
+    [
+      "ledger",
+      `${ledger.drawers} drawers, ${ledger.words} in the index of words, ${ledger.vectors} vectors, ${ledger.pending} waiting; file ${ledger.integrity}`,
+    ],
+    ["palace", `${palace.folder}: ${palace.integrity}`],
+    ...palace.collections.map((one): [string, string] => [one.name, describe(one)]),
+    ...(difference === null
+      ? []
+      : [
+          [
+            "difference",
+            `${difference.missing} missing, ${difference.changed} changed, ${difference.foreign} foreign, ${difference.awaited} on their way`,
+          ] as [string, string],
+        ]),
+    ...(palace.putAside.length === 0 ? [] : [["put aside", palace.putAside.join(", ")] as [string, string]]),
+  ];
+}
+
+function describe({ rows, indexed, queued, segment, state }: CollectionHealth): string {
+  return `${rows} rows, ${indexed} indexed (${segment}), ${queued} queued: ${state}`;
+}

@@ -1,0 +1,58 @@
+/** `palace repair`: everything that is made from the ledger is made from it again. */
+import type { JsonObject } from "../../protocol/spec.ts";
+import { reportCancelled, runJob } from "../job.ts";
+import { type Output, plural } from "../output.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace repair
+
+Makes the ledger's indexes anew (words, counts, short forms of vectors), and the public palace that MemPalace opens: built
+beside, verified by count and hash, put in place by one rename; the old one is kept beside it. Agents may go on: reads do not
+wait, writes wait while the index of words is made. Killed at any point there is the old palace or the new one; run it again.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config, out }) => {
+    const result = await runJob(config, { kind: "repair" }, out);
+    if (result === undefined) return reportCancelled(out);
+    if (out.isJson) out.document(result);
+    else print(result as unknown as Repaired, out);
+    return 0;
+  },
+});
+
+type Rebuilt = {
+  driver: "none" | "files" | "chroma";
+  palace: {
+    drawers: number;
+    leftOut: number;
+    hash: string;
+    kept: string | null;
+    unread: string | null;
+    others: { name: string; rows: number; unreadable: number }[];
+  } | null;
+};
+type Repaired = JsonObject &
+  Rebuilt & { ledger: { placesCorrected: number; codesCorrected: number; queuedAgain: number } };
+
+function print({ ledger, ...rest }: Repaired, out: Output): void {
+  const { placesCorrected, codesCorrected, queuedAgain } = ledger;
+  out.text(
+    `ledger: index of words made anew; ${plural(placesCorrected, "count")} and ${plural(codesCorrected, "short form")} were wrong, ${plural(queuedAgain, "drawer")} queued for a vector again`,
+  );
+  printRebuilt(rest, out);
+}
+
+/** What became of the public palace. Also of `palace migrate`. */
+export function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
+  if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
+  if (driver === "chroma") out.text("palace: every drawer is sent to Chroma again; `palace status` tells how far");
+  if (palace === null) return;
+  const { drawers, leftOut, hash, kept, unread, others } = palace;
+  out.text(`palace: ${plural(drawers, "drawer")} written and verified (sha256 ${hash.slice(0, 16)}…)`);
+  if (leftOut > 0) out.text(`  ${plural(leftOut, "drawer")} without a vector follow when they have one`);
+  for (const { name, rows, unreadable } of others)
+    out.text(`  ${name}: ${plural(rows, "row")}${unreadable === 0 ? "" : `, ${unreadable} could not be read`}`);
+  if (unread !== null) out.text(`  other collections of the old palace could not be read: ${unread}`);
+  if (kept !== null) out.text(`  the old palace: ${kept}`);
+}

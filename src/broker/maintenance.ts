@@ -1,0 +1,154 @@
+/**
+ * What is done to a whole palace: export it, build it anew, look through it. A composition root: the jobs meet the stores here.
+ * Called by the route table (methods.ts) through the open palace.
+ */
+import { isAbsolute } from "node:path";
+import type { Config } from "../config/config.ts";
+import { faultPoint } from "../platform/fault.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import type { JobRequest, JsonObject, PalaceHealthReport } from "../protocol/spec.ts";
+import type { RebuildMethods, RebuildThreadData } from "../store/rebuild/rebuild-thread.ts";
+import { startThread, type Thread, threadFile } from "../store/thread.ts";
+import type { JobProgress, JobWork } from "./jobs.ts";
+import type { WriterMethods } from "./writer-thread.ts";
+
+export type MaintenanceParts = {
+  config: Config;
+  /** Waits until the vectors that can be made are there. */
+  embedded: () => Promise<void>;
+  /** Why the palace cannot be worked on now: others' rows are still being taken over, or another writes it. */
+  unsettled: () => PalaceError | undefined;
+  writer: Pick<Thread<WriterMethods>, "call">;
+  /** The indexes outside the ledger take over what was made anew in it. */
+  onReindexed: (rows: number[]) => Promise<void>;
+  /** Nothing of ours writes the public palace while `work` is under way; then what became of it is looked at. */
+  exclusively: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Of the drawers in the public palace, where we keep one. */
+  collectionId: () => string | undefined;
+};
+
+export type Maintenance = {
+  begin(request: JobRequest): JobWork;
+  lookThrough(): Promise<PalaceHealthReport>;
+};
+
+type Work = (thread: Thread<RebuildMethods>, say: (step: string) => void) => Promise<object>;
+
+export function createMaintenance(parts: MaintenanceParts): Maintenance {
+  const { config } = parts;
+  const { ledgerFile, palaceDir, home, tag } = config.paths;
+  return {
+    begin(request) {
+      const work: Work = async (thread, say) => {
+        const unsettled = parts.unsettled();
+        if (unsettled !== undefined) throw unsettled;
+        if (request.kind === "repair") return repair(parts, thread, say);
+        if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
+        say("waiting for vectors");
+        await parts.embedded();
+        const { dir, chroma, partial = false } = request;
+        return thread.call("exportPalace", { ledgerFile, palaceDir, home, tag, dir, chroma, partial });
+      };
+      return onThread(config, work);
+    },
+    async lookThrough() {
+      const thread = await startRebuild(config);
+      try {
+        return await thread.call("lookThrough", { ledgerFile, palaceDir, collectionId: parts.collectionId() });
+      } finally {
+        await thread.close();
+      }
+    },
+  };
+}
+
+async function repair(
+  parts: MaintenanceParts,
+  thread: Thread<RebuildMethods>,
+  say: (step: string) => void,
+): Promise<object> {
+  const { writer } = parts;
+  say("making the index of words anew");
+  await writer.call("reindexWords");
+  faultPoint("repair.after-words");
+  say("making the other indexes anew");
+  const { places, forgotten } = await writer.call("reindexCounts");
+  const codes: number[] = [];
+  for (let after = 0, more = true; more;) {
+    const { written, next } = await writer.call("reindexCodes", after);
+    codes.push(...written);
+    more = next > 0;
+    after = next;
+  }
+  await parts.onReindexed(codes);
+  say("");
+  const palace = await rebuildPublic(parts, thread, "repair");
+  return { ledger: { placesCorrected: places, codesCorrected: codes.length, queuedAgain: forgotten }, ...palace };
+}
+
+async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, dryRun: boolean): Promise<object> {
+  const why = await thread.call("probePalace", parts.config.paths.palaceDir);
+  if (why === null || dryRun) return { needed: why !== null, why };
+  return { needed: true, why, ...(await rebuildPublic(parts, thread, "migrate")) };
+}
+
+/** Where others keep the palace, in a server or not at all, there are no files to build: it is sent again, or left alone. */
+async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
+  const { config, writer, exclusively } = parts;
+  const { ledgerFile, palaceDir, tag } = config.paths;
+  if (config.driver === "none") return { driver: "none", palace: null };
+  if (config.driver === "chroma") {
+    await writer.call("resend", "all");
+    return { driver: "chroma", palace: null };
+  }
+  const collectionId = parts.collectionId();
+  const input = { ledgerFile, palaceDir, tag, collectionId, why };
+  return { driver: "files", palace: await exclusively(() => thread.call("repairPalace", input)) };
+}
+
+function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
+  const data: RebuildThreadData = { fault: config.fault };
+  return startThread<RebuildMethods>(threadFile(import.meta.url, "../store/rebuild/rebuild-thread"), data);
+}
+
+/** Work on a thread that lives for it. */
+function onThread(config: Config, work: Work): JobWork {
+  let thread: Thread<RebuildMethods> | undefined;
+  let step = "starting";
+  let isCancelled = false;
+  return {
+    async run() {
+      thread = await startRebuild(config);
+      try {
+        if (isCancelled) await thread.call("cancel");
+        return (await work(thread, (now) => (step = now))) as JsonObject;
+      } finally {
+        await thread.close();
+        thread = undefined;
+      }
+    },
+    async progress(): Promise<JobProgress> {
+      const there = await thread?.call("progress");
+      return there === undefined || there.total === 0 ? { step, done: 0, total: 0 } : there;
+    },
+    cancel() {
+      isCancelled = true;
+      void thread?.call("cancel").catch(() => {});
+    },
+  };
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function readJobRequest(params: Record<string, unknown>): JobRequest {
+  const refuse = (why: string): PalaceError =>
+    new PalaceError("PROTOCOL_BAD_PARAMS", why, "the parameters are in protocol/spec.ts");
+  const { kind, dir, chroma, partial } = params;
+  if (kind === "export") {
+    if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");
+    if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw refuse("chroma must be a path");
+    return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
+  }
+  if (kind === "repair") return { kind };
+  if (kind === "migrate") return { kind, dryRun: params["dryRun"] === true };
+  throw refuse("there is no job of that kind");
+}

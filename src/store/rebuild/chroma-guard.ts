@@ -1,0 +1,23 @@
+/**
+ * A process between the broker and a Chroma server that it runs for a while: ends the server when the broker lets go, or dies,
+ * which closes this process's stdin. Started by chroma-server.ts with the server's command line.
+ */
+import { spawn } from "node:child_process";
+
+/** SIGTERM makes this server spin for ever instead of ending (chroma issue 5594); SIGINT ends it. */
+const ASK = "SIGINT";
+const PATIENCE_MS = 3_000;
+
+const [command = "", ...args] = process.argv.slice(2);
+const server = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
+server.on("error", (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(127);
+});
+server.on("exit", (code) => process.exit(code ?? 1));
+const end = (): void => {
+  server.kill(ASK);
+  setTimeout(() => server.kill("SIGKILL"), PATIENCE_MS);
+};
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+process.stdin.on("end", end).on("error", end).resume();

@@ -1,0 +1,21 @@
+/** How far a long piece of work on a thread is, and whether it is still wanted. */
+import { setImmediate as turn } from "node:timers/promises";
+import { PalaceError } from "../../protocol/errors.ts";
+
+export type Progress = { step: string; done: number; total: number };
+
+export class Steps {
+  progress: Progress = { step: "starting", done: 0, total: 0 };
+  #cancelled = false;
+
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  /** A safe place to end; others' questions to the thread are answered here. Errors: BROKER_CANCELLED. */
+  async step(step: string, done: number, total: number): Promise<void> {
+    this.progress = { step, done, total };
+    await turn();
+    if (this.#cancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+  }
+}
