@@ -19,6 +19,7 @@ const VERBS: Record<string, Entry> = {
   logs: ["the broker's log", () => import("./verb/logs.ts")],
   demo: ["a throw-away palace, two agents, three searches", () => import("./verb/demo.ts")],
   search: ["search the palace", () => import("./verb/search.ts")],
+  reveal: ["a drawer as it was filed, secrets unmasked", () => import("./verb/reveal.ts")],
   call: ["call one MCP tool", () => import("./verb/call.ts")],
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],
   token: ["tokens for clients behind the TCP door: add, list, revoke", () => import("./verb/token.ts")],

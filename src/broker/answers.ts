@@ -1,7 +1,14 @@
 /** What every route table's answers have in common: failures, who may do what, and the word about it in log and metrics. */
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { IDEMPOTENCY_META, type RequestId, RPC, type RpcError, type RpcResponse } from "../protocol/spec.ts";
+import {
+  IDEMPOTENCY_META,
+  type MethodName,
+  type RequestId,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+} from "../protocol/spec.ts";
 import { isRecord } from "../engine/arguments.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Peer, peerFields } from "./peer.ts";
@@ -32,9 +39,12 @@ export function toRpcError(error: unknown): RpcError {
   return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
 }
 
+/** What only a person at the broker's machine, or an admin's token, may do. */
+const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>(["broker.stop", "drawer.reveal"]);
+
 /** Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
-  const isAdministration = method === "broker.stop";
+  const isAdministration = ADMINISTRATION.has(method);
   if (role === "admin" || (role === "agent" && !isAdministration) || (!isWriting && !isAdministration)) return;
   throw new PalaceError(
     "BROKER_DENIED",

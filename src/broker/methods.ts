@@ -5,7 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
+import { findLogical, drawerPayload } from "../engine/logical.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
+import { redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
@@ -28,7 +30,7 @@ import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import type { WriteCall } from "../store/port.ts";
 import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Peer } from "./peer.ts";
+import { type Peer, peerFields } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
@@ -36,6 +38,8 @@ export type MethodsDependencies = {
   ready: () => Promise<{ reads: ReadContext; queue: WriteQueue }>;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
+  /** Secrets in what tools answer. */
+  redact: RedactMode;
   metrics: Metrics;
   log: Log;
 };
@@ -87,10 +91,17 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
-  "drawer.search": async ({ ready }, { params, earlierWrites }) => {
+  "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");
-    return searchTool((await ready()).reads, params, searchMode(params["mode"]));
+    return redactAnswer(await searchTool((await ready()).reads, params, searchMode(params["mode"])), redact);
+  },
+  "drawer.reveal": async ({ ready, log }, { peer, params, requestId, earlierWrites }) => {
+    await earlierWrites;
+    const id = stringOf(params, "id");
+    const drawer = findLogical((await ready()).reads.reader, id);
+    log.info("drawer revealed", { requestId, id, found: drawer !== undefined, ...peerFields(peer) });
+    return drawer === undefined ? { found: false } : { found: true, drawer: drawerPayload(drawer) };
   },
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
@@ -213,12 +224,12 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
   const short = name.slice(TOOL_PREFIX.length);
   if (isWrite(short)) {
     const outcome = await submit(dependencies, short, checked.values, call);
-    return toolResult(outcome.value, outcome.replayed);
+    return toolResult(redactAnswer(outcome.value, dependencies.redact), outcome.replayed);
   }
   await call.earlierWrites;
   const { reads } = await dependencies.ready();
   const answer = await runReadTool(reads, name, checked.values);
-  return toolResult(answer?.value, false);
+  return toolResult(redactAnswer(answer?.value, dependencies.redact), false);
 }
 
 async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {

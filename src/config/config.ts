@@ -53,11 +53,16 @@ export type Config = Readonly<{
   model: ModelConfig;
   /** Where coding agents keep their sessions. */
   sessions: SessionPlaces;
+  /** Secrets in what agents are handed. */
+  redact: (typeof REDACT)[number];
   logLevel: LogLevel;
   /** What a key that is let in by a forced command asked sshd for. */
   sshCommand: string | undefined;
   fault: string | undefined;
 }>;
+
+/** As engine/redact.ts has them. */
+const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };
 
@@ -98,6 +103,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       userHome: readVariable(env, "HOME") ?? "/",
     },
     sessions: sessionPlaces(env),
+    redact: choice(env, "MEMPALACE_REDACT", REDACT, "recall"),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),

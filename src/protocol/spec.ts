@@ -247,6 +247,8 @@ export type Methods = {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
     result: JsonObject;
   };
+  /** The drawer as it was filed, secrets and all. For admins; each such look is in the log. */
+  "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

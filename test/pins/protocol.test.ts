@@ -62,6 +62,7 @@ test("our own methods are these", () => {
     "source.remove": true,
     "conversation.replace": true,
     "drawer.search": true,
+    "drawer.reveal": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

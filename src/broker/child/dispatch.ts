@@ -48,6 +48,7 @@ export type ChildDispatch = {
 /** Ours that need our own engine → what to do instead. */
 const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
+  "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,
   "source.list": MINE_INSTEAD(),
   "source.replace": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),

@@ -65,6 +65,7 @@ test("a request that is taken back gets no answer, others of the same peer do", 
     ready: async () => ({ reads: { reader: {} } as never, queue }),
     status: () => ({}) as never,
     stop: () => {},
+    redact: "recall",
     metrics: new Metrics(),
     log: SILENT_LOG,
   };
