@@ -40,7 +40,10 @@ export function toRpcError(error: unknown): RpcError {
 }
 
 /** What only a person at the broker's machine, or an admin's token, may do. */
-const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>(["broker.stop", "drawer.reveal"]);
+const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
+  ...(["broker.stop", "drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
+  ...(["memory.undoPreview", "memory.undo"] as const),
+]);
 
 /** Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { findLogical, drawerPayload } from "../engine/logical.ts";
+import { readSelector } from "../engine/hygiene.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
 import { redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
@@ -31,11 +32,12 @@ import type { WriteCall } from "../store/port.ts";
 import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Peer, peerFields } from "./peer.ts";
+import type { Hygiene } from "./palace.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
-  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue }>;
+  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue; hygiene: Hygiene }>;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
   /** Secrets in what tools answer. */
@@ -103,6 +105,24 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     log.info("drawer revealed", { requestId, id, found: drawer !== undefined, ...peerFields(peer) });
     return drawer === undefined ? { found: false } : { found: true, drawer: drawerPayload(drawer) };
   },
+  "memory.forgetPreview": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.previewForget(readSelector(params).selector);
+  },
+  // The journal must not learn what is to be forgotten: it goes beside the call.
+  "memory.forget": async (dependencies, call) => {
+    const { journalled, selector } = readSelector(call.params);
+    return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
+  },
+  "memory.erasure": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.erased(Math.min(Number(params["waitMs"]) || 0, REQUEST_TIMEOUT_MS / 2));
+  },
+  "memory.undoPreview": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.previewUndo(params);
+  },
+  "memory.undo": (dependencies, call) => write(dependencies, "memory.undo", call),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };
@@ -242,10 +262,12 @@ async function submit(
   method: string,
   params: Record<string, unknown>,
   { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
+  /** What the journal must not hold, and the write needs. */
+  beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const given = keyOf(outer);
   const { queue, reads } = await ready();
-  const findings = await findOut(reads, method, params, earlierWrites);
+  const findings = beside ?? (await findOut(reads, method, params, earlierWrites));
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
     key: given ?? randomUUID(),

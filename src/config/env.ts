@@ -114,6 +114,11 @@ export const VARIABLES = {
     meaning:
       "secrets in what agents are handed: recall masks tokens of well-known shape, strict also what is assigned to a secret's name, off nothing; what is stored stays verbatim (docs/hygiene.md)",
   },
+  MEMPALACE_AUDIT_DAYS: {
+    group: "broker",
+    default: "90",
+    meaning: "days the journal keeps who wrote what, 30 at least: so long a repeated write is known as one",
+  },
   MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
   SSH_ORIGINAL_COMMAND: {
     group: "broker",

@@ -10,6 +10,7 @@ import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
+import { forget, undo } from "./hygiene.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
 import { sync } from "./sync.ts";
@@ -32,6 +33,8 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "source.replace": replaceSource,
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
+  "memory.forget": forget,
+  "memory.undo": undo,
 };
 
 export function isWrite(method: string): boolean {

@@ -63,6 +63,11 @@ test("our own methods are these", () => {
     "conversation.replace": true,
     "drawer.search": true,
     "drawer.reveal": true,
+    "memory.forgetPreview": true,
+    "memory.forget": true,
+    "memory.erasure": true,
+    "memory.undoPreview": true,
+    "memory.undo": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -7,9 +7,10 @@
  */
 
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
+import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 5;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -37,6 +38,9 @@ DROP INDEX IF EXISTS journal_at;
 ${DRAWER_INSERT}`,
   // The graph came.
   2: GRAPH_SCHEMA,
+  // 3 makes 4: closets.
+  // Forgetting and taking back came.
+  4: HYGIENE_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -146,4 +150,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}`;
+${GRAPH_SCHEMA}${HYGIENE_SCHEMA}`;

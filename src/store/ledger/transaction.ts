@@ -4,7 +4,10 @@
 import { invariant } from "../../platform/invariant.ts";
 import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
+import { SqliteForget } from "./forget.ts";
+import { Images } from "./images.ts";
 import type { LedgerDatabase } from "./open.ts";
+import { SqliteUndo } from "./undo.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
 
 /** Upstream shows so many places of a source before it is deleted. */
@@ -12,6 +15,10 @@ const PLACES_SHOWN = 5;
 
 export class SqliteLedgerTx implements LedgerTx {
   readonly graph: SqliteGraphTx;
+  /** What the write being applied has changed, as it was before. */
+  readonly images: Images;
+  readonly forget: SqliteForget;
+  readonly undo: SqliteUndo;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -32,7 +39,11 @@ export class SqliteLedgerTx implements LedgerTx {
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
-    this.graph = new SqliteGraphTx(database, () => {
+    this.images = new Images(database);
+    this.forget = new SqliteForget(database, this);
+    this.undo = new SqliteUndo(database, this);
+    this.graph = new SqliteGraphTx(database, (kind, id) => {
+      this.images.note(kind, id);
       this.#isHalfDone = true;
       this.#current.graph += 1;
     });
@@ -90,6 +101,7 @@ export class SqliteLedgerTx implements LedgerTx {
       const { wing, room, sourceFile } = place(metadata);
       const words = dateWords(metadata);
       const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
     // After all of them: see schema.ts.
@@ -103,6 +115,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#isHalfDone = true;
     const { wing, room, sourceFile } = place(change.metadata);
     const text = change.text ?? before.text;
+    this.images.noteDrawer(id, before, { text, metadata: change.metadata });
     this.#update.run(
       wing,
       room,
@@ -120,6 +133,7 @@ export class SqliteLedgerTx implements LedgerTx {
     const before = this.#find.get(id);
     if (before === undefined) return false;
     this.#isHalfDone = true;
+    this.images.noteDrawer(id, toDrawer(before), undefined);
     this.#delete.run(id);
     this.#current.removed.push(before.row);
     return true;
@@ -139,27 +153,37 @@ export class SqliteLedgerTx implements LedgerTx {
 
   deleteSource(sourceFile: string): number {
     this.#isHalfDone = true;
-    const rows = this.#rowsOfSource.all(sourceFile);
+    const before = this.drawersOfSource(sourceFile);
+    for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
+    this.images.note("source", sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteSourceMark.run(sourceFile);
-    this.#current.removed.push(...rows);
-    return rows.length;
+    for (const { row } of before) this.#current.removed.push(row);
+    return before.length;
   }
 
   deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
     const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
+    this.images.note("source", sourceFile);
     this.#deleteSourceMark.run(sourceFile);
     return ids.length;
   }
 
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
     this.#isHalfDone = true;
+    this.images.note("source", sourceFile);
     this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
   }
 
   drawersOfSource(sourceFile: string): Drawer[] {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+  }
+
+  /** For what changes tables that hold no drawers: the write must not be taken for one that did nothing. */
+  touch(): void {
+    this.#isHalfDone = true;
+    this.#current.graph += 1;
   }
 
   /** Rows changed by the write being applied. */
@@ -191,6 +215,7 @@ export class SqliteLedgerTx implements LedgerTx {
 
   #forgetCurrent(): void {
     this.#current = noChanges();
+    this.images.clear();
     this.#isHalfDone = false;
   }
 }

@@ -62,7 +62,7 @@ test("a request that is taken back gets no answer, others of the same peer do", 
   const { queue, committed, release } = heldQueue();
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {
-    ready: async () => ({ reads: { reader: {} } as never, queue }),
+    ready: async () => ({ reads: { reader: {} } as never, queue, hygiene: {} as never }),
     status: () => ({}) as never,
     stop: () => {},
     redact: "recall",
