@@ -4,6 +4,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
 import {
   IDEMPOTENCY_META,
+  type MethodName,
   type RequestId,
   RPC,
   type RpcError,
@@ -24,8 +25,6 @@ export class RpcFailure extends Error {
 }
 
 const KEY_MAX = 200;
-/** What concerns the whole palace, or files outside it. */
-const ADMINISTRATION: ReadonlySet<string> = new Set(["broker.stop", "job.start", "job.cancel"]);
 
 export function requestId(id: unknown): RequestId | null {
   return typeof id === "string" || typeof id === "number" ? id : null;
@@ -41,6 +40,13 @@ export function toRpcError(error: unknown): RpcError {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
 }
+
+/** What only a person at the broker's machine, or an admin's token, may do. */
+const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
+  ...(["broker.stop", "job.start", "job.cancel"] as const),
+  ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
+  ...(["memory.undoPreview", "memory.undo"] as const),
+]);
 
 /** Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {

@@ -168,6 +168,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
       ready,
       status,
       stop: () => ending.resolve({ why: "stop", failed: false }),
+      redact: config.redact,
       metrics,
       log,
     });

@@ -5,7 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
+import { findLogical, drawerPayload } from "../engine/logical.ts";
+import { readSelector } from "../engine/hygiene.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
+import { redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
@@ -30,14 +33,19 @@ import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcErro
 import type { Jobs } from "./jobs.ts";
 import { type Maintenance, readJobRequest } from "./maintenance.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Peer } from "./peer.ts";
+import { type Peer, peerFields } from "./peer.ts";
+import type { Hygiene } from "./palace.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
-  ready: () => Promise<{ reads: ReadContext; queue: WriteQueue; jobs: Jobs; maintenance: Maintenance }>;
+  ready: () => Promise<
+    Readonly<{ reads: ReadContext; queue: WriteQueue; jobs: Jobs; maintenance: Maintenance; hygiene: Hygiene }>
+  >;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
+  /** Secrets in what tools answer. */
+  redact: RedactMode;
   metrics: Metrics;
   log: Log;
 };
@@ -95,10 +103,10 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     return { sources: (await ready()).reads.reader.closets.minedSources(wing) };
   },
   "closet.rebuild": (dependencies, call) => write(dependencies, "closet.rebuild", call),
-  "drawer.search": async ({ ready }, { params, earlierWrites }) => {
+  "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");
-    return searchTool((await ready()).reads, params, searchMode(params["mode"]));
+    return redactAnswer(await searchTool((await ready()).reads, params, searchMode(params["mode"])), redact);
   },
   "job.start": async ({ ready }, { params }) => {
     const { _meta, ...given } = params;
@@ -109,6 +117,31 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
+  "drawer.reveal": async ({ ready, log }, { peer, params, requestId, earlierWrites }) => {
+    await earlierWrites;
+    const id = stringOf(params, "id");
+    const drawer = findLogical((await ready()).reads.reader, id);
+    log.info("drawer revealed", { requestId, id, found: drawer !== undefined, ...peerFields(peer) });
+    return drawer === undefined ? { found: false } : { found: true, drawer: drawerPayload(drawer) };
+  },
+  "memory.forgetPreview": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.previewForget(readSelector(params).selector);
+  },
+  // The journal must not learn what is to be forgotten: it goes beside the call.
+  "memory.forget": async (dependencies, call) => {
+    const { journalled, selector } = readSelector(call.params);
+    return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
+  },
+  "memory.erasure": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.erased(Math.min(Number(params["waitMs"]) || 0, REQUEST_TIMEOUT_MS / 2));
+  },
+  "memory.undoPreview": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return (await ready()).hygiene.previewUndo(params);
+  },
+  "memory.undo": (dependencies, call) => write(dependencies, "memory.undo", call),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };
@@ -230,12 +263,12 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
   const short = name.slice(TOOL_PREFIX.length);
   if (isWrite(short)) {
     const outcome = await submit(dependencies, short, checked.values, call);
-    return toolResult(outcome.value, outcome.replayed);
+    return toolResult(redactAnswer(outcome.value, dependencies.redact), outcome.replayed);
   }
   await call.earlierWrites;
   const { reads } = await dependencies.ready();
   const answer = await runReadTool(reads, name, checked.values);
-  return toolResult(answer?.value, false);
+  return toolResult(redactAnswer(answer?.value, dependencies.redact), false);
 }
 
 async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {
@@ -248,10 +281,12 @@ async function submit(
   method: string,
   params: Record<string, unknown>,
   { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
+  /** What the journal must not hold, and the write needs. */
+  beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const given = keyOf(outer);
   const { queue, reads } = await ready();
-  const findings = await findOut(reads, method, params, earlierWrites);
+  const findings = beside ?? (await findOut(reads, method, params, earlierWrites));
   const { agent, door, uid, pid } = peer;
   const call: WriteCall = {
     key: given ?? randomUUID(),

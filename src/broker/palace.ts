@@ -7,7 +7,7 @@ import type { ReadContext } from "../engine/read-tools.ts";
 import type { Log } from "../platform/log.ts";
 import { goneError, rememberLedger } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
+import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { AdoptionReport, StatusReport } from "../protocol/spec.ts";
 import { modelOf } from "../store/adopt/model-of.ts";
 import { createTakeOver } from "../store/adopt/take-over.ts";
@@ -15,12 +15,13 @@ import { startClosetKeeper } from "../store/closet-keeper.ts";
 import { createChromaDriver } from "../store/driver/chroma.ts";
 import { createFilesDriver } from "../store/driver/files.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
+import { type Erasure, startErasure } from "../store/erase/erasure.ts";
 import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
 import { startGraphSync } from "../store/graph/sync.ts";
 import { SqliteLedgerReader } from "../store/ledger/reader.ts";
 import { openLexicalIndex } from "../store/lexical/lexical-index.ts";
 import { startOutbox } from "../store/outbox.ts";
-import type { Changes } from "../store/port.ts";
+import type { Changes, ForgetSelector } from "../store/port.ts";
 import { createSettingsStore } from "../store/settings-file.ts";
 import { sourceFiles } from "../store/source-files.ts";
 import { startThread, threadFile } from "../store/thread.ts";
@@ -45,6 +46,7 @@ export type Palace = {
   queue: WriteQueue;
   jobs: Jobs;
   maintenance: Maintenance;
+  hygiene: Hygiene;
   status(): PalaceStatus;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
@@ -53,6 +55,13 @@ export type Palace = {
   close(): Promise<void>;
   /** Ends without touching the palace's files: they are gone, or another's by now. */
   abandon(): Promise<void>;
+};
+
+/** What a person asks of the memory besides its tools; looks only, the writes go through the queue. */
+export type Hygiene = {
+  previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
+  previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
+  erased: Erasure["settled"];
 };
 
 export type PalaceOptions = {
@@ -73,6 +82,9 @@ const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 /** Of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
+/** A palace in which nobody writes is looked after, too. */
+const PRUNE_MS = 3_600_000;
+
 /** Maintenance waits for so long a pause between writes, but not for ever. */
 const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
@@ -81,7 +93,8 @@ const QUIET_WAIT_MAX_MS = 10_000;
 export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
   const { paths } = config;
   const { ledgerFile } = paths;
-  const data: WriterData = { ledgerFile, fault: config.fault };
+  const retention = { auditMs: config.auditMs, undoMs: UNDO_KEPT_MS, imagesBytes: UNDO_SIZE_MAX_BYTES };
+  const data: WriterData = { ledgerFile, retention, fault: config.fault };
   const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
   const reader = new SqliteLedgerReader(ledgerFile);
   try {
@@ -238,6 +251,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     onCommit: (changes) => {
       if (changes.graph > 0) graph.wake();
       if (changes.closets + changes.removed.length > 0) closets.wake();
+      if (changes.removed.length + changes.graph > 0) erasure.wake();
       const isIndexed = changes.written.length + changes.removed.length > 0;
       if (changes.added === 0 && !isIndexed) return;
       if (isIndexed)
@@ -250,7 +264,27 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     },
   });
   maintenance.wake();
-  void writer.call("forgetKeys", Date.now() - IDEMPOTENCY_KEPT_MS).catch(() => {});
+  const pruning = setInterval(() => maintenance.wake(), PRUNE_MS).unref();
+  const erasure = startErasure({
+    pending: () => reader.erasures(),
+    unsent: (ids) => reader.unsentAmong(ids),
+    palace: {
+      dir: paths.palaceDir,
+      driver: driver?.kind ?? "none",
+      hold: async () => (await outbox?.hold()) ?? (() => {}),
+      wake: () => outbox?.wake(),
+      detail: () => outbox?.status().detail ?? "",
+      isHere: () => driver?.kind === "files" || mayHold(paths.palaceDir, driver?.collectionId ?? ""),
+    },
+    graph: { file: paths.graphFile, unsent: () => reader.graph.pending().rows, wake: () => graph.wake() },
+    ledger: {
+      rewrite: () => writer.call("rewriteLedger"),
+      cutLog: () => writer.call("cutLog"),
+      done: (seq) => writer.call("erased", seq),
+    },
+    fault: config.fault,
+    log,
+  });
 
   const jobs = new Jobs(log);
   const maintenanceOfAll = createMaintenance({
@@ -294,6 +328,11 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     queue,
     jobs,
     maintenance: maintenanceOfAll,
+    hygiene: {
+      previewForget: (selector) => writer.call("previewForget", selector),
+      previewUndo: (params) => writer.call("previewUndo", params),
+      erased: (timeoutMs) => erasure.settled(timeoutMs),
+    },
     status: () => ({
       drawers: reader.drawerCount(),
       wings: new Set(reader.places().map(({ wing }) => wing)).size,
@@ -323,7 +362,9 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     async close() {
       await jobs.close();
       await queue.drain();
+      clearInterval(pruning);
       maintenance.stop();
+      await erasure.stop();
       await Promise.all([outbox?.stop(), backlog?.stop(), closets.stop(), graph.stop(), model.close()]);
       await watch.stop();
       await Promise.all([lexical.close(), local?.close()]);

@@ -4,15 +4,17 @@
  */
 import { workerData } from "node:worker_threads";
 import { applyWrite } from "../engine/apply.ts";
+import { previewForget, previewUndo, readUndo } from "../engine/hygiene.ts";
 import { armFault } from "../platform/fault.ts";
 import type { ClosetWriter } from "../store/ledger/closet-writer.ts";
 import type { GraphMerge } from "../store/ledger/graph-merge.ts";
+import type { Retention } from "../store/ledger/journal.ts";
 import { LedgerWriter } from "../store/ledger/writer.ts";
 import { serveThread } from "../store/thread.ts";
 import { quantize } from "../store/vectors/quantize.ts";
-import type { Changes, NewVector, TakeOver, WriteCall, WriteOutcome } from "../store/port.ts";
+import type { Changes, ForgetSelector, NewVector, TakeOver, WriteCall, WriteOutcome } from "../store/port.ts";
 
-export type WriterData = { ledgerFile: string; fault: string | undefined };
+export type WriterData = { ledgerFile: string; retention: Retention; fault: string | undefined };
 
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
@@ -35,11 +37,16 @@ export type WriterMethods = {
   reindexCodes: (afterRow: number) => { written: number[]; next: number };
   /** One step of what can wait; true if there is more. */
   maintain: () => boolean;
-  forgetKeys: (beforeMs: number) => void;
+  /** What would be done; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
+  previewForget: (selector: ForgetSelector) => Record<string, unknown>;
+  previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
+  rewriteLedger: () => void;
+  cutLog: () => boolean;
+  erased: (seq: number) => void;
   close: () => void;
 };
 
-const { ledgerFile, fault } = workerData as WriterData;
+const { ledgerFile, retention, fault } = workerData as WriterData;
 armFault(fault);
 
 await serveThread<WriterMethods>(() => {
@@ -62,8 +69,12 @@ await serveThread<WriterMethods>(() => {
     reindexWords: () => writer.reindex.words(),
     reindexCounts: () => writer.reindex.counts(),
     reindexCodes: (afterRow) => writer.reindex.codes(afterRow, quantize),
-    maintain: () => writer.maintain(),
-    forgetKeys: (beforeMs) => writer.forgetKeys(beforeMs),
+    maintain: () => writer.maintain(retention, Date.now()),
+    previewForget: (selector) => previewForget(writer.tx, selector),
+    previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
+    rewriteLedger: () => writer.eraser.rewrite(),
+    cutLog: () => writer.eraser.cutLog(),
+    erased: (seq) => writer.eraser.done(seq),
     close: () => writer.close(),
   };
 });

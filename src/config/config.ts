@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
+import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
 import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { isInContainer } from "../platform/container.ts";
@@ -53,11 +54,21 @@ export type Config = Readonly<{
   model: ModelConfig;
   /** Where coding agents keep their sessions. */
   sessions: SessionPlaces;
+  /** Secrets in what agents are handed. */
+  redact: (typeof REDACT)[number];
+  /** How long the journal keeps its rows. */
+  auditMs: number;
   logLevel: LogLevel;
   /** What a key that is let in by a forced command asked sshd for. */
   sshCommand: string | undefined;
   fault: string | undefined;
 }>;
+
+const DAY_MS = 24 * 3_600_000;
+const AUDIT_DAYS = 90;
+
+/** As engine/redact.ts has them. */
+const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };
 
@@ -98,6 +109,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       userHome: readVariable(env, "HOME") ?? "/",
     },
     sessions: sessionPlaces(env),
+    auditMs: auditMs(env),
+    redact: choice(env, "MEMPALACE_REDACT", REDACT, "recall"),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
@@ -128,6 +141,19 @@ function tokenFromFile(env: Env): string | undefined {
       cause,
     });
   }
+}
+
+/** Not shorter than a repeated key must be known. */
+function auditMs(env: Env): number {
+  const value = readVariable(env, "MEMPALACE_AUDIT_DAYS");
+  if (value === undefined) return AUDIT_DAYS * DAY_MS;
+  const days = Number(value);
+  if (Number.isFinite(days) && days * DAY_MS >= IDEMPOTENCY_KEPT_MS) return days * DAY_MS;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_AUDIT_DAYS=${value} is not a number of at least ${IDEMPOTENCY_KEPT_MS / DAY_MS} days`,
+    `export MEMPALACE_AUDIT_DAYS=${AUDIT_DAYS}`,
+  );
 }
 
 function flag(env: Env, name: VariableName): boolean {

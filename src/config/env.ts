@@ -108,6 +108,17 @@ export const VARIABLES = {
     meaning: "base address the model files are downloaded from",
   },
   MEMPALACE_OFFLINE: { group: "search", default: "", meaning: "1: never download anything" },
+  MEMPALACE_REDACT: {
+    group: "broker",
+    default: "recall",
+    meaning:
+      "secrets in what agents are handed: recall masks tokens of well-known shape, strict also what is assigned to a secret's name, off nothing; what is stored stays verbatim (docs/hygiene.md)",
+  },
+  MEMPALACE_AUDIT_DAYS: {
+    group: "broker",
+    default: "90",
+    meaning: "days the journal keeps who wrote what, 30 at least: so long a repeated write is known as one",
+  },
   MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
   SSH_ORIGINAL_COMMAND: {
     group: "broker",

@@ -11,6 +11,7 @@ import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
+import { forget, undo } from "./hygiene.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
 import { sync } from "./sync.ts";
@@ -34,6 +35,8 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
   "closet.rebuild": rebuildClosets,
+  "memory.forget": forget,
+  "memory.undo": undo,
 };
 
 export function isWrite(method: string): boolean {

@@ -5,6 +5,7 @@
 import type { Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
 import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
+import { MASK_START, redact } from "./redact.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
 
 export const CHUNK_SIZE = 800;
@@ -126,6 +127,8 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
     if (before === undefined) return { success: false, error: `Drawer not found: ${id}` };
     const [first] = before.rows;
     const content = given("content") ? validContent(params["content"]) : undefined;
+    if (content !== undefined && losesSecret(textOf(before), content))
+      return { success: false, error: MASK_WRITTEN_BACK };
     const wing = given("wing") ? validName(params["wing"], "wing") : first.wing;
     const room = given("room") ? validName(params["room"], "room") : first.room;
     const metadata = { ...first.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
@@ -142,6 +145,15 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
     tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
     return { ...done, closets_deleted: closets };
   });
+}
+
+const MASK_WRITTEN_BACK =
+  "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
+  "file the change as a drawer of its own, or have a person edit it (palace reveal DRAWER_ID)";
+
+/** An agent that was handed a masked text must not write the mask over the secret. */
+function losesSecret(before: string, after: string): boolean {
+  return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
 
 /** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */

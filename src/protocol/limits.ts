@@ -50,6 +50,9 @@ export const ENGINE_START_TIMEOUT_MS = 60_000;
 
 /** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
+/** What a write changed can be taken back for so long, as far as it fits. */
+export const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
+export const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
 /** A write kept for a broker longer than this is not sent any more: its key may have been forgotten. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 /** Writes kept for one palace on one machine; they are a few of one agent, not a feeder's thousands. */

@@ -188,6 +188,48 @@ export type AdoptionReport = {
   hint: string;
 };
 
+/** What is to be forgotten: one of the three. `match`: whatever holds the text, to the character. */
+export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
+
+/** `traces`: pieces of what would go, by which it is found in other files. */
+export type ForgetPreview = {
+  drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
+  total: number;
+  missing: string[];
+  facts: number;
+  links: number;
+  sources: string[];
+  traces: string[];
+};
+
+export type ForgetResult = {
+  drawers: number;
+  facts: number;
+  links: number;
+  journalRows: number;
+  images: number;
+  erasure: number;
+  drawer_ids: string[];
+  missing: string[];
+};
+
+/** How far what was forgotten is out of the files. `notes`: where it may stay. */
+export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
+
+export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };
+export type UndoReport = {
+  writes: number;
+  /** Writes of which it is no longer known what they changed. */
+  too_old: number;
+  /** Who wrote in that time at all, the most of it first. */
+  agents: string[];
+  removed: number;
+  restored: number;
+  reverted: number;
+  refused: number;
+  items: { kind: string; id: string; change: "remove" | "restore" | "revert" | "refused"; by?: string }[];
+};
+
 /** `palace.status`. */
 export type StatusReport = {
   version: string;
@@ -339,6 +381,14 @@ export type Methods = {
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
   "job.cancel": { params: { id: string }; result: JobReport };
+  /** The drawer as it was filed, secrets and all. For admins; each such look is in the log. */
+  "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
+  "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
+  "memory.forget": { params: ForgetSelector; result: ForgetResult };
+  /** Waits at most so long until nothing is left to erase. */
+  "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
+  "memory.undoPreview": { params: UndoRequest; result: UndoReport };
+  "memory.undo": { params: UndoRequest; result: UndoReport };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -77,6 +77,8 @@ export interface LedgerTx {
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
+  readonly forget: ForgetTx;
+  readonly undo: UndoTx;
   /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
   idRecipe(): IdRecipe;
 }
@@ -236,6 +238,58 @@ export type TakeOver = {
   /** Model of the vectors; undefined where none comes along. */
   model: string | undefined;
 };
+
+// --- forgetting and taking back ---------------------------------------------------------------------------------------
+
+/** One of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
+export type ForgetSelector = { ids?: readonly string[]; source?: string; match?: string };
+
+export type Found = {
+  /** Rows, with all slices of a split drawer. */
+  drawers: Drawer[];
+  /** Ids that were given and are none. */
+  missing: string[];
+  facts: string[];
+  entities: string[];
+  links: { kind: LinkKind; id: string }[];
+};
+
+/** How much went; `erasure` numbers what is still to be taken out of files. */
+export type Forgotten = {
+  drawers: number;
+  facts: number;
+  links: number;
+  journalRows: number;
+  images: number;
+  erasure: number;
+};
+
+/** Concurrency and errors: as LedgerTx; both read the whole ledger. */
+export interface ForgetTx {
+  find(selector: ForgetSelector): Found;
+  /** Also what names or holds it in the journal and among the before-images; nothing of it can be taken back. */
+  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
+}
+
+/** One thing an agent changed. `by`: who changed it since, where it cannot go back. */
+export type UndoItem =
+  | { kind: string; id: string; change: "remove" | "restore" | "revert" }
+  | { kind: string; id: string; change: "refused"; by: string };
+
+/** `writes` of the agent in that time; of `tooOld` ones it is no longer known what they changed. */
+export type UndoPlan = {
+  items: UndoItem[];
+  writes: number;
+  tooOld: number;
+  /** Who wrote in that time at all. */
+  agents: string[];
+};
+
+/** Concurrency and errors: as LedgerTx. */
+export interface UndoTx {
+  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+}
 
 // --- search ---------------------------------------------------------------------------------------------------------
 

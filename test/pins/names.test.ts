@@ -37,6 +37,8 @@ test("the environment variables are these", () => {
     "MEMPALACE_MODEL_DIR",
     "MEMPALACE_MODEL_URL",
     "MEMPALACE_OFFLINE",
+    "MEMPALACE_REDACT",
+    "MEMPALACE_AUDIT_DAYS",
     "MEMPALACE_LOG_LEVEL",
     "SSH_ORIGINAL_COMMAND",
     "MEMPALACE_FAULT",

@@ -69,6 +69,12 @@ test("our own methods are these", () => {
     "palace.health": true,
     "job.list": true,
     "job.cancel": true,
+    "drawer.reveal": true,
+    "memory.forgetPreview": true,
+    "memory.forget": true,
+    "memory.erasure": true,
+    "memory.undoPreview": true,
+    "memory.undo": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

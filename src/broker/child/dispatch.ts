@@ -49,6 +49,13 @@ export type ChildDispatch = {
 /** Ours that need our own engine → what to do instead. */
 const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
+  ...Object.fromEntries(
+    ["memory.forgetPreview", "memory.forget", "memory.erasure", "memory.undoPreview", "memory.undo"].map((name) => [
+      name,
+      "MEMPALACE_ENGINE=builtin palace restart",
+    ]),
+  ),
+  "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,
   "source.list": MINE_INSTEAD(),
   "source.replace": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),

@@ -117,11 +117,12 @@ function isBroken({ kind, body }: FileRow): boolean {
   return (JSON.parse(body) as unknown[]).slice(0, required).includes(null);
 }
 
-function valuesOf(kind: Kind, body: string): unknown[] {
+/** The columns of a row's body, in the order of putSql. */
+export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : (JSON.parse(body) as unknown[]);
 }
 
-function putSql(kind: Kind): string {
+export function putSql(kind: Kind): string {
   if (isLink(kind))
     return `INSERT INTO link (kind, id, record) VALUES ('${kind}', ?, ?)
       ON CONFLICT (kind, id) DO UPDATE SET record = excluded.record`;

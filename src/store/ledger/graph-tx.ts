@@ -1,5 +1,9 @@
 /** GraphTx over SQLite: what engine may do to the graph inside one write. Lives on the writer thread. */
 import type { Fact, GraphTx, LinkKind, LinkRecord, NewFact } from "../port.ts";
+import { isLink } from "../graph/rows.ts";
+import { putSql, valuesOf } from "./graph-merge.ts";
+import { GRAPH_TABLES } from "./graph-schema.ts";
+import type { GraphKind } from "./images.ts";
 import type { LedgerDatabase } from "./open.ts";
 
 /** A fact's columns under the port's names. */
@@ -8,11 +12,11 @@ export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_fro
 
 export class SqliteGraphTx implements GraphTx {
   readonly #database: LedgerDatabase;
-  readonly #onChange: () => void;
+  readonly #onChange: (kind: GraphKind, id: string) => void;
   readonly #statements;
 
-  /** `onChange` is called before each change that this makes. */
-  constructor(database: LedgerDatabase, onChange: () => void) {
+  /** `onChange` is called before each change that this makes, with what it changes. */
+  constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;
     const prepare = (sql: string) => database.prepare(sql);
@@ -43,7 +47,7 @@ export class SqliteGraphTx implements GraphTx {
 
   putEntity(id: string, name: string, atMs: number): void {
     if (this.#statements.hasEntity.get(id) !== undefined) return;
-    this.#onChange();
+    this.#onChange("entity", id);
     this.#statements.putEntity.run(id, name, timestamp(atMs));
   }
 
@@ -57,7 +61,7 @@ export class SqliteGraphTx implements GraphTx {
 
   insertFact({ id, subject, predicate, object, validFrom, validTo, confidence, atMs, ...sources }: NewFact): void {
     const { sourceCloset, sourceFile, sourceDrawerId } = sources;
-    this.#onChange();
+    this.#onChange("triple", id);
     this.#statements.insertFact.run(
       ...[id, subject, predicate, object, validFrom, validTo, confidence],
       ...[sourceCloset, sourceFile, sourceDrawerId, timestamp(atMs)],
@@ -65,7 +69,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   endFact(id: string, validTo: string): void {
-    this.#onChange();
+    this.#onChange("triple", id);
     this.#statements.endFact.run(validTo, id);
   }
 
@@ -75,15 +79,25 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   putLink(kind: LinkKind, id: string, record: LinkRecord): void {
-    this.#onChange();
+    this.#onChange(kind, id);
     this.#statements.putLink.run(kind, id, JSON.stringify(record));
   }
 
   deleteLink(kind: LinkKind, id: string): boolean {
     if (this.#statements.findLink.get(kind, id) === undefined) return false;
-    this.#onChange();
+    this.#onChange(kind, id);
     this.#statements.deleteLink.run(kind, id);
     return true;
+  }
+
+  /** Puts a row back to a state of its image; null: deletes it. Of undo and forget. */
+  restore(kind: GraphKind, id: string, body: string | null): void {
+    this.#onChange(kind, id);
+    if (body !== null) return void this.#database.prepare(putSql(kind)).run(id, ...valuesOf(kind, body));
+    const { table, where } = isLink(kind)
+      ? { table: "link", where: `kind = '${kind}' AND` }
+      : { table: GRAPH_TABLES[kind].table, where: "" };
+    this.#database.prepare(`DELETE FROM ${table} WHERE ${where} id = ?`).run(id);
   }
 
   mayHoldRoom(wing: string, room: string): boolean {

@@ -57,6 +57,19 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
   }
 
+  /** What was forgotten and may still have traces in files. */
+  erasures(): { seq: number; ids: string[] }[] {
+    const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
+    const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
+    return rows.map(({ seq, ids }) => ({ seq, ids: JSON.parse(ids) as string[] }));
+  }
+
+  /** How many of the drawers are listed for the palace. */
+  unsentAmong(ids: readonly string[]): number {
+    const sql = "SELECT count(*) FROM outbox WHERE id IN (SELECT value FROM json_each(?))";
+    return this.#database.prepare<[string], number>(sql).pluck().get(JSON.stringify(ids)) ?? 0;
+  }
+
   findDrawer(id: string): Drawer | undefined {
     const record = this.#database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?").get(id);
     return record === undefined ? undefined : toDrawer(record);

@@ -1,4 +1,5 @@
 /** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
+import { hash } from "node:crypto";
 import type { Drawer, Metadata } from "../port.ts";
 
 export type DrawerRecord = {
@@ -50,6 +51,15 @@ export const IS_REGISTRY =
 
 /** What a palace without metadata holds instead (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
+
+/** Tells two states of a drawer apart; lone surrogates are what SQLite makes of them. */
+export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
+  return digest(`${canonical(metadata)}\n${text.toWellFormed()}`);
+}
+
+export function digest(text: string): string {
+  return hash("sha256", text, "base64url").slice(0, 22);
+}
 
 /** Whether two rows read the same once both are in a palace. */
 export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {

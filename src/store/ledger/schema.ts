@@ -8,9 +8,10 @@
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
+import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -40,6 +41,8 @@ ${DRAWER_INSERT}`,
   2: GRAPH_SCHEMA,
   // Closets came.
   3: CLOSET_SCHEMA,
+  // Forgetting and taking back came.
+  4: HYGIENE_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -149,4 +152,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}`;

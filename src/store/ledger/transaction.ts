@@ -6,6 +6,8 @@ import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGr
 import { SqliteClosetTx } from "./closet-tx.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import { AdoptedMarks } from "./adopted-mark.ts";
+import { SqliteForget } from "./forget.ts";
+import { Images } from "./images.ts";
 import type { LedgerDatabase } from "./open.ts";
 import {
   dateWords,
@@ -17,6 +19,7 @@ import {
   sliceBounds,
   toDrawer,
 } from "./record.ts";
+import { SqliteUndo } from "./undo.ts";
 
 /** Upstream shows so many places of a source before it is deleted. */
 const PLACES_SHOWN = 5;
@@ -25,6 +28,10 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly graph: SqliteGraphTx;
   readonly closets: SqliteClosetTx;
   readonly adopted: AdoptedMarks;
+  /** What the write being applied has changed, as it was before. */
+  readonly images: Images;
+  readonly forget: SqliteForget;
+  readonly undo: SqliteUndo;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -45,7 +52,11 @@ export class SqliteLedgerTx implements LedgerTx {
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
-    this.graph = new SqliteGraphTx(database, () => {
+    this.images = new Images(database);
+    this.forget = new SqliteForget(database, this);
+    this.undo = new SqliteUndo(database, this);
+    this.graph = new SqliteGraphTx(database, (kind, id) => {
+      this.images.note(kind, id);
       this.#isHalfDone = true;
       this.#current.graph += 1;
     });
@@ -108,6 +119,7 @@ export class SqliteLedgerTx implements LedgerTx {
       const { wing, room, sourceFile } = place(metadata);
       const words = dateWords(metadata);
       const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
     // After all of them: see schema.ts.
@@ -121,6 +133,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#isHalfDone = true;
     const { wing, room, sourceFile } = place(change.metadata);
     const text = change.text ?? before.text;
+    this.images.noteDrawer(id, before, { text, metadata: change.metadata });
     this.#update.run(
       wing,
       room,
@@ -139,6 +152,7 @@ export class SqliteLedgerTx implements LedgerTx {
     const before = this.#find.get(id);
     if (before === undefined) return false;
     this.#isHalfDone = true;
+    this.images.noteDrawer(id, toDrawer(before), undefined);
     this.#delete.run(id);
     this.adopted.drop(id);
     this.#current.removed.push(before.row);
@@ -159,28 +173,38 @@ export class SqliteLedgerTx implements LedgerTx {
 
   deleteSource(sourceFile: string): number {
     this.#isHalfDone = true;
-    const rows = this.#rowsOfSource.all(sourceFile);
     this.adopted.dropSource(sourceFile);
+    const before = this.drawersOfSource(sourceFile);
+    for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
+    this.images.note("source", sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteSourceMark.run(sourceFile);
-    this.#current.removed.push(...rows);
-    return rows.length;
+    for (const { row } of before) this.#current.removed.push(row);
+    return before.length;
   }
 
   deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
     const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
+    this.images.note("source", sourceFile);
     this.#deleteSourceMark.run(sourceFile);
     return ids.length;
   }
 
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
     this.#isHalfDone = true;
+    this.images.note("source", sourceFile);
     this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
   }
 
   drawersOfSource(sourceFile: string): Drawer[] {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+  }
+
+  /** For what changes tables that hold no drawers: the write must not be taken for one that did nothing. */
+  touch(): void {
+    this.#isHalfDone = true;
+    this.#current.graph += 1;
   }
 
   /** Rows changed by the write being applied. */
@@ -213,6 +237,7 @@ export class SqliteLedgerTx implements LedgerTx {
 
   #forgetCurrent(): void {
     this.#current = noChanges();
+    this.images.clear();
     this.#isHalfDone = false;
   }
 }

@@ -9,7 +9,6 @@
  * third more a write here and a journal commit more on most file systems. Vectors and the outbox's marks are not
  * synced: what a power cut takes of them is made again, and it never takes a later write without the earlier ones.
  */
-import { hash } from "node:crypto";
 import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -17,6 +16,9 @@ import { RPC } from "../../protocol/spec.ts";
 import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } from "../port.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { GraphMerge } from "./graph-merge.ts";
+import { LedgerEraser } from "./eraser.ts";
+import { fingerprintOf, Journal, type Retention } from "./journal.ts";
+import { Maintenance } from "./maintenance.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
 import { Reindex } from "./reindex.ts";
 import { isKnownFolder, LedgerTakeOver } from "./take-over.ts";
@@ -27,20 +29,22 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
 
-/** Longer strings stand in the journal as their length and hash; the text itself is in the drawer. */
-const JOURNAL_TEXT_MAX = 256;
-
-const SOURCES_PER_PASS = 16;
-/** Pages of full-text segments merged in one step: some milliseconds. */
-const MERGE_PAGES = 64;
+/** What is too old is looked for this often. */
+const PRUNE_EVERY_MS = 3_600_000;
 
 export class LedgerWriter {
   readonly #file: string;
   readonly #inode: number;
   readonly #database: LedgerDatabase;
-  readonly #tx: SqliteLedgerTx;
+  /** For who only looks: outside of a group nothing may be changed through it. */
+  readonly tx: SqliteLedgerTx;
   readonly #takeOver: LedgerTakeOver;
   readonly #apply: ApplyWrite;
+  readonly #journal: Journal;
+  readonly #maintenance: Maintenance;
+  #prunedAtMs = Number.NEGATIVE_INFINITY;
+  /** What is forgotten goes from the file itself. */
+  readonly eraser: LedgerEraser;
   /** What comes from upstream's graph files, and what has arrived there. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
@@ -56,28 +60,19 @@ export class LedgerWriter {
     this.#database = openForWriting(file);
     this.#inode = statSync(file).ino;
     this.#apply = apply;
-    this.#tx = new SqliteLedgerTx(this.#database);
+    this.tx = new SqliteLedgerTx(this.#database);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
     this.reindex = new Reindex(this.#database, (work) => this.#group(work));
-    this.#takeOver = new LedgerTakeOver(this.#database, this.#tx);
+    this.#takeOver = new LedgerTakeOver(this.#database, this.tx);
+    this.#journal = new Journal(this.#database);
+    this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
+    this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {
       begin: prepare("BEGIN IMMEDIATE"),
       commit: prepare("COMMIT"),
       rollback: prepare("ROLLBACK"),
-      journaled: this.#database.prepare<[string], { fingerprint: string; result: string }>(
-        "SELECT fingerprint, result FROM journal WHERE key = ?",
-      ),
-      journal: prepare(
-        `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      // By seq, which rises with the time: an index of the times would cost every write a page.
-      forgetKeys: prepare(
-        `DELETE FROM journal WHERE seq <
-           coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
-      ),
       textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
       putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
       putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
@@ -92,21 +87,6 @@ export class LedgerWriter {
         `INSERT OR REPLACE INTO outbox (id, at_ms)
            SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?`,
       ),
-      dirtySources: this.#database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
-      cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
-      sourceRow: this.#database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
-      makeSource: prepare(
-        `INSERT INTO source (source_file, wing, mtime, sha256, drawers)
-           SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? GROUP BY source_file`,
-      ),
-      dropSource: prepare("DELETE FROM source WHERE row = ?"),
-      sourceTexts: this.#database
-        .prepare<[string], string>("SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? ORDER BY row")
-        .pluck(),
-      dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
-      totalChanges: this.#database.prepare<[], number>("SELECT total_changes()").pluck(),
-      mergeSegments: prepare(`INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('merge', ${MERGE_PAGES})`),
-      putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
     };
   }
 
@@ -123,7 +103,7 @@ export class LedgerWriter {
         const outcomes = this.#applyAll(calls, refused);
         if (outcomes === undefined) {
           statements.rollback.run();
-          this.#tx.takeChanges();
+          this.tx.takeChanges();
           continue;
         }
         faultPoint("commit.before-commit");
@@ -131,11 +111,11 @@ export class LedgerWriter {
         faultPoint("commit.before-sync");
         this.#sync();
         faultPoint("commit.after-sync");
-        return { outcomes, changes: this.#tx.takeChanges() };
+        return { outcomes, changes: this.tx.takeChanges() };
       }
     } catch (error) {
       if (this.#database.inTransaction) statements.rollback.run();
-      this.#tx.takeChanges();
+      this.tx.takeChanges();
       return {
         outcomes: calls.map(() => failed(translateError(error, this.#file))),
         changes: noChanges(),
@@ -151,7 +131,7 @@ export class LedgerWriter {
     const outcomes: WriteOutcome[] = [];
     for (const call of calls) {
       const outcome = refused.get(call) ?? this.#applyOne(call);
-      if (this.#tx.isHalfDone) {
+      if (this.tx.isHalfDone) {
         refused.set(call, outcome);
         return undefined;
       }
@@ -161,13 +141,9 @@ export class LedgerWriter {
   }
 
   #applyOne(call: WriteCall): WriteOutcome {
-    const statements = this.#statements;
-    const full = JSON.stringify(call.params);
-    const fingerprint = sha256(`${call.method}\n${full}`).slice(0, 32);
-    const before = statements.journaled.get(call.key);
-    if (before !== undefined) {
-      if (before.fingerprint === fingerprint)
-        return { outcome: { ok: true, value: JSON.parse(before.result) }, replayed: true };
+    const fingerprint = fingerprintOf(call);
+    const known = this.#journal.find(call.key, fingerprint);
+    if (known === "other")
       return failed(
         new PalaceError(
           "PROTOCOL_KEY_REUSED",
@@ -175,31 +151,14 @@ export class LedgerWriter {
           "make a new key for each call",
         ),
       );
-    }
+    if (known !== undefined) return { outcome: { ok: true, value: known.value }, replayed: true };
     try {
-      const value = this.#apply(this.#tx, call);
+      const value = this.#apply(this.tx, call);
       faultPoint("commit.after-apply");
       // Also what changed nothing: "not found", repeated after somebody else filed it, must not delete it then.
-      if (call.isRepeatable || this.#tx.changeCount() > 0) {
-        const { agent, door, uid, pid } = call.peer;
-        const parameters = JSON.stringify(call.params, shorten);
-        const result = JSON.stringify(value);
-        statements.journal.run(
-          call.key,
-          fingerprint,
-          call.atMs,
-          call.method,
-          agent,
-          door,
-          uid,
-          pid,
-          call.requestId,
-          parameters,
-          result,
-        );
-        faultPoint("commit.after-journal");
-      }
-      this.#tx.keepChanges();
+      if (call.isRepeatable || this.tx.changeCount() > 0)
+        this.#journal.add(call, fingerprint, value, this.tx.images.take());
+      this.tx.keepChanges();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
       // SQLite itself may have ended the transaction (disk full): then the whole group fails, and says so.
@@ -247,7 +206,7 @@ export class LedgerWriter {
   outboxDone(entries: readonly { id: string; seq: number }[]): void {
     this.#group(() => {
       for (const { id, seq } of entries)
-        if (this.#statements.outboxDone.run(id, seq).changes > 0) this.#tx.adopted.drop(id);
+        if (this.#statements.outboxDone.run(id, seq).changes > 0) this.tx.adopted.drop(id);
     });
   }
 
@@ -275,47 +234,20 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
-  /**
-   * One bounded step of what can wait for a quiet moment: the whole-source full text of sources that changed, then the merging
-   * of full-text segments. True if there is more. Apart from the write path because a source is written anew as a whole: one
-   * that grows drawer by drawer would cost the square of its size.
-   */
-  maintain(): boolean {
-    return this.#indexSources() || this.#mergeSegments();
+  /** One bounded step of what can wait for a quiet moment; true if there is more. `now`: ms. */
+  maintain(retention: Retention, now: number): boolean {
+    if (this.#maintenance.step()) return true;
+    if (now - this.#prunedAtMs < PRUNE_EVERY_MS) return false;
+    const more = this.prune(retention, now);
+    if (!more) this.#prunedAtMs = now;
+    return more;
   }
 
-  #indexSources(): boolean {
-    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
-      this.#statements;
-    const sources = dirtySources.all(SOURCES_PER_PASS);
-    if (sources.length === 0) return false;
-    this.#group(() => {
-      for (const source of sources) {
-        const texts = sourceTexts.all(source);
-        if (texts.length > 0 && sourceRow.get(source) === undefined) makeSource.run(source);
-        const row = sourceRow.get(source);
-        if (row !== undefined) {
-          dropSourceText.run(row);
-          if (texts.length > 0) putSourceText.run(row, texts.join("\n"));
-          else dropSource.run(row);
-        }
-        cleanSource.run(source);
-      }
-    });
-    return true;
-  }
-
-  /** FTS5 says by the number of changes whether it found anything to merge. */
-  #mergeSegments(): boolean {
-    const { totalChanges, mergeSegments } = this.#statements;
-    const before = totalChanges.get() ?? 0;
-    this.#group(() => void mergeSegments.run());
-    return (totalChanges.get() ?? 0) - before >= 2;
-  }
-
-  /** Forgets journal rows older than the moment; their keys may then be used again. */
-  forgetKeys(beforeMs: number): void {
-    this.#group(() => void this.#statements.forgetKeys.run(beforeMs));
+  /** One bounded step of dropping what the journal need not keep any longer; true if there is more. */
+  prune(retention: Retention, now: number): boolean {
+    let more = false;
+    this.#group(() => (more = this.#journal.prune(retention, now)));
+    return more;
   }
 
   /** Closing removes the write-ahead log by its path: never where another ledger stands at that path by now. */
@@ -389,13 +321,4 @@ function isStoreError(error: unknown): boolean {
     /^(SQLITE_|E[A-Z]+$)/.test(code) &&
     !/^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code)
   );
-}
-
-function shorten(_key: string, value: unknown): unknown {
-  if (typeof value !== "string" || value.length <= JOURNAL_TEXT_MAX) return value;
-  return `[${value.length} characters, sha256 ${sha256(value)}]`;
-}
-
-function sha256(text: string): string {
-  return hash("sha256", text);
 }

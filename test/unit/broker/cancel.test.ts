@@ -62,9 +62,13 @@ test("a request that is taken back gets no answer, others of the same peer do", 
   const { queue, committed, release } = heldQueue();
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {
-    ready: async () => ({ reads: { reader: {} } as never, queue, jobs: {} as never, maintenance: {} as never }),
+    ready: async () => ({
+      ...{ reads: { reader: {} } as never, queue },
+      ...{ jobs: {} as never, maintenance: {} as never, hygiene: {} as never },
+    }),
     status: () => ({}) as never,
     stop: () => {},
+    redact: "recall",
     metrics: new Metrics(),
     log: SILENT_LOG,
   };

@@ -20,6 +20,8 @@ export type WholeSegment = {
   ids: ReadonlySet<string>;
   /** Shape: Float32Array[dimensions], as stored: normalised where the space is cosine. Undefined for an id it has not. */
   vector(id: string): Float32Array | undefined;
+  /** Where in data_level0.bin the vector begins, bytes. */
+  position(id: string): number | undefined;
   close(): void;
 };
 
@@ -110,6 +112,10 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
       const vector = new Float32Array(dimensions);
       const bytes = Buffer.from(vector.buffer);
       return readSync(fd, bytes, 0, bytes.length, slot * elementSize + vectorAt) === bytes.length ? vector : undefined;
+    },
+    position(id) {
+      const slot = slotById.get(id);
+      return slot === undefined ? undefined : slot * elementSize + vectorAt;
     },
     close: () => closeSync(fd),
   };

@@ -1,0 +1,20 @@
+/** Asks a person before something is done that cannot be taken back. */
+import { createInterface } from "node:readline/promises";
+import { PalaceError } from "../protocol/errors.ts";
+
+/** True: go on. Errors: CONFIG_USAGE where nobody can be asked. */
+export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
+  if (yes === true) return true;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "nobody is there to confirm it; nothing was changed",
+      "look with --dry-run, then repeat it with --yes",
+    );
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

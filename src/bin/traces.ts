@@ -1,0 +1,151 @@
+/**
+ * Where on this machine a forgotten text still stands: files beside the palace, kept writes, staged copies, backups, sources.
+ * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
+ */
+import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
+import type { Config } from "../config/config.ts";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+
+export type Trace = {
+  path: string;
+  what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "log" | "source";
+};
+
+const READ_SIZE_BYTES = 4 * 1024 * 1024;
+/** Models, and nothing of the user's. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
+const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
+const LIVE =
+  /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
+
+/** Files that hold one of the texts, `sources` among them. Reads every file there once. */
+export function findTraces(config: Config, texts: readonly string[], sources: readonly string[]): Trace[] {
+  const needles = needlesOf(texts);
+  if (needles.length === 0) return [];
+  const { paths } = config;
+  const { home, palaceDir, stateDir, spoolDir, settingsDir } = paths;
+  const caches = FEEDER_CACHES.map((name) => join(dirname(paths.cacheDir), name));
+  const kept = siblings(palaceDir);
+  const { opencodeDb, claudeDir, piDir } = sessionFolders(config);
+  const folders = [home, palaceDir, stateDir, paths.cacheDir, settingsDir, ...caches, ...kept];
+  const found = new Map<string, Trace>();
+  const look = (path: string, what?: Trace["what"]): void => {
+    for (const file of filesIn(path)) {
+      const real = realOf(file);
+      if (found.has(real) || !holds(real, needles)) continue;
+      found.set(real, { path: real, what: what ?? whatIs(real) });
+    }
+  };
+  const whatIs = (file: string): Trace["what"] => {
+    const within = (folder: string): boolean => file === folder || file.startsWith(realOf(folder) + sep);
+    if (within(spoolDir)) return "spool";
+    if (caches.some(within)) return "staged copy";
+    if (relative(realOf(settingsDir), file) === join("wal", "write_log.jsonl")) return "audit log";
+    if (within(stateDir)) return "log";
+    const isOld = kept.some(within) || /\.(?:corrupt|drift|old|bak)/.test(relative(realOf(home), file));
+    if (!isOld && (LIVE.test(basename(file)) || isIndex(file, palaceDir))) return "live";
+    return "backup";
+  };
+  for (const folder of folders) look(folder);
+  for (const source of [...sources, opencodeDb, claudeDir, piDir]) look(source, "source");
+  return [...found.values()];
+}
+
+/** What of it is a copy of ours; the rest is for the user to look at. Errors: the file system's. */
+export function removeTraces(traces: readonly Trace[], texts: readonly string[]): { removed: Trace[]; left: Trace[] } {
+  const removed: Trace[] = [];
+  const left: Trace[] = [];
+  for (const trace of traces) {
+    const { path, what } = trace;
+    if (what === "spool" || what === "staged copy") {
+      rmSync(path, { force: true });
+      rmSync(`${path}.why`, { force: true });
+      removed.push(trace);
+    } else if (what === "audit log") {
+      // MemPalace only ever appends to it.
+      const needles = needlesOf(texts);
+      const lines = readFileSync(path, "utf8").split("\n");
+      writeFileAtomic(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
+      removed.push(trace);
+    } else left.push(trace);
+  }
+  return { removed, left };
+}
+
+function sessionFolders({ sessions }: Config): { opencodeDb: string; claudeDir: string; piDir: string } {
+  return { opencodeDb: sessions.opencodeDatabase, claudeDir: sessions.claudeCodeDir, piDir: sessions.piDir };
+}
+
+/** Palaces that were kept beside this one: by a repair, a migration, a user. */
+function siblings(palaceDir: string): string[] {
+  const name = basename(palaceDir);
+  return list(dirname(palaceDir))
+    .filter((one) => one.name !== name && one.name.startsWith(name))
+    .map((one) => join(dirname(palaceDir), one.name));
+}
+
+function isIndex(file: string, palaceDir: string): boolean {
+  return /\.(?:bin|pickle)$/.test(file) && dirname(dirname(file)) === realOf(palaceDir);
+}
+
+function* filesIn(path: string): Generator<string> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() === true) yield path;
+  if (stat?.isDirectory() !== true) return;
+  for (const entry of list(path)) {
+    if (entry.isDirectory() && !LEFT_OUT.has(entry.name)) yield* filesIn(join(path, entry.name));
+    else if (entry.isFile()) yield join(path, entry.name);
+  }
+}
+
+function list(folder: string): import("node:fs").Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** As the text stands in a database, and inside a JSON string, also one of ASCII alone. */
+function needlesOf(texts: readonly string[]): Buffer[] {
+  const forms = texts.flatMap((text) => {
+    const json = JSON.stringify(text).slice(1, -1);
+    const ascii = json.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    return [text, json, ascii];
+  });
+  return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
+}
+
+/** A file that cannot be read, or vanishes, holds nothing that we could tell of. */
+function holds(file: string, needles: readonly Buffer[]): boolean {
+  const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r");
+    const bytes = Buffer.allocUnsafe(READ_SIZE_BYTES + overlap);
+    let kept = 0;
+    for (let at = 0; ;) {
+      const read = readSync(fd, bytes, kept, READ_SIZE_BYTES, at);
+      if (read === 0) return false;
+      const part = bytes.subarray(0, kept + read);
+      if (needles.some((needle) => part.includes(needle))) return true;
+      at += read;
+      const tail = Math.min(overlap, part.length);
+      bytes.copyWithin(0, part.length - tail, part.length);
+      kept = tail;
+    }
+  } catch {
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}

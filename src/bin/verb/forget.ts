@@ -1,0 +1,124 @@
+/** `palace forget`: takes drawers out of the memory for good, and says where else they still stand. */
+import { text as readText } from "node:stream/consumers";
+import { type Client, connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
+import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/spec.ts";
+import { confirm } from "../confirm.ts";
+import { type Output, plural, shorten } from "../output.ts";
+import { findTraces, removeTraces, type Trace } from "../traces.ts";
+import { defineVerb, usageError } from "../verb.ts";
+
+const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes]
+
+Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
+free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
+be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
+--match - reads the text from stdin, so that it stands in no shell's history. --dry-run only tells. docs/hygiene.md says more.`;
+
+const WAIT_MS = 25_000;
+/** Of looks at what is in the way, before it is told. */
+const PATIENCE = 8;
+const PREVIEW_COLUMNS = 60;
+const SHOWN_MAX = 20;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    source: { type: "string" },
+    match: { type: "string" },
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+  },
+  args: [0, Infinity],
+  run: async ({ values, args, config, out }) => {
+    const selector = await readSelector(args, values.source, values.match);
+    const client = await connectClient({ config, agent: "palace forget", start: "auto" });
+    try {
+      const preview = await client.call("memory.forgetPreview", selector);
+      const traces = findTraces(config, preview.traces, preview.sources);
+      if (values["dry-run"] === true) {
+        const { traces: _pieces, ...shown } = preview;
+        if (out.isJson) out.document({ ...shown, files: traces });
+        else {
+          tellPreview(preview, out);
+          tellFiles("Now in", traces, out);
+        }
+        return 0;
+      }
+      if (!out.isJson) tellPreview(preview, out);
+      const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
+      if (!isSure) return 0;
+      const done = await client.call("memory.forget", selector);
+      const erased = await untilErased(client);
+      const { removed, left } = clean(config, preview);
+      if (out.isJson) out.document({ ...done, ...erased, removed, left });
+      else {
+        out.text(
+          `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}; ` +
+            `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
+        );
+        tellFiles("Removed", removed, out);
+        tellFiles("It still stands in", left, out);
+        for (const note of erased.notes) out.notice(note);
+      }
+      if (erased.pending === 0) return 0;
+      for (const problem of erased.problems) out.notice(problem);
+      out.notice(
+        "forgotten, and not yet out of every file; the broker goes on with it. Repeat the command to look again",
+      );
+      return EXIT_CODES.STORE;
+    } finally {
+      client.close();
+    }
+  },
+});
+
+async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {
+  if ([ids.length > 0, source !== undefined, match !== undefined].filter(Boolean).length !== 1)
+    throw usageError(USAGE, "give drawer ids, --source or --match, one of them");
+  if (source !== undefined) return { source };
+  if (match === undefined) return { ids };
+  return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
+}
+
+/** A broker that dies meanwhile is started again by the next call, and the new one goes on. */
+async function untilErased(client: Client): Promise<ErasureReport> {
+  let report: ErasureReport = { pending: 1, problems: [], notes: [] };
+  for (let attempt = 0; attempt < PATIENCE && report.pending > 0; attempt++) {
+    if (report.problems.length > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    report = await client.call("memory.erasure", { waitMs: WAIT_MS });
+  }
+  return report;
+}
+
+function clean(config: Config, { traces, sources }: ForgetPreview): { removed: Trace[]; left: Trace[] } {
+  try {
+    return removeTraces(findTraces(config, traces, sources), traces);
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `a file of this machine that holds it cannot be changed: ${(cause as Error).message}`,
+      "make it writable and repeat the command",
+      { cause },
+    );
+  }
+}
+
+function tellPreview({ drawers, total, missing, facts, links }: ForgetPreview, out: Output): void {
+  out.table(
+    drawers
+      .slice(0, SHOWN_MAX)
+      .map(({ drawer_id: id, wing, room, preview }) => [id, wing, room, shorten(preview, PREVIEW_COLUMNS)]),
+  );
+  if (total > SHOWN_MAX) out.text(`… and ${total - SHOWN_MAX} more`);
+  out.text(`${plural(total, "drawer row")}, ${plural(facts, "fact")}, ${plural(links, "link")}.`);
+  for (const id of missing)
+    out.notice(`no drawer ${id}: what the journal and the palace's log have of it is erased all the same`);
+}
+
+function tellFiles(title: string, traces: readonly Trace[], out: Output): void {
+  if (traces.length === 0) return;
+  out.text(`${title}:`);
+  out.table(traces.map(({ path, what }) => [`  ${what}`, path]));
+}

@@ -1,0 +1,92 @@
+/** `palace undo`: takes back what one agent wrote since a moment. */
+import { connectClient } from "../../client/client.ts";
+import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
+import type { UndoReport } from "../../protocol/spec.ts";
+import { confirm } from "../confirm.ts";
+import { type Output, plural } from "../output.ts";
+import { defineVerb, usageError } from "../verb.ts";
+
+const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
+
+Takes back what the agent of that name wrote: what it added goes, what it deleted or changed is as it was, drawers, facts and links.
+What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const SHOWN_MAX = 40;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    client: { type: "string" },
+    since: { type: "string" },
+    until: { type: "string" },
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+  },
+  args: [0, 0],
+  run: async ({ values, config, out }) => {
+    const { client: agent, since, until } = values;
+    if (agent === undefined || since === undefined) throw usageError(USAGE, "--client and --since are both needed");
+    const now = Date.now();
+    const request = {
+      agent,
+      sinceMs: readTime(since, "since", now),
+      untilMs: until === undefined ? now : readTime(until, "until", now),
+    };
+    const client = await connectClient({ config, agent: "palace undo", start: "auto" });
+    try {
+      const plan = await client.call("memory.undoPreview", request);
+      if (plan.writes === 0) {
+        const others = plan.agents.map((name) => `"${name}"`).join(", ");
+        throw new PalaceError(
+          "CONFIG_USAGE",
+          `${agent} has written nothing since then`,
+          others === "" ? "nobody has; try an earlier --since" : `who has: ${others}`,
+        );
+      }
+      if (values["dry-run"] === true) {
+        tell(plan, out, "Would take back");
+        return 0;
+      }
+      if (!out.isJson) tell(plan, out, "To take back");
+      const count = plan.removed + plan.restored + plan.reverted;
+      if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
+      const done = count === 0 ? plan : await client.call("memory.undo", request);
+      if (out.isJson) out.document(done);
+      else
+        out.text(
+          `Taken back: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
+        );
+      return done.refused > 0 ? EXIT_CODES.PALACE : 0;
+    } finally {
+      client.close();
+    }
+  },
+});
+
+function tell(plan: UndoReport, out: Output, title: string): void {
+  if (out.isJson) return void out.document(plan);
+  const { items, removed, restored, reverted, refused, too_old: tooOld } = plan;
+  out.table(
+    items
+      .slice(0, SHOWN_MAX)
+      .map(({ kind, id, change, by }) => [change, kind, id, by === undefined ? "" : `changed since by ${by}`]),
+  );
+  if (items.length > SHOWN_MAX) out.text(`… and more; --json lists them`);
+  out.text(`${title}: ${removed} to remove, ${restored} to restore, ${reverted} to revert; ${refused} refused.`);
+  if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
+}
+
+/** Errors: CONFIG_USAGE. */
+function readTime(value: string, name: string, now: number): number {
+  const ago = /^(\d{1,6})([smhd])$/.exec(value);
+  if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] ?? ""] ?? 0);
+  const time = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(`${value}T00:00`) : Date.parse(value);
+  if (!Number.isNaN(time)) return time;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `--${name} ${value} is no time`,
+    `write --${name} 2h, or --${name} 2026-11-22T14:30`,
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * Secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored stays verbatim
+ * (design.md 8). Masks what can hardly be anything else: a hash, a UUID or an image must come back as it was filed.
+ *
+ * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), what it repeats
+ * is one class of characters or bounded, so no character is looked at more than a fixed number of times.
+ */
+
+/** `off`: nothing. `recall`: shapes that are hardly anything else. `strict`: also what is assigned to a secret's name. */
+export const REDACT_MODES = ["off", "recall", "strict"] as const;
+export type RedactMode = (typeof REDACT_MODES)[number];
+
+export type Redacted = { text: string; kinds: string[] };
+
+/** `group`: the part that is the secret, the whole match without. `isSecret`: a last look at that part. */
+type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
+
+/** What introduces a mask; a text that is written back with one would lose its secret (drawer.ts refuses it). */
+export const MASK_START = "[redacted: ";
+const MASK_END = "]";
+
+/** Not inside a longer word: a run of these has one beginning. */
+const START = "(?<![A-Za-z0-9_-])";
+const END = "(?![A-Za-z0-9_-])";
+
+/** Prefixes that their issuers chose so that scanners know them, and what follows. */
+const TOKENS: readonly (readonly [kind: string, shape: string])[] = [
+  ["aws access key", `(?:AKIA|ASIA)[A-Z2-7]{16}${END}`],
+  ["github token", `(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})${END}`],
+  ["gitlab token", `gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent)-[A-Za-z0-9_-]{20,255}`],
+  ["slack token", `(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{20,255}`],
+  ["api key", `sk-(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{20,255}`],
+  ["api key", `sk-[A-Za-z0-9]{40,64}${END}`],
+  ["stripe key", `(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}|whsec_[A-Za-z0-9+/]{32,255})`],
+  ["google key", `(?:AIza[A-Za-z0-9_-]{35}${END}|GOCSPX-[A-Za-z0-9_-]{24,40}|ya29\\.[A-Za-z0-9_-]{20,2048})`],
+  ["npm token", `npm_[A-Za-z0-9]{36}${END}`],
+  ["pypi token", `pypi-[A-Za-z0-9_-]{50,512}`],
+  ["hub token", `(?:hf_[A-Za-z0-9]{34,64}|dckr_[a-z]{1,8}_[A-Za-z0-9_-]{20,64})${END}`],
+  ["cloud token", `(?:do[opr]_v1_[0-9a-f]{64}|dapi[0-9a-f]{32}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32})${END}`],
+  ["mail key", `SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}${END}`],
+  ["vault token", `hv[sbr]\\.[A-Za-z0-9_-]{24,255}`],
+  ["bot token", `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}${END}`],
+  ["age key", `AGE-SECRET-KEY-1[A-Z0-9]{58}${END}`],
+  ["json web token", `eyJ[A-Za-z0-9_-]{10,4096}\\.eyJ[A-Za-z0-9_-]{10,8192}\\.[A-Za-z0-9_-]{16,4096}`],
+];
+
+const SHAPES: readonly Shape[] = [
+  ...TOKENS.map(([kind, shape]) => ({ kind, pattern: new RegExp(START + shape, "g") })),
+  {
+    kind: "aws secret",
+    pattern: /secret_?access_?key["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
+    group: true,
+    isSecret: isMixed,
+  },
+  {
+    kind: "storage key",
+    pattern: /AccountKey=([A-Za-z0-9+/]{86}==)/g,
+    group: true,
+  },
+  {
+    kind: "webhook",
+    pattern: /hooks\.slack\.com\/services\/(T[A-Z0-9]{6,16}\/B[A-Z0-9]{6,16}\/[A-Za-z0-9]{20,64})/g,
+    group: true,
+  },
+  {
+    kind: "bearer token",
+    pattern: /(?<![A-Za-z])bearer\s{1,4}([A-Za-z0-9._~+/=-]{20,8192})/gi,
+    group: true,
+    isSecret: isMixed,
+  },
+  {
+    kind: "basic credentials",
+    pattern: /authorization["']?\s{0,4}[:=]\s{0,4}["']?basic\s{1,4}([A-Za-z0-9+/]{8,2048}={0,2})/gi,
+    group: true,
+  },
+  {
+    kind: "api key",
+    pattern: /x-api-key["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9._-]{16,512})/gi,
+    group: true,
+    isSecret: isMixed,
+  },
+  {
+    // Behind `://`, so that each address is looked at once; neither part reaches beyond it.
+    kind: "password in address",
+    pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
+    group: true,
+    isSecret: isNoPlaceholder,
+  },
+];
+
+const STRICT: readonly Shape[] = [
+  {
+    kind: "assigned secret",
+    pattern:
+      /(?:passwd|password|passphrase|secret|token|api_?key|private_?key)["']?\s{0,4}(?::|=>?)\s{0,4}["']?([^\s"'`,;(){}<>]{8,512})/gi,
+    group: true,
+    isSecret: (part) => isNoPlaceholder(part) && isMixed(part),
+  },
+];
+
+/** A key's text armour begins so; what kind of key stands between. */
+const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
+const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
+/** Base64 lines with the headers of older formats, also where line feeds stand as \n; ends before the next armour. */
+const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
+const KEY_KIND = "private key";
+
+/** The text with its secrets masked; the same string where there are none. Never throws. */
+export function redact(text: string, mode: RedactMode): Redacted {
+  if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
+  const kinds: string[] = [];
+  let masked = maskBlocks(text, kinds);
+  for (const shape of mode === "strict" ? [...SHAPES, ...STRICT] : SHAPES) masked = maskShape(masked, shape, kinds);
+  return { text: masked, kinds };
+}
+
+/** The shortest secret with what must stand around it: `://:pwd@`. */
+const MIN_LENGTH = 8;
+
+/**
+ * Every string of an answer, masked; an object then says of it under `redacted`. An answer without secrets is the same object:
+ * what upstream's callers compare stays as it is.
+ */
+export function redactAnswer(value: unknown, mode: RedactMode): unknown {
+  if (mode === "off") return value;
+  const kinds: string[] = [];
+  const masked = walk(value, mode, kinds);
+  if (kinds.length === 0) return value;
+  if (typeof masked !== "object" || masked === null || Array.isArray(masked)) return masked;
+  return { ...masked, redacted: { count: kinds.length, kinds: [...new Set(kinds)].sort(), note: NOTE } };
+}
+
+const NOTE =
+  "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace reveal DRAWER_ID` shows them to a person";
+
+function walk(value: unknown, mode: RedactMode, kinds: string[]): unknown {
+  if (typeof value === "string") {
+    const redacted = redact(value, mode);
+    kinds.push(...redacted.kinds);
+    return redacted.text;
+  }
+  if (Array.isArray(value)) return value.map((one) => walk(one, mode, kinds));
+  if (typeof value !== "object" || value === null) return value;
+  // Keys may be anything: wings and rooms are some.
+  const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
+  for (const [key, one] of Object.entries(value)) copy[key] = walk(one, mode, kinds);
+  return copy;
+}
+
+function maskShape(text: string, { kind, pattern, group, isSecret }: Shape, kinds: string[]): string {
+  pattern.lastIndex = 0;
+  if (!pattern.test(text)) return text;
+  return text.replace(pattern, (match: string, ...rest: unknown[]) => {
+    const part = group === true ? (rest[0] as string) : match;
+    if (part.startsWith(MASK_START.slice(0, -1)) || isSecret?.(part) === false) return match;
+    kinds.push(kind);
+    // The secret is the last such part: the pattern ends with it or with one more character.
+    const at = match.lastIndexOf(part);
+    return match.slice(0, at) + mask(kind) + match.slice(at + part.length);
+  });
+}
+
+/** Goes over the text once: each block ends where the search for the next begins, whether its end is there or not. */
+function maskBlocks(text: string, kinds: string[]): string {
+  let result = "";
+  let done = 0;
+  BLOCK_BEGIN.lastIndex = 0;
+  for (let begin = BLOCK_BEGIN.exec(text); begin !== null; begin = BLOCK_BEGIN.exec(text)) {
+    BLOCK_BODY.lastIndex = BLOCK_BEGIN.lastIndex;
+    const body = BLOCK_BODY.exec(text)?.[0] ?? "";
+    BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
+    const end = BLOCK_END.exec(text)?.[0] ?? "";
+    const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
+    // The armour alone, as code that looks for it has it, is no key; one that is cut off has a whole line of it at least.
+    if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
+      result += text.slice(done, begin.index) + mask(KEY_KIND);
+      done = upTo;
+      kinds.push(KEY_KIND);
+    }
+    BLOCK_BEGIN.lastIndex = Math.max(upTo, BLOCK_BEGIN.lastIndex);
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+function mask(kind: string): string {
+  return MASK_START + kind + MASK_END;
+}
+
+/** Letters and digits: a word or a number alone is no token. */
+function isMixed(part: string): boolean {
+  return /[A-Za-z]/.test(part) && /[0-9]/.test(part);
+}
+
+/** What documentation writes where a password goes. */
+function isNoPlaceholder(part: string): boolean {
+  if (/^[$%{[<*]/.test(part) || /^(.)\1*$/.test(part)) return false;
+  return !/^(?:pass|passwd|password|pwd|pw|secret|token|user|port|example|changeme|your.{0,40})$/i.test(part);
+}

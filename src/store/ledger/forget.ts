@@ -1,0 +1,212 @@
+/**
+ * Finds what is to be forgotten and takes it out of the ledger's tables (the list of them: hygiene-schema.ts), inside one write.
+ * What is left in pages, segments and other files is erased afterwards (eraser.ts, store/erase). On the writer thread.
+ */
+import type { Drawer, Forgotten, ForgetSelector, ForgetTx, Found } from "../port.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "./record.ts";
+import { TextParts } from "./text-parts.ts";
+import type { SqliteLedgerTx } from "./transaction.ts";
+
+/** What stands in the journal where something was forgotten. */
+const FORGOTTEN = "[forgotten]";
+/** Ids of drawers and diary entries, as every version makes them. */
+const DRAWER_ID = /^(?:drawer|diary)_/;
+/** Tools show so much of a text (engine/logical.ts), code points. */
+const PREVIEW = 200;
+
+type JournalRow = { seq: number; arguments: string; result: string };
+
+export class SqliteForget implements ForgetTx {
+  readonly #database: LedgerDatabase;
+  readonly #tx: SqliteLedgerTx;
+
+  constructor(database: LedgerDatabase, tx: SqliteLedgerTx) {
+    this.#database = database;
+    this.#tx = tx;
+  }
+
+  find(selector: ForgetSelector): Found {
+    const drawers = this.#drawers(selector);
+    const match = selector.match;
+    return {
+      drawers,
+      missing: (selector.ids ?? []).filter(
+        (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
+      ),
+      ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
+    };
+  }
+
+  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
+    const { drawers, facts, entities, links } = found;
+    const words = wordsOf(found, selector);
+    const named = this.#cleanJournal(words);
+    const images = this.#cleanImages(found, selector, named);
+    for (const { id } of drawers) this.#tx.deleteDrawer(id);
+    for (const id of facts) this.#tx.graph.restore("triple", id, null);
+    for (const id of entities) this.#tx.graph.restore("entity", id, null);
+    for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
+    // What is taken out must not be kept for taking it back.
+    this.#tx.images.clear();
+    this.#tx.touch();
+    const ids = [...new Set([...words.ids, ...named.ids])];
+    const { lastInsertRowid } = this.#database
+      .prepare("INSERT INTO erasure (ids, at_ms) VALUES (?, ?)")
+      .run(JSON.stringify(ids), atMs);
+    return {
+      drawers: drawers.length,
+      facts: facts.length,
+      links: links.length,
+      journalRows: named.rows,
+      images,
+      erasure: Number(lastInsertRowid),
+    };
+  }
+
+  #drawers({ ids, source, match }: ForgetSelector): Drawer[] {
+    if (source !== undefined) return this.#tx.drawersOfSource(source);
+    if (ids !== undefined) return this.#whole(ids.flatMap((id) => this.#tx.findDrawer(id) ?? this.#tx.slicesOf(id)));
+    if (match === undefined) return [];
+    const escaped = inJson(match);
+    const records = this.#database
+      .prepare<[string, string, string], DrawerRecord>(
+        "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row",
+      )
+      .all(match, escaped, match);
+    const parts = new TextParts(this.#database).find(match, records.map(toDrawer));
+    return this.#whole([...records.map(toDrawer), ...parts]);
+  }
+
+  /** With all slices of the drawers that some of them are of. */
+  #whole(drawers: readonly Drawer[]): Drawer[] {
+    const all = new Map<string, Drawer>();
+    const parents = new Set<string>();
+    for (const drawer of drawers) {
+      all.set(drawer.id, drawer);
+      const parent = drawer.metadata["parent_drawer_id"] ?? drawer.metadata["parent_entry_id"];
+      if (typeof parent === "string" && parent !== "") parents.add(parent);
+    }
+    for (const parent of parents) {
+      const slices = this.#database
+        .prepare<[string, string], DrawerRecord>("SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id")
+        .all(...sliceBounds(parent));
+      for (const slice of slices.map(toDrawer)) if (isSliceOf(parent, slice)) all.set(slice.id, slice);
+    }
+    return [...all.values()].sort((a, b) => a.row - b.row);
+  }
+
+  #graphHolding(match: string): Pick<Found, "facts" | "entities" | "links"> {
+    const holds = (...columns: string[]): string =>
+      columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
+    const entities = this.#database
+      .prepare<{ match: string }, string>(`SELECT id FROM kg_entity WHERE ${holds("id", "name", "properties", "type")}`)
+      .pluck()
+      .all({ match });
+    const facts = this.#database
+      .prepare<{ match: string; entities: string }, string>(
+        `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
+           OR object IN (SELECT value FROM json_each(@entities))
+           OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`,
+      )
+      .pluck()
+      .all({ match, entities: JSON.stringify(entities) });
+    const links = this.#database
+      .prepare<[string, string], Found["links"][number]>(
+        "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0",
+      )
+      .all(inJson(match), match);
+    return { facts, entities, links };
+  }
+
+  /** Rows that hold the text or name what is forgotten; their keys stay. `ids`: of drawers that such rows name besides. */
+  #cleanJournal(words: Words): { rows: number; ids: string[] } {
+    const clean = this.#database.prepare(
+      `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
+    );
+    const dirty: { seq: number; result: string }[] = [];
+    const ids = new Set<string>();
+    const rows = this.#database.prepare<[], JournalRow>("SELECT seq, arguments, result FROM journal");
+    for (const row of rows.iterate()) {
+      const strings = [...stringsOf(JSON.parse(row.arguments)), ...stringsOf(JSON.parse(row.result))];
+      if (!strings.some((text) => words.isOf(text) || words.ids.has(text))) continue;
+      dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
+      // A drawer that once held the text, and holds another now, has an older state in the palace's log.
+      if (words.match !== undefined) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
+    }
+    for (const { seq, result } of dirty) clean.run(result, seq);
+    return { rows: dirty.length, ids: [...ids] };
+  }
+
+  #cleanImages({ drawers, facts, entities, links }: Found, selector: ForgetSelector, named: { ids: string[] }): number {
+    const kinds: readonly [kind: string, ids: readonly string[]][] = [
+      ["drawer", [...drawers.map(({ id }) => id), ...(selector.ids ?? [])]],
+      ["triple", facts],
+      ["entity", entities],
+      ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
+      ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
+    ];
+    const remove = this.#database.prepare(
+      "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
+    );
+    let removed = 0;
+    for (const [kind, ids] of kinds) if (ids.length > 0) removed += remove.run(kind, JSON.stringify(ids)).changes;
+    const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
+    for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
+    if (selector.source !== undefined)
+      removed += this.#database
+        .prepare("DELETE FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?")
+        .run(selector.source).changes;
+    const { match } = selector;
+    if (match === undefined) return removed;
+    const holding = this.#database
+      .prepare<[string, string], { kind: string; id: string }>(
+        "SELECT DISTINCT kind, id FROM change WHERE instr(before, ?) > 0 OR instr(id, ?) > 0",
+      )
+      .all(inJson(match), match);
+    for (const { kind, id } of holding) {
+      if (kind === "drawer") named.ids.push(id);
+      removed += remove.run(kind, JSON.stringify([id])).changes;
+    }
+    return removed;
+  }
+}
+
+type Words = { ids: ReadonlySet<string>; match: string | undefined; isOf: (text: string) => boolean };
+
+function wordsOf({ drawers }: Found, { ids = [], match }: ForgetSelector): Words {
+  const names = new Set([...ids, ...drawers.map(({ id }) => id)]);
+  const texts = new Set<string>();
+  for (const { text, metadata } of drawers) {
+    texts.add(text);
+    texts.add(`${Array.from(text).slice(0, PREVIEW).join("")}...`);
+    const parent = metadata["parent_drawer_id"] ?? metadata["parent_entry_id"];
+    if (typeof parent === "string" && parent !== "") names.add(parent);
+  }
+  return { ids: names, match, isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)) };
+}
+
+function* stringsOf(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (Array.isArray(value)) for (const one of value) yield* stringsOf(one);
+  else if (typeof value === "object" && value !== null)
+    for (const [key, one] of Object.entries(value)) {
+      yield key;
+      yield* stringsOf(one);
+    }
+}
+
+/** Ids stay in an answer: whoever repeats the call is told which drawer it made. */
+function withoutWords(value: unknown, words: Words): unknown {
+  if (typeof value === "string") return words.isOf(value) ? FORGOTTEN : value;
+  if (Array.isArray(value)) return value.map((one) => withoutWords(one, words));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [words.isOf(key) ? FORGOTTEN : key, withoutWords(one, words)]),
+  );
+}
+
+/** As it stands between the quotes of a JSON string. */
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

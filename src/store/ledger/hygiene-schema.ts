@@ -1,0 +1,48 @@
+/**
+ * The ledger's tables of memory hygiene: what a write found before it changed it, so that it can be taken back, and what was
+ * forgotten but may still have traces in files. Imported by schema.ts; a ledger of an older version gets the same text as its
+ * migration.
+ */
+export const HYGIENE_SCHEMA = `
+-- One row a thing that a journalled write changed. "before": what it was, null where it was not there; "after": a digest of what
+-- the write left, null where it is gone. In the order of the journal, so that writing one costs no page of its own.
+CREATE TABLE IF NOT EXISTS change (
+  journal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  before TEXT,
+  after TEXT,
+  PRIMARY KEY (journal, kind, id)
+) WITHOUT ROWID, STRICT;
+
+-- Forgotten, and not yet erased from every file. Ids alone: what was forgotten stands nowhere.
+CREATE TABLE IF NOT EXISTS erasure (seq INTEGER PRIMARY KEY AUTOINCREMENT, ids TEXT NOT NULL, at_ms INTEGER NOT NULL) STRICT;
+
+-- Of older writes nothing was kept.
+INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(seq), 0) + 1 FROM journal;
+`;
+
+/**
+ * Every table of the ledger, and what forgetting does there; the one list (a test holds it against the schema). A table that
+ * comes to hold text of drawers, or names them, is reached in forget.ts.
+ */
+export const FORGET_REACHES: Readonly<Record<string, string>> = {
+  drawer: "the rows are deleted; triggers take vectors and places along",
+  drawer_fts: "its segments are merged into one without them (LedgerEraser)",
+  vector: "deleted with the drawer",
+  vector_code: "deleted with the drawer",
+  pending_embedding: "deleted with the drawer",
+  place: "counts by wing and room",
+  outbox: "ids alone",
+  source: "dropped with its last drawer",
+  source_fts: "the source is indexed anew, its segments are merged into one (LedgerEraser)",
+  source_dirty: "names of sources that are to be indexed anew",
+  journal: "arguments and results that hold the text are replaced; keys stay, so that nothing is done twice",
+  change: "before-images are deleted",
+  erasure: "ids alone, until everything is erased",
+  kg_entity: "deleted where a matched text stands in the name",
+  kg_triple: "deleted where a matched text stands in it, or in one of its entities",
+  link: "deleted where a matched text stands in the record",
+  graph_outbox: "a deleted link's record, until the file has lost it",
+  meta: "settings and marks of ours",
+};

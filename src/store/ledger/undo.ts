@@ -1,0 +1,156 @@
+/**
+ * Takes back what one agent wrote since a moment, by the before-images of its journal rows. A thing goes back only while it still
+ * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
+ * write, whose own before-images make it one that can be taken back.
+ */
+import { invariant } from "../../platform/invariant.ts";
+import type { Metadata, UndoItem, UndoPlan, UndoTx } from "../port.ts";
+import type { ImageKind } from "./images.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { digest, drawerDigest } from "./record.ts";
+import type { SqliteLedgerTx } from "./transaction.ts";
+
+type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
+/** All changes of one thing by the agent: what it was before the first, and left by the last. */
+type History = { kind: ImageKind; id: string; before: string | null; after: string | null; isBroken: boolean };
+
+const ORDER: readonly ImageKind[] = ["drawer", "source", "triple", "entity", "tunnel", "hallway"];
+
+export class SqliteUndo implements UndoTx {
+  readonly #database: LedgerDatabase;
+  readonly #tx: SqliteLedgerTx;
+
+  constructor(database: LedgerDatabase, tx: SqliteLedgerTx) {
+    this.#database = database;
+    this.#tx = tx;
+  }
+
+  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan {
+    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+    return { ...counts, items: items.map(({ item }) => item) };
+  }
+
+  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan {
+    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+    for (const { item, history } of items) if (item.change !== "refused") this.#restore(history);
+    return { ...counts, items: items.map(({ item }) => item) };
+  }
+
+  #plan(
+    agent: string,
+    sinceMs: number,
+    untilMs: number,
+  ): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
+    const writes = this.#database
+      .prepare<[string, number, number], number>(
+        "SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?",
+      )
+      .pluck()
+      .get(agent, sinceMs, untilMs);
+    const tooOld = this.#database
+      .prepare<[string, number, number], number>(
+        `SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?
+           AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
+      )
+      .pluck()
+      .get(agent, sinceMs, untilMs);
+    const agents = this.#database
+      .prepare<[number, number], string>(
+        "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
+      )
+      .pluck()
+      .all(sinceMs, untilMs);
+    const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
+      const item = this.#judge(history);
+      return item === undefined ? [] : [{ item, history }];
+    });
+    return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, agents } };
+  }
+
+  #histories(agent: string, sinceMs: number, untilMs: number): History[] {
+    const rows = this.#database
+      .prepare<[string, number, number], ImageRow>(
+        `SELECT c.journal AS seq, c.kind, c.id, c.before, c.after FROM change c JOIN journal j ON j.seq = c.journal
+           WHERE j.agent = ? AND j.at_ms >= ? AND j.at_ms <= ? ORDER BY c.journal`,
+      )
+      .all(agent, sinceMs, untilMs);
+    const histories = new Map<string, History>();
+    for (const { kind, id, before, after } of rows) {
+      const name = `${kind} ${id}`;
+      const known = histories.get(name);
+      if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false });
+      else {
+        // Somebody else wrote between two writes of this agent.
+        known.isBroken ||= this.#digestOf(kind, before) !== known.after;
+        known.after = after;
+      }
+    }
+    return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  }
+
+  /** Undefined: it is as it was, nothing is to be done. */
+  #judge(history: History): UndoItem | undefined {
+    const { kind, id, before, after, isBroken } = history;
+    const current = this.#currentDigest(kind, id);
+    if (current === this.#digestOf(kind, before)) return undefined;
+    // Follows what becomes of the source's drawers.
+    if (kind === "source") return { kind, id, change: "restore" };
+    if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#lastWriter(kind, id) };
+    if (kind === "entity" && before === null && this.#isNamed(id)) return undefined;
+    return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
+  }
+
+  #restore({ kind, id, before }: History): void {
+    if (kind === "drawer") return this.#restoreDrawer(id, before);
+    if (kind === "source") return this.#restoreSource(id, before);
+    // What was planned as unused may be used by a fact that comes back in the same write, and the other way round.
+    if (kind === "entity" && before === null && this.#isNamed(id)) return;
+    this.#tx.graph.restore(kind, id, before);
+  }
+
+  #restoreDrawer(id: string, before: string | null): void {
+    if (before === null) return void this.#tx.deleteDrawer(id);
+    const { text, metadata } = JSON.parse(before) as { text: string; metadata: Metadata };
+    if (this.#tx.findDrawer(id) === undefined) this.#tx.insertDrawers([{ id, text, metadata }]);
+    else this.#tx.updateDrawer(id, { text, metadata });
+  }
+
+  /** A source that was not filed before has no mark: its feeder files it again when it is asked to. */
+  #restoreSource(sourceFile: string, before: string | null): void {
+    const mark = before === null ? ["", 0, "", 0] : (JSON.parse(before) as [string, number, string, number]);
+    const [wing, mtime, sha256, drawers] = mark as [string, number, string, number];
+    this.#tx.putSource({ sourceFile, wing, mtime, sha256, drawers });
+  }
+
+  #isNamed(entity: string): boolean {
+    const sql = "SELECT 1 FROM kg_triple WHERE subject = @entity OR object = @entity LIMIT 1";
+    return this.#database.prepare<{ entity: string }, number>(sql).pluck().get({ entity }) !== undefined;
+  }
+
+  #currentDigest(kind: ImageKind, id: string): string | null {
+    if (kind === "drawer") {
+      const drawer = this.#tx.findDrawer(id);
+      return drawer === undefined ? null : drawerDigest(drawer);
+    }
+    const state = this.#tx.images.stateOf(kind, id);
+    return state === undefined ? null : digest(state);
+  }
+
+  #digestOf(kind: ImageKind, image: string | null): string | null {
+    if (image === null) return null;
+    return kind === "drawer" ? drawerDigest(JSON.parse(image) as { text: string; metadata: Metadata }) : digest(image);
+  }
+
+  /** The agent whose write changed it last; others' MemPalaces write no journal. */
+  #lastWriter(kind: ImageKind, id: string): string {
+    const agent = this.#database
+      .prepare<[string, string], string>(
+        `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal WHERE c.kind = ? AND c.id = ?
+           ORDER BY c.journal DESC LIMIT 1`,
+      )
+      .pluck()
+      .get(kind, id);
+    invariant(agent, `${kind} ${id} has a history without a journal`);
+    return agent;
+  }
+}

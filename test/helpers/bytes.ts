@@ -1,0 +1,16 @@
+/** Every byte under a folder, looked through for a text: what `forget` leaves must not hold it anywhere. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Files below the folder that hold the text, as it is or in a full-text index's lower case. */
+export function filesHolding(folder: string, text: string): string[] {
+  const needles = [...new Set([text, text.toLowerCase()])].map((one) => Buffer.from(one));
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => {
+      const bytes = readFileSync(file);
+      return needles.some((needle) => bytes.includes(needle));
+    })
+    .map((file) => file.slice(folder.length + 1));
+}
