@@ -25,7 +25,7 @@ const VERBS: Record<string, Entry> = {
   bridge: ["the way from a container to its host's broker, over SSH", () => import("./verb/bridge.ts")],
   gate: ["the host's end of a bridge (sshd runs it)", () => import("./verb/gate.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
-  mine: ["file a source: mine docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
+  mine: ["file a source: mine projects DIR, docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 

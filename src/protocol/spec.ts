@@ -118,6 +118,10 @@ export type SourceContent = {
   content: string;
   /** YYYY-MM-DD the text speaks of, if known. */
   contentDate?: string;
+  /** Where that was found: `filename`, `frontmatter`, `body` or `mtime`. */
+  contentDateSource?: string;
+  /** Inode of the document's folder, decimal. */
+  sourceDirIno?: string;
   addedBy: string;
 };
 

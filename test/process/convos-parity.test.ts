@@ -2,45 +2,18 @@
  * The conversation miner against the real one: the same files go to MemPalace 3.11 and to us, and every drawer has the same
  * id, text and metadata. Of 3.3.6 the wings, rooms and transcripts are the same; its exchanges are cut in another way.
  */
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing, runMempalace } from "../helpers/python-mempalace.ts";
+import { ourRows, type Row, upstreamRows } from "../helpers/mined-rows.ts";
+import { createTestPalace } from "../helpers/palace.ts";
+import { mempalaceMissing, runMempalace } from "../helpers/python-mempalace.ts";
 import { transcriptFiles } from "../helpers/transcripts.ts";
 
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
-
-type Row = { text: string; metadata: Record<string, unknown> };
-
-const DUMP = `
-import json, sys
-from mempalace.palace import get_collection
-found = get_collection(sys.argv[1]).get(include=["documents", "metadatas"])
-print(json.dumps({i: {"text": d, "metadata": m} for i, d, m in zip(found["ids"], found["documents"], found["metadatas"])}))`;
-
-async function upstreamRows(home: string, palace: string): Promise<Map<string, Row>> {
-  const { stdout } = await promisify(execFile)(mempalaceBin(VERSION, "python"), ["-c", DUMP, palace], {
-    env: mempalaceEnv(home),
-    maxBuffer: 1 << 28,
-  });
-  return new Map(Object.entries(JSON.parse(stdout.slice(stdout.indexOf("{"))) as Record<string, Row>));
-}
-
-function ourRows(palace: TestPalace): Map<string, Row> {
-  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
-  const rows = ledger.prepare<[], { id: string; text: string; metadata: string }>("SELECT * FROM drawer").all();
-  ledger.close();
-  return new Map(
-    rows.map(({ id, text, metadata }) => [id, { text, metadata: JSON.parse(metadata) as Row["metadata"] }]),
-  );
-}
 
 /** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
 function timeless([id, { text, metadata }]: [string, Row]): unknown {
@@ -72,7 +45,7 @@ test.skipIf(missing !== undefined)(
       const ours = await palace.run("palace", ["mine", "convos", root, "--json"]);
       expect(ours.code, ours.stderr).toBe(0);
 
-      const theirs = await upstreamRows(home, upstream);
+      const theirs = await upstreamRows(VERSION, home, upstream);
       // A row that only says that a file was looked at: our mark of the source says it.
       for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
       const mine = ourRows(palace);

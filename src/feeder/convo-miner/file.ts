@@ -4,10 +4,10 @@
  * between two parts leaves the source marked as not filed.
  */
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { strip } from "../../engine/text.ts";
 import { CONVERSATION_PART_DRAWERS_MAX } from "../../protocol/limits.ts";
+import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
 import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
@@ -135,12 +135,6 @@ async function sendParts(
     run.report.failed += 1;
     return undefined;
   }
-}
-
-/** Decimal; undefined on a file system that has none. */
-function inodeOf(folder: string): string | undefined {
-  const inode = statSync(folder, { bigint: true, throwIfNoEntry: false })?.ino;
-  return inode === undefined || inode === 0n ? undefined : String(inode);
 }
 
 function sha256(text: string): string {

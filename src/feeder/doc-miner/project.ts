@@ -12,6 +12,8 @@ export type Project = {
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
   /** Undefined: no rooms configured, folders decide. */
   rooms: readonly Room[] | undefined;
+  /** Patterns of what is not filed, as in a .gitignore file. */
+  exclude: readonly string[];
   /** The project file that was read, without folder. */
   file: string | undefined;
 };
@@ -26,11 +28,12 @@ export async function readProject(root: string, wing: string | undefined): Promi
   const named = settings?.["wing"];
   const file = found?.name;
   const rooms = settings === undefined ? undefined : readRooms(settings["rooms"], file ?? "");
-  if (wing !== undefined) return { wing: checkName(wing, "--wing"), wingFrom: "--wing", rooms, file };
-  if (named === undefined || named === null) return { wing: wingOfFolder(root), wingFrom: "folder name", rooms, file };
+  const rest = { rooms, exclude: readPatterns(settings?.["exclude_patterns"]), file };
+  if (wing !== undefined) return { wing: checkName(wing, "--wing"), wingFrom: "--wing", ...rest };
+  if (named === undefined || named === null) return { wing: wingOfFolder(root), wingFrom: "folder name", ...rest };
   if (typeof named !== "string" && typeof named !== "number")
     throw badFile(file ?? "", "wing is not a name", "write it as `wing: my_project`");
-  return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", rooms, file };
+  return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", ...rest };
 }
 
 /** Slug of a folder's name; characters that no wing may have become underscores. */
@@ -82,6 +85,12 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
     const keywords = Array.isArray(room.keywords) ? room.keywords.filter((one) => typeof one === "string") : [];
     return { name: checkName(room.name, `room of ${file}`), keywords };
   });
+}
+
+/** One pattern may stand without a list. Source: upstream 3.11, `exclude_patterns`. */
+function readPatterns(value: unknown): string[] {
+  const all: unknown[] = Array.isArray(value) ? value : [value];
+  return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
 /** Errors: CONFIG_BAD_VALUE. */
