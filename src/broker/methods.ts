@@ -9,6 +9,7 @@ import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../e
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
+import { sourceList } from "../engine/source-list.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -79,10 +80,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.list": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     const { reads } = await ready();
-    const sources = reads.reader.sources(stringOf(params, "wing"));
-    return {
-      sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })),
-    };
+    return sourceList(reads.reader, stringOf(params, "wing"), params);
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),

@@ -9,7 +9,7 @@ import type { HarnessName, SessionSource } from "../../feeder/session-miner/sess
 import { stageHome } from "../../feeder/session-miner/stage.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, printOutcome } from "../mining.ts";
+import { endMine, printOutcome, readExtract } from "../mining.ts";
 import { type Output, plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -25,6 +25,8 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
   --from WHO            whose sessions (default opencode)
   --session ID          only this one; may be given again
   --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
+  --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
+  --limit N             file at most N sessions
   --min-messages N      leave out sessions with fewer messages (default 3)
   --wing W              file into wing W (else: the wing of each session's project)
   --db FILE, --dir DIR  opencode's database; the folder of the others' sessions
@@ -38,6 +40,8 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     session: { type: "string", multiple: true },
     since: { type: "string" },
     "min-messages": { type: "string" },
+    limit: { type: "string" },
+    extract: { type: "string" },
     wing: { type: "string" },
     db: { type: "string" },
     dir: { type: "string" },
@@ -57,6 +61,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     const dryRun = values["dry-run"] === true;
     const options = {
       ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
+      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract) },
       minMessages: readCount(values["min-messages"], "min-messages", 3),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, Date.now()),
       agent: values.agent ?? config.agentName ?? "mempalace",

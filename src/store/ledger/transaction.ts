@@ -2,7 +2,17 @@
  * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
  */
 import { invariant } from "../../platform/invariant.ts";
-import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
+import {
+  type Changes,
+  type Drawer,
+  type IdRecipe,
+  type LedgerTx,
+  MARK_OF_MODE,
+  type Metadata,
+  type NewDrawer,
+  type SourceGroup,
+  type SourceRow,
+} from "../port.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
@@ -63,7 +73,7 @@ export class SqliteLedgerTx implements LedgerTx {
       .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
       .pluck();
     this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
-    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file = ?");
+    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)");
     this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
       "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
     );
@@ -141,7 +151,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.#isHalfDone = true;
     const rows = this.#rowsOfSource.all(sourceFile);
     this.#deleteSource.run(sourceFile);
-    this.#deleteSourceMark.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
     this.#current.removed.push(...rows);
     return rows.length;
   }
@@ -149,7 +159,7 @@ export class SqliteLedgerTx implements LedgerTx {
   deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
     const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
-    this.#deleteSourceMark.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
     return ids.length;
   }
 
