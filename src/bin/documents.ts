@@ -17,6 +17,7 @@ import { type Output, plural, printable } from "./output.ts";
 export type DocumentsOptions = Omit<FeedOptions, "agent" | "cacheDir" | "palace" | "avoid"> & {
   agent: string | undefined;
   isQuiet: boolean;
+  isWatched: boolean;
 };
 
 /** Returns the exit code. */
@@ -26,22 +27,24 @@ export async function mineDocuments(
   config: Config,
   out: Output,
 ): Promise<number> {
-  const { isQuiet, agent, ...given } = options;
-  const { watch, end } = feedWatch(out, isQuiet);
+  const { isQuiet, isWatched, agent, ...given } = options;
+  const { watch, end } = feedWatch(out, isQuiet, isWatched);
   const { paths } = config;
   const staging = ["mempalace-docs", "mempalace-projects"].map((name) => join(dirname(paths.cacheDir), name));
-  const report = await withInterrupt((signal) =>
-    feedDocuments({
-      options: {
-        ...given,
-        agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
-        ...placeOf(config),
-        avoid: [paths.home, paths.palaceDir, ...staging],
-      },
-      connect: () => connect(config, command, given.dryRun),
-      signal,
-      watch,
-    }),
+  const report = await withInterrupt(
+    (signal) =>
+      feedDocuments({
+        options: {
+          ...given,
+          agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
+          ...placeOf(config),
+          avoid: [paths.home, paths.palaceDir, ...staging],
+        },
+        connect: () => connect(config, command, given.dryRun),
+        signal,
+        watch,
+      }),
+    isWatched,
   ).finally(end);
   if (out.isJson) out.document(toDocument(report));
   else if (!isQuiet) printReport(report, out);

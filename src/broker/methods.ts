@@ -29,12 +29,14 @@ import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import type { WriteCall } from "../store/port.ts";
 import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
+import type { MineJobs } from "./mine/jobs.ts";
 import type { Peer } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
   ready: () => Promise<{ reads: ReadContext; queue: WriteQueue }>;
+  mines: MineJobs;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
   metrics: Metrics;
@@ -59,10 +61,13 @@ type Call = {
   sizeBytes: number;
   /** The client has taken the request back, or it takes too long. */
   signal: AbortSignal;
+  notify: Notify | undefined;
   /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
   earlierWrites: Promise<unknown> | undefined;
 };
 type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
+
+const MINE = `${TOOL_PREFIX}mine`;
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { params }) => ({
@@ -101,7 +106,7 @@ const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.ent
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
   const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
-  return async (peer, message, sizeBytes) => {
+  return async (peer, message, sizeBytes, notify) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
@@ -128,12 +133,13 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       requestId: randomUUID().slice(0, 8),
       sizeBytes,
       signal: controller.signal,
+      notify,
       earlierWrites: writes.get(peer),
     };
     const startedAt = performance.now();
     try {
       const isWriting = isWriteCall(method, params);
-      assertAllowed(peer, method, isWriting || changesSettings(params));
+      assertAllowed(peer, method, isWriting || changesMore(params));
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting)
         writes.set(
@@ -190,9 +196,9 @@ function isWriteCall(method: string, params: Record<string, unknown>): boolean {
   return typeof params["name"] === "string" && isWrite(params["name"].slice(TOOL_PREFIX.length));
 }
 
-/** Outside the ledger: how the hooks save, and the notice of a checkpoint, which is shown once. */
-function changesSettings({ name, arguments: given }: Record<string, unknown>): boolean {
-  if (name === "mempalace_memories_filed_away") return true;
+/** Outside the ledger: how the hooks save, the notice of a checkpoint, which is shown once; and what reads this machine's files. */
+function changesMore({ name, arguments: given }: Record<string, unknown>): boolean {
+  if (name === "mempalace_memories_filed_away" || name === MINE) return true;
   return name === "mempalace_hook_settings" && isRecord(given) && Object.keys(given).length > 0;
 }
 
@@ -215,8 +221,20 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
   }
   await call.earlierWrites;
   const { reads } = await dependencies.ready();
+  if (name === MINE) {
+    const answer = await dependencies.mines.mine(checked.values, call.peer, call.signal, progressOf(call));
+    return toolResult(answer, false);
+  }
   const answer = await runReadTool(reads, name, checked.values);
   return toolResult(answer?.value, false);
+}
+
+/** To a client that wants to hear of it. */
+function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
+  const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
+  if (notify === undefined || requestId(token) === null) return () => {};
+  return (progress, total, message) =>
+    notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
 async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {

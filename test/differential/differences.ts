@@ -246,5 +246,4 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
     ],
     why: "coordination of agents among each other: another product's concern",
   },
-  { tools: ["mine"], why: "not yet; `palace mine docs` does it for documents" },
 ];

@@ -32,6 +32,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     "dry-run": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [1, 1],
   run: async ({ values, args, config, out }) => {
@@ -40,19 +41,22 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     const survey = surveyTranscripts(args[0] ?? "", values["include-subagents"] === true);
     const wing = wingOf(survey.root, values.wing);
     const { cacheDir, palace } = placeOf(config);
-    const { watch, end } = feedWatch(out, isQuiet);
+    const isWatched = values.progress === true;
+    const { watch, end } = feedWatch(out, isQuiet, isWatched);
     const limit = readCount(values.limit, "limit", 0);
     const agent = values.agent ?? config.agentName ?? "mempalace";
-    const report = await withInterrupt(async (signal) =>
-      feedTranscripts({
-        options: { wing, dryRun, force: values.force === true, limit, agent, extract: readExtract(values.extract) },
-        place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
-        files: survey.files,
-        nameOf: (sourceFile) => sourceFile,
-        caller: await connect(config, "palace mine convos", dryRun),
-        watch,
-        signal,
-      }),
+    const report = await withInterrupt(
+      async (signal) =>
+        feedTranscripts({
+          options: { wing, dryRun, force: values.force === true, limit, agent, extract: readExtract(values.extract) },
+          place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
+          files: survey.files,
+          nameOf: (sourceFile) => sourceFile,
+          caller: await connect(config, "palace mine convos", dryRun),
+          watch,
+          signal,
+        }),
+      isWatched,
     ).finally(end);
     report.skipped.unshift(...survey.skipped);
     report.failed += survey.unreadable;

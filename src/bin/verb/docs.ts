@@ -24,12 +24,18 @@ To ask about one file: mempalace-docs why FILE`,
     "dry-run": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [1, 1],
   run: ({ values, args, config, out }) => {
     const options = {
       ...{ front: DOCS, dir: args[0] ?? "", wing: values.wing, agent: values.agent },
-      ...{ dryRun: values["dry-run"] === true, force: values.force === true, isQuiet: values.quiet === true },
+      ...{
+        dryRun: values["dry-run"] === true,
+        force: values.force === true,
+        isQuiet: values.quiet === true,
+        isWatched: values.progress === true,
+      },
       ...{ limit: readCount(values.limit, "limit", 0), ignoreFiles: true, include: [] },
     };
     return mineDocuments("mempalace-docs", options, config, out);

@@ -27,12 +27,18 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
     "dry-run": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [1, 1],
   run: ({ values, args, config, out }) => {
     const options = {
       ...{ front: PROJECTS, dir: args[0] ?? "", wing: values.wing, agent: values.agent },
-      ...{ dryRun: values["dry-run"] === true, force: values.force === true, isQuiet: values.quiet === true },
+      ...{
+        dryRun: values["dry-run"] === true,
+        force: values.force === true,
+        isQuiet: values.quiet === true,
+        isWatched: values.progress === true,
+      },
       limit: readCount(values.limit, "limit", 0),
       ignoreFiles: values["no-gitignore"] !== true,
       include: (values["include-ignored"] ?? []).flatMap((one) => one.split(",")),

@@ -51,6 +51,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     "no-repair": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [0, 0],
   run: async ({ values, config, out }) => {
@@ -71,12 +72,13 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       path: harness === "opencode" ? values.db : values.dir,
       includeSubagents: values["include-subagents"] === true,
     });
-    const { watch, end } = feedWatch(out, isQuiet);
+    const isWatched = values.progress === true;
+    const { watch, end } = feedWatch(out, isQuiet, isWatched);
     try {
       const report = await withInterrupt(async (signal) => {
         const caller = await connect(config, "mempalace-session", dryRun);
         return feedSessions({ options, source, caller, watch, signal });
-      }).finally(end);
+      }, isWatched).finally(end);
       return endMine(out, report, { isQuiet, command: "mempalace-session", print: printReport });
     } finally {
       source.close();

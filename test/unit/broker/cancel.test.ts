@@ -63,6 +63,7 @@ test("a request that is taken back gets no answer, others of the same peer do", 
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {
     ready: async () => ({ reads: { reader: {} } as never, queue }),
+    mines: {} as never,
     status: () => ({}) as never,
     stop: () => {},
     metrics: new Metrics(),
