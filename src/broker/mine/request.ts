@@ -62,7 +62,9 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
 }
 
 export function notFound(source: unknown): Refusal {
-  return refusal(`source not found: ${typeof source === "string" ? pythonRepr(source) : String(source)}`);
+  return refusal(
+    `source not found: ${source === null ? "None" : typeof source === "string" ? pythonRepr(source) : String(source)}`,
+  );
 }
 
 /** Behind the executable. `source` is the real path. */
