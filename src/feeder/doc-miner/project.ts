@@ -19,6 +19,7 @@ export type Project = {
 };
 
 const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
+const FILE_SIZE_MAX = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
 /** `root` is the real path. Errors: CONFIG_BAD_VALUE for a project file or wing that cannot be used. */
@@ -60,11 +61,13 @@ function findFile(root: string): { name: string; path: string; text: string } | 
 }
 
 async function parse(path: string, text: string): Promise<Record<string, unknown>> {
+  if (text.length > FILE_SIZE_MAX)
+    throw badFile(basename(path), "it is larger than settings ever are", `ls -l '${path}'`);
   // Loaded only where there is a project file: half of all starts do not need a YAML parser.
   const { parse: parseYaml } = await import("yaml");
   let settings: unknown;
   try {
-    settings = parseYaml(text, { maxAliasCount: 100 });
+    settings = parseYaml(text, { maxAliasCount: 100, logLevel: "error" });
   } catch (error) {
     const reason = (error as Error).message.split("\n")[0] ?? "";
     throw badFile(basename(path), `it is not YAML (${reason})`, `correct ${path}`, error);
