@@ -22,10 +22,14 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
 }
 
-/** The first Ctrl-C lets what is in flight finish, the second ends the process. */
-export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * The first Ctrl-C lets what is in flight finish, the second ends the process. A program that started us and is told of our
+ * progress ends us as well when it closes our standard input, which its death does.
+ */
+export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>, isWatched = false): Promise<T> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
+  if (isWatched) process.stdin.once("end", stop).once("error", stop).resume();
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {
@@ -36,8 +40,17 @@ export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** `end` takes the progress off the terminal again. */
-export function feedWatch(out: Output, isQuiet: boolean): { watch: FeedWatch; end: () => void } {
+/** `end` takes the progress off the terminal again. `asLines`: progress goes to a program, a JSON document a line. */
+export function feedWatch(out: Output, isQuiet: boolean, asLines = false): { watch: FeedWatch; end: () => void } {
+  if (asLines)
+    return {
+      watch: {
+        notice: (line) => out.notice(line),
+        progress: (done, total, name, drawers) =>
+          void process.stderr.write(`${JSON.stringify({ done, total, name, drawers })}\n`),
+      },
+      end: () => {},
+    };
   const progress = new Progress({ silent: isQuiet || out.isJson });
   return {
     watch: {

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
 import "../platform/node-version.ts";
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runBroker } from "../broker/lifecycle.ts";
 import { makesWay } from "../broker/lock.ts";
+import type { MinerCommand } from "../broker/mine/job.ts";
 import { hasBridge } from "../client/bridge.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
@@ -15,6 +17,7 @@ import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../p
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
+import { executable } from "./executable.ts";
 import { logFile } from "./log-file.ts";
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
@@ -27,6 +30,7 @@ const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--
 `;
 
 const HELD_RETRY_MS = 50;
+const MINER_HEAP_MAX_MIB = 2048;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -66,7 +70,7 @@ async function main(): Promise<number> {
     if (foreign !== undefined) throw foreign;
     for (let deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
-        config,
+        ...{ config, miner: minerOf(values.palace) },
         log,
         onListening: () => dropStarting(config.paths),
         mustStayAway: () => (isMeantToStay ? undefined : whyNotHere(config)),
@@ -89,6 +93,14 @@ async function main(): Promise<number> {
   } finally {
     dropStarting(config.paths);
   }
+}
+
+/** Our own `palace mine`, for this palace. A broker elsewhere is none of its business, a failure that is asked for neither. */
+function minerOf(palace: string | undefined): MinerCommand {
+  const [command, file] = executable("palace");
+  const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
+  const env = { ...process.env, MEMPALACE_BROKER: "", MEMPALACE_FAULT: "" };
+  return { command, args: palace === undefined ? args : [...args, "--palace", resolve(palace)], env };
 }
 
 /** Why a broker that was started on demand has no business here (any more). */

@@ -1,5 +1,7 @@
 /** What the commands that file transcripts share: their summary. Imported by verb/convos.ts and verb/sessions.ts. */
 import type { MineReport } from "../feeder/convo-miner/run.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { EXTRACT_MODES, type ExtractMode } from "../protocol/spec.ts";
 import { EXIT_INTERRUPTED, EXIT_PARTIAL, SKIPS_SHOWN_MAX } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
 
@@ -27,6 +29,13 @@ function toDocument({ failed, dryRun, wouldFile, interrupted, ...report }: Outco
   if (interrupted) return { ...report, interrupted };
   if (failed === 0) return report;
   return { ...report, error: { code: "FEEDER_PARTIAL", message: unread, hint: "correct them and run it again" } };
+}
+
+/** Errors: CONFIG_USAGE. */
+export function readExtract(value: string | undefined): ExtractMode {
+  const mode = EXTRACT_MODES.find((one) => one === (value ?? "exchange"));
+  if (mode !== undefined) return mode;
+  throw new PalaceError("CONFIG_USAGE", `--extract does not know ${value}`, `--extract ${EXTRACT_MODES.join("|")}`);
 }
 
 /** `head` says what was looked at. */

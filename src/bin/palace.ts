@@ -33,7 +33,7 @@ const VERBS: Record<string, Entry> = {
   forget: ["erase drawers, a source, or whatever holds a text", () => import("./verb/forget.ts")],
   undo: ["take back what one agent wrote", () => import("./verb/undo.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
-  mine: ["file a source: mine docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
+  mine: ["file a source: mine projects DIR, docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 

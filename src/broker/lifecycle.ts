@@ -12,6 +12,7 @@ import type { Log } from "../platform/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { MINE_WAIT_MS } from "../protocol/limits.ts";
 import type { BrokerFile, Door, DoorName, EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { type ChildEngine, startChildEngine } from "./child/engine.ts";
@@ -21,6 +22,8 @@ import { isLoopback, recallAddress, rememberAddress, resolveListenHost } from ".
 import { takeLock } from "./lock.ts";
 import { createDispatch } from "./methods.ts";
 import { Metrics } from "./metrics.ts";
+import type { MinerCommand } from "./mine/job.ts";
+import { MineJobs } from "./mine/jobs.ts";
 import { openPalace, type Palace, type PalaceStatus } from "./palace.ts";
 import { TokenBook } from "./tokens.ts";
 import { keepUpstreamLock, type UpstreamLock } from "./upstream-lock.ts";
@@ -32,6 +35,8 @@ export type LifecycleOptions = {
   onListening: () => void;
   /** Asked after the lock is taken and every second from then on: why this broker must leave (again), if it must. */
   mustStayAway: () => string | undefined;
+  /** What mines for the tool `mine`. */
+  miner: MinerCommand;
   /** Started by a client that needed one: makes way for one that is meant to stay. */
   isOnDemand: boolean;
   /** True: a palace that existed and vanished may be begun anew, empty. */
@@ -162,11 +167,16 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     ...now(),
   });
 
+  const mines = new MineJobs({
+    miner: options.miner,
+    places: { userHome: config.model.userHome, roots: config.mineRoots },
+    waitMs: MINE_WAIT_MS,
+    log,
+  });
   const dispatch =
     child?.dispatch ??
     createDispatch({
-      ready,
-      status,
+      ...{ ready, mines, status },
       stop: () => ending.resolve({ why: "stop", failed: false }),
       redact: config.redact,
       metrics,
@@ -262,6 +272,8 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   log.info("draining", { why });
   state = "draining";
   await within(opened, DRAIN_MAX_MS);
+  // While its writes are still taken.
+  await within(mines.close(), DRAIN_MAX_MS);
   const served = child ?? (palace as Palace | undefined);
   await within(served?.drain(), DRAIN_MAX_MS);
   await within(Promise.all(open.map((door) => door.close())), DRAIN_MAX_MS);

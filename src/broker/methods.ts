@@ -12,6 +12,7 @@ import { redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
+import { sourceList } from "../engine/source-list.ts";
 import { asTyped } from "../engine/validate.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -33,8 +34,9 @@ import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcErro
 import type { Jobs } from "./jobs.ts";
 import { type Maintenance, readJobRequest } from "./maintenance.ts";
 import type { Metrics } from "./metrics.ts";
-import { type Peer, peerFields } from "./peer.ts";
+import type { MineJobs } from "./mine/jobs.ts";
 import type { Hygiene } from "./palace.ts";
+import { type Peer, peerFields } from "./peer.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export type MethodsDependencies = {
@@ -42,6 +44,7 @@ export type MethodsDependencies = {
   ready: () => Promise<
     Readonly<{ reads: ReadContext; queue: WriteQueue; jobs: Jobs; maintenance: Maintenance; hygiene: Hygiene }>
   >;
+  mines: MineJobs;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
   /** Secrets in what tools answer. */
@@ -68,10 +71,13 @@ type Call = {
   sizeBytes: number;
   /** The client has taken the request back, or it takes too long. */
   signal: AbortSignal;
+  notify: Notify | undefined;
   /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
   earlierWrites: Promise<unknown> | undefined;
 };
 type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
+
+const MINE = `${TOOL_PREFIX}mine`;
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { params }) => ({
@@ -89,10 +95,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.list": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     const { reads } = await ready();
-    const sources = reads.reader.sources(stringOf(params, "wing"));
-    return {
-      sources: sources.map(({ sourceFile, mtime, sha256, drawers }) => ({ sourceFile, mtime, sha256, drawers })),
-    };
+    return sourceList(reads.reader, stringOf(params, "wing"), params);
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
@@ -153,7 +156,7 @@ const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.ent
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
   const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
-  return async (peer, message, sizeBytes) => {
+  return async (peer, message, sizeBytes, notify) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
@@ -180,12 +183,13 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       requestId: randomUUID().slice(0, 8),
       sizeBytes,
       signal: controller.signal,
+      notify,
       earlierWrites: writes.get(peer),
     };
     const startedAt = performance.now();
     try {
       const isWriting = isWriteCall(method, params);
-      assertAllowed(peer, method, isWriting || changesSettings(params));
+      assertAllowed(peer, method, isWriting || changesMore(params));
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting)
         writes.set(
@@ -242,9 +246,9 @@ function isWriteCall(method: string, params: Record<string, unknown>): boolean {
   return typeof params["name"] === "string" && isWrite(params["name"].slice(TOOL_PREFIX.length));
 }
 
-/** Outside the ledger: how the hooks save, and the notice of a checkpoint, which is shown once. */
-function changesSettings({ name, arguments: given }: Record<string, unknown>): boolean {
-  if (name === "mempalace_memories_filed_away") return true;
+/** Outside the ledger: how the hooks save, the notice of a checkpoint, which is shown once; and what reads this machine's files. */
+function changesMore({ name, arguments: given }: Record<string, unknown>): boolean {
+  if (name === "mempalace_memories_filed_away" || name === MINE) return true;
   return name === "mempalace_hook_settings" && isRecord(given) && Object.keys(given).length > 0;
 }
 
@@ -267,8 +271,20 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
   }
   await call.earlierWrites;
   const { reads } = await dependencies.ready();
+  if (name === MINE) {
+    const answer = await dependencies.mines.mine(checked.values, call.peer, call.signal, progressOf(call));
+    return toolResult(answer, false);
+  }
   const answer = await runReadTool(reads, name, checked.values);
   return toolResult(redactAnswer(answer?.value, dependencies.redact), false);
+}
+
+/** To a client that wants to hear of it. */
+function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
+  const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
+  if (notify === undefined || requestId(token) === null) return () => {};
+  return (progress, total, message) =>
+    notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
 async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {

@@ -38,6 +38,8 @@ export type Config = Readonly<{
    */
   listen: Readonly<{ host: string; port: number }> | "off" | undefined;
   allowedHosts: readonly string[];
+  /** Folders that agents of other machines may have mined. */
+  mineRoots: readonly string[];
   /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
   token: () => string | undefined;
   idleExitMs: number;
@@ -83,10 +85,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
     tools: choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full"),
     listen: listenAddress(env),
-    allowedHosts: (readVariable(env, "MEMPALACE_ALLOWED_HOSTS") ?? "")
-      .split(",")
-      .map((host) => host.trim())
-      .filter(Boolean),
+    allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
+    mineRoots: list(env, "MEMPALACE_MINE_ROOTS", ":"),
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
     trustMount: flag(env, "MEMPALACE_TRUST_MOUNT"),
@@ -154,6 +154,11 @@ function auditMs(env: Env): number {
     `MEMPALACE_AUDIT_DAYS=${value} is not a number of at least ${IDEMPOTENCY_KEPT_MS / DAY_MS} days`,
     `export MEMPALACE_AUDIT_DAYS=${AUDIT_DAYS}`,
   );
+}
+
+function list(env: Env, name: VariableName, separator: string): string[] {
+  const parts = (readVariable(env, name) ?? "").split(separator);
+  return parts.map((part) => part.trim()).filter(Boolean);
 }
 
 function flag(env: Env, name: VariableName): boolean {

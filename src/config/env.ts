@@ -38,6 +38,12 @@ export const VARIABLES = {
     default: "",
     meaning: "more host names, with commas, under which clients may call the TCP door",
   },
+  MEMPALACE_MINE_ROOTS: {
+    group: "broker",
+    default: "",
+    meaning:
+      "folders of the broker's machine, with colons, that agents of other machines may have mined by the tool `mine`; who comes in through the socket may have any",
+  },
   MEMPALACE_TOKEN: { group: "client", default: "", meaning: "token for a broker behind a TCP door" },
   MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "file that holds that token" },
   MEMPALACE_AGENT_NAME: {

@@ -4,7 +4,16 @@
  * as upstream's conversation miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
 import { CONVERSATION_PART_DRAWERS_MAX } from "../protocol/limits.ts";
-import type { Drawer, LedgerTx, Metadata, NewDrawer, WriteCall } from "../store/port.ts";
+import { EXTRACT_MODES, type ExtractMode } from "../protocol/spec.ts";
+import {
+  type Drawer,
+  type IdRecipe,
+  type LedgerTx,
+  MARK_OF_MODE,
+  type Metadata,
+  type NewDrawer,
+  type WriteCall,
+} from "../store/port.ts";
 import { CHUNK_SIZE, hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
 import { structuralEntities } from "./structural-entities.ts";
@@ -13,11 +22,13 @@ import { asTyped, InvalidValue, validName } from "./validate.ts";
 
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
-const MODE = "exchange";
 
 type Part = {
+  mode: ExtractMode;
+  recipe: IdRecipe;
   wing: string;
-  room: string;
+  /** The room of each of the texts. */
+  rooms: readonly string[];
   sourceFile: string;
   mtime: number;
   sha256: string;
@@ -34,18 +45,17 @@ type Part = {
  * Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
-  const part = readPart(call.params);
-  const { sourceFile, wing, mtime, from, total } = part;
-  const before = tx.drawersOfSource(sourceFile).filter(isOfConversation);
+  const part = readPart(call.params, tx.idRecipe());
+  const { sourceFile, wing, mtime, from, total, mode } = part;
+  const before = tx.drawersOfSource(sourceFile).filter((drawer) => isOfConversation(drawer, mode));
   const byId = new Map(before.map((drawer) => [drawer.id, drawer]));
   const filedAt = localTimestamp(call.atMs * 1000);
   const fresh: NewDrawer[] = [];
   let unchanged = 0;
   part.texts.forEach((text, offset) => {
-    const index = from + offset;
-    const id = drawerId(part, index);
+    const id = drawerId(part, offset);
     const known = byId.get(id);
-    const metadata = metadataOf(part, index, text, filedAt);
+    const metadata = metadataOf(part, offset, text, filedAt);
     if (known === undefined) fresh.push({ id, text, metadata });
     else if (known.text !== text) tx.updateDrawer(id, { text, metadata });
     else {
@@ -56,17 +66,27 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   tx.insertDrawers(fresh);
 
   const end = from + part.texts.length;
-  const superfluous = end === total ? before.filter((drawer) => !isKept(part, drawer)) : [];
+  const superfluous = before.filter((drawer) => isSuperfluous(part, drawer));
   for (const { id } of superfluous) tx.deleteDrawer(id);
   const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
-  tx.putSource({ sourceFile, wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end });
+  tx.putSource({
+    ...{ sourceFile: markName(sourceFile, mode), wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end },
+  });
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
-/** Among the drawers the source has now, by the number it bears. */
-function isKept(part: Part, { id, metadata }: Drawer): boolean {
+/** In the place of one of this part's, or, at the end of the source, in none that it has. */
+function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
+  const { from, total, texts } = part;
   const index = metadata["chunk_index"];
-  return typeof index === "number" && index < part.total && id === drawerId(part, index);
+  const end = from + texts.length;
+  if (typeof index === "number" && index >= from && index < end) return id !== drawerId(part, index - from);
+  return end === total && (typeof index !== "number" || index >= total);
+}
+
+/** The transcript's exchanges and the memories out of it are filed, and marked as filed, each on their own. */
+function markName(sourceFile: string, mode: ExtractMode): string {
+  return mode === "exchange" ? sourceFile : `${sourceFile}${MARK_OF_MODE}${mode}`;
 }
 
 /** A drawer whose text stays keeps the time it was filed at; everything else is what a new one would get. */
@@ -84,20 +104,24 @@ function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata): void {
 }
 
 /** Filed by a conversation miner, ours or upstream's, in this mode; never what somebody added by hand for the file. */
-function isOfConversation({ metadata }: Drawer): boolean {
+function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
-  return isMined && (metadata["extract_mode"] ?? MODE) === MODE;
+  return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-function drawerId({ wing, room, sourceFile }: Part, index: number): string {
-  return `drawer_${wing}_${room}_${hash24(lengthJoined(sourceFile, MODE, String(index)))}`;
+/** `offset`: in the part. */
+function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
+  const parts = [sourceFile, mode, String(from + offset)];
+  const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
+  return `drawer_${wing}_${rooms[offset] ?? ""}_${hash}`;
 }
 
-function metadataOf(part: Part, index: number, text: string, filedAt: string): Metadata {
+function metadataOf(part: Part, offset: number, text: string, filedAt: string): Metadata {
+  const index = part.from + offset;
   const { content_hash: contentHash, ...optional } = part.optional;
   return {
     wing: part.wing,
-    room: part.room,
+    room: part.rooms[offset] ?? "",
     hall: hallOf(text),
     source_file: part.sourceFile,
     chunk_index: index,
@@ -106,11 +130,11 @@ function metadataOf(part: Part, index: number, text: string, filedAt: string): M
     entities: structuralEntities(text),
     authored_at: filedAt,
     ingest_mode: "convos",
-    extract_mode: MODE,
+    extract_mode: part.mode,
     normalize_version: NORMALIZE_VERSION,
-    ...recipeNote("v3"),
+    ...recipeNote(part.recipe),
     chunk_total: part.total,
-    convo_chunker_version: CHUNKER_VERSION,
+    ...(part.mode === "exchange" && { convo_chunker_version: CHUNKER_VERSION }),
     source_mtime: part.mtime,
     last_modified: filedAt,
     ...optional,
@@ -119,7 +143,7 @@ function metadataOf(part: Part, index: number, text: string, filedAt: string): M
   };
 }
 
-function readPart(params: Record<string, unknown>): Part {
+function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
   try {
     const texts = params["texts"];
     if (!Array.isArray(texts) || !texts.every(isDrawerText))
@@ -134,7 +158,9 @@ function readPart(params: Record<string, unknown>): Part {
     if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
     return {
       wing: validName(params["wing"], "wing"),
-      room: validName(params["room"], "room"),
+      rooms: readRooms(params, texts.length),
+      mode: readMode(params["extractMode"]),
+      recipe,
       sourceFile,
       mtime: seconds(params, "mtime"),
       sha256: text(params, "sha256"),
@@ -151,6 +177,19 @@ function readPart(params: Record<string, unknown>): Part {
   } catch (error) {
     throw asTyped(error);
   }
+}
+
+function readRooms(params: Record<string, unknown>, count: number): string[] {
+  const { room, rooms } = params;
+  if (rooms === undefined) return Array<string>(count).fill(validName(room, "room"));
+  if (!Array.isArray(rooms) || rooms.length !== count) throw new InvalidValue("rooms must name the room of each text");
+  return rooms.map((one) => validName(one, "room"));
+}
+
+function readMode(value: unknown): ExtractMode {
+  const mode = EXTRACT_MODES.find((one) => one === (value ?? "exchange"));
+  if (mode === undefined) throw new InvalidValue(`extractMode is none of ${EXTRACT_MODES.join(", ")}`);
+  return mode;
 }
 
 /** A longer one is none of the miner's, and the patterns that look for entities are made for short texts. */

@@ -28,6 +28,11 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
   const recipe = tx.idRecipe();
+  const optional: Metadata = {
+    ...optionalText(params, "contentDate", "content_date"),
+    ...optionalText(params, "contentDateSource", "content_date_source"),
+    ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+  };
   const drawers = chunks.map((chunk) => {
     const metadata: Metadata = {
       wing,
@@ -44,7 +49,7 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       ...recipeNote(recipe),
       last_modified: filedAt,
       chunk_total: chunks.length,
-      ...(typeof params["contentDate"] === "string" && { content_date: params["contentDate"] }),
+      ...optional,
     };
     const parts = [sourceFile, String(chunk.index)];
     const id = `drawer_${wing}_${room}_${hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(""))}`;
@@ -91,6 +96,10 @@ function seconds(params: Record<string, unknown>, key: string): number {
   if (typeof value !== "number" || !Number.isFinite(value))
     throw new InvalidValue(`${key} must be a number of seconds`);
   return value;
+}
+
+function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
+  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }
 
 function text(params: Record<string, unknown>, key: string): string {

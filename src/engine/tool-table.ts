@@ -240,6 +240,35 @@ export const TOOLS: readonly Tool[] = [
     ["drawer_ids"],
   ),
   tool(
+    "mine",
+    "File what is on the broker's machine: a project's files, or transcripts of conversations. A long one goes on in the background; the same call again has the result. What vanished is taken out by sync.",
+    {
+      source: text("Absolute path of the folder; of one transcript with mode convos"),
+      mode: {
+        type: "string",
+        enum: ["projects", "convos", "extract"],
+        description:
+          "projects (text and code, default), convos (transcripts), extract (office documents; refused here)",
+      },
+      wing: text("Wing (default that of the project, else its folder's name)"),
+      agent: text("Who files it (default mempalace)"),
+      limit: { type: "integer", description: "Most files filed (default 0 = all)" },
+      dry_run: { type: "boolean", description: "Only say what would be filed (default false)" },
+      extract: {
+        type: "string",
+        enum: ["exchange", "general"],
+        description: "Of convos: all that was said (exchange, default), or the memories in it by kind (general)",
+      },
+      include_ignored: {
+        type: "array",
+        items: { type: "string" },
+        description: "Of projects: paths in it to file although they are ignored",
+      },
+      include_subagents: { type: "boolean", description: "Of convos: also transcripts of subagents (default false)" },
+    },
+    ["source"],
+  ),
+  tool(
     "delete_by_source",
     "Delete all drawers of one source for good. Only tells how many there are, unless dry_run is false.",
     {

@@ -9,6 +9,8 @@ export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
 export const JSON_DEPTH_MAX = 64;
 /** Largest document a feeder files as one source. */
 export const SOURCE_SIZE_MAX_BYTES = 5 * 1024 * 1024;
+/** Sessions that one question asks for. */
+export const SESSIONS_ASKED_MAX = 10_000;
 /** Drawers of a conversation in one call: others' writes go in between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
 
@@ -44,6 +46,8 @@ export const DIAL_TIMEOUT_MS = 2_000;
 /** A cold machine under load takes its time; a start that failed says so itself and is not waited for. */
 export const START_TIMEOUT_MS = 30_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
+/** A mine that takes longer is answered with how far it is. */
+export const MINE_WAIT_MS = 45_000;
 
 /** The child's start, up to its answer to `initialize`: it may import, and look through its palace first. */
 export const ENGINE_START_TIMEOUT_MS = 60_000;
@@ -64,4 +68,5 @@ if (FRAME_SIZE_MAX_BYTES > SPOOL_SIZE_MAX_BYTES) throw new Error("the spool must
 if (SOURCE_SIZE_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
+if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
 if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");

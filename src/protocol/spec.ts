@@ -120,8 +120,16 @@ export type SourceContent = {
   content: string;
   /** YYYY-MM-DD the text speaks of, if known. */
   contentDate?: string;
+  /** Where that was found: `filename`, `frontmatter`, `body` or `mtime`. */
+  contentDateSource?: string;
+  /** Inode of the document's folder, decimal. */
+  sourceDirIno?: string;
   addedBy: string;
 };
+
+export const EXTRACT_MODES = ["exchange", "general"] as const;
+/** A transcript's exchanges, or the memories in it by their type. */
+export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Drawers `from` to `from + texts.length` of a transcript that becomes `total` of them. */
 export type ConversationPart = {
@@ -142,6 +150,10 @@ export type ConversationPart = {
   authoredAt?: string;
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
+  /** How it was taken apart; `exchange` where nothing is said. Drawers of the other way stay. */
+  extractMode?: ExtractMode;
+  /** The room of each drawer, in place of `room`. */
+  rooms?: string[];
 };
 
 /**
@@ -356,7 +368,12 @@ export type JobReport = {
 /** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
-  "source.list": { params: { wing: string }; result: { sources: SourceMark[] } };
+  "source.list": {
+    /** `sessions`: numbers of sessions that are looked for in all wings, at most SESSIONS_ASKED_MAX. */
+    params: { wing: string; extractMode?: ExtractMode; sessions?: string[] };
+    /** `sessions`: sources that are filed and are transcripts of those. */
+    result: { sources: SourceMark[]; sessions?: string[] };
+  };
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {

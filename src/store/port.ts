@@ -84,6 +84,9 @@ export interface LedgerTx {
 }
 
 /** 3.3.6 joined the parts of an id bare, 3.11 puts each one's length in front. */
+/** Stands between a transcript's name and the way it was taken apart, in a mark of its own. Nobody's path holds it. */
+export const MARK_OF_MODE = "\u001f";
+
 export type IdRecipe = "bare" | "v3";
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
@@ -99,7 +102,8 @@ export interface LedgerReader {
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
-  sources(wing: string): SourceRow[];
+  /** Undefined: of all wings. */
+  sources(wing: string | undefined): SourceRow[];
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
   /** All drawers by source, of one wing or of all. Reads every drawer once. */

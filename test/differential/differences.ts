@@ -78,6 +78,27 @@ export const DIFFERENCES: readonly Difference[] = [
         : undefined,
   },
   {
+    name: "mine-summary",
+    versions: NEW,
+    tools: ["mine"],
+    what: "wording of a mine's `output`; beside it `status`, the wing and the figures as fields, and a `hint` what to do",
+    why: "a summary for people; a long mine goes on in the background, and `status` tells so",
+    mend: (theirs, ours) => {
+      const figures = [
+        "output",
+        "output_truncated",
+        "status",
+        "wing",
+        "files",
+        "filed",
+        "unchanged",
+        "drawers",
+        "skipped",
+      ];
+      return [withoutKeys(theirs, ["output", "output_truncated"]), withoutKeys(ours, [...figures, "hint"])];
+    },
+  },
+  {
     name: "split-ids",
     versions: OLD,
     tools: ["get_drawer", "update_drawer", "delete_drawer", "list_rooms"],
@@ -246,5 +267,4 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
     ],
     why: "coordination of agents among each other: another product's concern",
   },
-  { tools: ["mine"], why: "not yet; `palace mine docs` does it for documents" },
 ];

@@ -4,6 +4,7 @@
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
+import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
@@ -88,6 +89,9 @@ export function closing(version: MempalaceVersion): Fixed[] {
             },
           },
           { tool: "list_rooms", args: { wing: "closing" } },
+          // Nothing in the project is long enough to be filed.
+          { tool: "mine", args: { source: PROJECT } },
+          { tool: "list_wings", args: {} },
         ]),
   ];
 }

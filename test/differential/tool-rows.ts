@@ -33,6 +33,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
       ...maybe(world, 0.5, "dry_run", () => world.choose.pick([true, false, false])),
     }),
   },
+  mine: { weight: 2, since: "3.11.0", make: mine },
   get_drawer: { weight: 10, make: (world) => ({ drawer_id: value.drawerId(world, { whole: world.isNew }) }) },
   get_drawers: { weight: 5, since: "3.11.0", make: (world) => ({ drawer_ids: idList(world) }) },
   list_drawers: {
@@ -123,6 +124,21 @@ function diaryWrite(world: World): Record<string, unknown> {
     ...(world.isNew && world.choose.chance(0.3) ? { content: entry } : { entry }),
     ...maybe(world, 0.5, "topic", () => value.name(world, ["general", "t", "two words"])),
     ...maybe(world, 0.3, "wing", () => value.name(world, ["proj", "é", "", "wing_tester"])),
+  };
+}
+
+/** Dry runs: after a real one upstream answers the graph's questions from memory. A real one is among the closing calls. */
+function mine(world: World): Record<string, unknown> {
+  const { choose } = world;
+  return {
+    source: choose.pick([value.PROJECT, `${value.PROJECT}/sub`, `${value.PROJECT}/kept.md`, "/none", "", "it's", null]),
+    ...maybe(world, 0.5, "mode", () => choose.pick(["projects", "convos", "all", ""])),
+    dry_run: true,
+    ...maybe(world, 0.2, "limit", () => choose.pick([0, 1, "3", -1])),
+    ...maybe(world, 0.2, "agent", () => choose.pick(["me", "mempalace"])),
+    ...maybe(world, 0.2, "extract", () => choose.pick(["exchange", "general"])),
+    ...maybe(world, 0.2, "include_ignored", () => choose.pick([[], ["x.log"], [""], "x", [5]])),
+    ...maybe(world, 0.2, "include_subagents", () => choose.pick([true, false, "false", 1])),
   };
 }
 

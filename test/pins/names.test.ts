@@ -19,6 +19,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_BROKER",
     "MEMPALACE_LISTEN",
     "MEMPALACE_ALLOWED_HOSTS",
+    "MEMPALACE_MINE_ROOTS",
     "MEMPALACE_TOKEN",
     "MEMPALACE_TOKEN_FILE",
     "MEMPALACE_AGENT_NAME",

@@ -118,6 +118,7 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_checkpoint: "items*, diary, dedup_threshold, added_by",
     mempalace_delete_drawer: "drawer_id*",
     mempalace_delete_drawers: "drawer_ids*",
+    mempalace_mine: "source*, mode, wing, agent, limit, dry_run, extract, include_ignored, include_subagents",
     mempalace_delete_by_source: "source_file*, dry_run",
     mempalace_sync: "project_dir, wing, apply",
     mempalace_get_drawer: "drawer_id*",

@@ -2,45 +2,18 @@
  * The conversation miner against the real one: the same files go to MemPalace 3.11 and to us, and every drawer has the same
  * id, text and metadata. Of 3.3.6 the wings, rooms and transcripts are the same; its exchanges are cut in another way.
  */
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing, runMempalace } from "../helpers/python-mempalace.ts";
-import { transcriptFiles } from "../helpers/transcripts.ts";
+import { ourRows, type Row, upstreamRows } from "../helpers/mined-rows.ts";
+import { createTestPalace } from "../helpers/palace.ts";
+import { mempalaceMissing, runMempalace } from "../helpers/python-mempalace.ts";
+import { chooserOf, transcriptFiles } from "../helpers/transcripts.ts";
 
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
-
-type Row = { text: string; metadata: Record<string, unknown> };
-
-const DUMP = `
-import json, sys
-from mempalace.palace import get_collection
-found = get_collection(sys.argv[1]).get(include=["documents", "metadatas"])
-print(json.dumps({i: {"text": d, "metadata": m} for i, d, m in zip(found["ids"], found["documents"], found["metadatas"])}))`;
-
-async function upstreamRows(home: string, palace: string): Promise<Map<string, Row>> {
-  const { stdout } = await promisify(execFile)(mempalaceBin(VERSION, "python"), ["-c", DUMP, palace], {
-    env: mempalaceEnv(home),
-    maxBuffer: 1 << 28,
-  });
-  return new Map(Object.entries(JSON.parse(stdout.slice(stdout.indexOf("{"))) as Record<string, Row>));
-}
-
-function ourRows(palace: TestPalace): Map<string, Row> {
-  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
-  const rows = ledger.prepare<[], { id: string; text: string; metadata: string }>("SELECT * FROM drawer").all();
-  ledger.close();
-  return new Map(
-    rows.map(({ id, text, metadata }) => [id, { text, metadata: JSON.parse(metadata) as Row["metadata"] }]),
-  );
-}
 
 /** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
 function timeless([id, { text, metadata }]: [string, Row]): unknown {
@@ -54,33 +27,88 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   return { id, text, rest, times };
 }
 
-test.skipIf(missing !== undefined)(
-  "the same transcripts become the same drawers as with MemPalace 3.11",
-  { timeout: 600_000 },
-  async () => {
-    await using palace = createTestPalace();
-    const home = mkdtempSync(join(tmpdir(), "upstream-"));
-    const root = join(home, "My-Talks");
-    for (const { name, text } of transcriptFiles(Number(process.env["FUZZ_SEED"] ?? 1), 12)) {
-      mkdirSync(dirname(join(root, name)), { recursive: true });
-      writeFileSync(join(root, name), text);
-    }
-    try {
-      const upstream = join(home, "palace");
-      const mined = await runMempalace(VERSION, ["--palace", upstream, "mine", root, "--mode", "convos"], { home });
-      expect(mined.code, mined.output).toBe(0);
-      const ours = await palace.run("palace", ["mine", "convos", root, "--json"]);
-      expect(ours.code, ours.stderr).toBe(0);
+/** Conversations in which people decide, wish, fail and rejoice, in every format. */
+function write(root: string): void {
+  const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+  for (const { name, text } of transcriptFiles(seed, 12)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  const chooser = chooserOf(seed);
+  for (let at = 0; at < 12; at++) {
+    const turns = Array.from({ length: chooser.between(1, 30) }, () => {
+      const words = Array.from({ length: chooser.between(1, 8) }, () => chooser.pick(MEMORABLE));
+      return (
+        chooser.pick(["> ", "Human: ", "Assistant: ", "", "", "```\n", "  "]) +
+        words.join(chooser.pick([" ", " ", "\n", ". "]))
+      );
+    });
+    writeFileSync(join(root, `memorable-${at}.txt`), turns.join(chooser.pick(["\n", "\n\n"])));
+  }
+}
 
-      const theirs = await upstreamRows(home, upstream);
-      // A row that only says that a file was looked at: our mark of the source says it.
-      for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
-      const mine = ourRows(palace);
-      expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
-      expect(mine.size).toBeGreaterThan(400);
-      for (const [id, row] of mine) expect(timeless([id, row])).toEqual(timeless([id, theirs.get(id) as Row]));
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
-  },
-);
+const MEMORABLE = [
+  ...[
+    "we decided on Postgres because it is simple",
+    "let's go with the other approach",
+    "over there because",
+    "instead of",
+  ],
+  ...["I prefer snake_case", "always use tabs not spaces", "don't ever mock", "functional code in a pure style"],
+  ...["finally it works", "version 3 is 10x faster", "v1.2 shipped", "50% reduction", "the key insight"],
+  ...[
+    "the bug is a crash",
+    "won't ever work",
+    "turns out it was the lock",
+    "had to do it instead",
+    "resolved",
+    "root cause",
+  ],
+  ...["I feel happy", "i'm scared", "love and joy", "nobody knows", "*sighs*", "beautiful wonderful amazing"],
+  ...[
+    "npm install",
+    "const x = y.z",
+    "| a | b |",
+    "---",
+    "x.y(1)",
+    "12345 67890 !!!",
+    "plain words of no matter",
+    "naïve Überbug 日本語",
+  ],
+];
+
+for (const mode of ["exchange", "general"] as const)
+  test.skipIf(missing !== undefined)(
+    `the same transcripts become the same drawers as with MemPalace 3.11, taken apart by ${mode}`,
+    { timeout: 600_000 },
+    async () => {
+      await using palace = createTestPalace();
+      const home = mkdtempSync(join(tmpdir(), "upstream-"));
+      const root = join(home, "My-Talks");
+      write(root);
+      const extract = ["--extract", mode];
+      try {
+        const upstream = join(home, "palace");
+        const mined = await runMempalace(
+          VERSION,
+          ["--palace", upstream, "mine", root, "--mode", "convos", ...extract],
+          { home },
+        );
+        expect(mined.code, mined.output).toBe(0);
+        const ours = await palace.run("palace", ["mine", "convos", root, "--json", ...extract]);
+        expect(ours.code, ours.stderr).toBe(0);
+
+        const theirs = await upstreamRows(VERSION, home, upstream);
+        // A row that only says that a file was looked at: our mark of the source says it.
+        for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
+        const mine = ourRows(palace);
+        expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
+        expect(mine.size).toBeGreaterThan(mode === "general" ? 150 : 400);
+        for (const [id, row] of mine) expect(timeless([id, row])).toEqual(timeless([id, theirs.get(id) as Row]));
+        if (mode === "general")
+          expect(new Set([...mine.values()].map(({ metadata }) => metadata["room"])).size).toBe(5);
+      } finally {
+        rmSync(home, { recursive: true, force: true });
+      }
+    },
+  );

@@ -1,5 +1,6 @@
 /** `palace mine convos` against a real broker: transcripts grow, runs die, and every exchange is there exactly once. */
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   appendFileSync,
@@ -304,4 +305,75 @@ test("every format is found again by what was said in it", async () => {
     ...["notes.md", "pi.jsonl", "plain.txt", "settings.json", "short.txt", "slack.json"],
   ]);
   expect(readFileSync(join(root, "0/short.txt"), "utf8")).toMatch(/^short/);
+});
+
+test("in a palace of 3.3.6 a conversation's drawers bear its ids", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, "talks");
+  const path = put(root, "a.jsonl", exchanges(0, 3));
+  const broker = await palace.startBroker();
+  broker.kill("SIGTERM");
+  await once(broker, "exit");
+  const ledger = new Database(palace.config.paths.ledgerFile);
+  ledger.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('id_recipe', 'bare')").run();
+  ledger.close();
+  expect(await mine(palace, [root])).toMatchObject({ filed: 1, drawers: 3 });
+  expect(await mine(palace, [root, "--force"])).toMatchObject({ drawers: 0, kept: 3 });
+  const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 24);
+  const rows = rowsOf(palace);
+  expect(rows.map(({ id }) => id).sort()).toEqual(
+    [0, 1, 2].map((index) => `drawer_talks_${rows[0]?.metadata["room"]}_${hash(`${path}:exchange:${index}`)}`).sort(),
+  );
+  expect(rows.filter(({ metadata }) => "id_recipe" in metadata)).toEqual([]);
+});
+
+test("exchanges and memories of one transcript stand beside each other, and each is filed once", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, "talks");
+  const path = put(root, "a.txt", "> which one\nWe decided on Postgres because the approach is better than the rest\n");
+  expect(await mine(palace, [root])).toMatchObject({ filed: 1, drawers: 1 });
+  expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 1, drawers: 1 });
+  for (const more of [[], ["--extract", "general"]])
+    expect(await mine(palace, [root, ...more])).toMatchObject({ filed: 0, unchanged: 1 });
+  const modes = (): unknown[] => rowsOf(palace).map(({ metadata }) => [metadata["extract_mode"], metadata["room"]]);
+  expect(modes().sort()).toEqual([
+    ["exchange", expect.any(String)],
+    ["general", "decision"],
+  ]);
+  // What is not memorable any more is no memory; the exchange is filed anew.
+  writeFileSync(path, "> which one\nNothing of any note was said by anybody in here at all\n");
+  expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 1, drawers: 0 });
+  expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 0, unchanged: 1 });
+  expect(modes()).toEqual([["exchange", expect.any(String)]]);
+  await using agent = await palace.shim();
+  await mine(palace, [root]);
+  await agent.call("mempalace_delete_by_source", { source_file: path, dry_run: false });
+  expect(await mine(palace, [root])).toMatchObject({ filed: 1 });
+});
+
+test("a session that both miners find is filed once, whichever comes first", async () => {
+  const uuid = "0f8b6b60-5a0e-4c59-9d51-0a5f3a1f2b3c";
+  for (const first of ["convos", "sessions"] as const) {
+    await using palace = createTestPalace();
+    const projects = join(palace.home, ".claude/projects");
+    put(join(projects, "-home-u-app"), `${uuid}.jsonl`, exchanges(0, 5));
+    const convos = (): Promise<Report> => mine(palace, [projects]);
+    const sessions = async (): Promise<Report> => {
+      const { code, stdout, stderr } = await palace.run("mempalace-session", ["--from", "claude-code", "--json"]);
+      expect(stdout, stderr).not.toBe("");
+      return { code, ...(JSON.parse(stdout) as MineReport) };
+    };
+    const [one, other] = first === "convos" ? [convos, sessions] : [sessions, convos];
+    expect(await one()).toMatchObject({ code: 0, filed: 1 });
+    const filed = content(palace);
+    const second = await other();
+    expect(second).toMatchObject({ code: 0, filed: 0, drawers: 0 });
+    expect(second.skipped).toEqual([
+      { file: expect.stringContaining(uuid), reason: expect.stringContaining("the session is filed already, from /") },
+    ]);
+    expect(content(palace)).toEqual(filed);
+    // Each goes on with its own.
+    writeFileSync(join(projects, "-home-u-app", `${uuid}.jsonl`), exchanges(0, 7));
+    expect(await one()).toMatchObject({ filed: 1, drawers: 2 });
+  }
 });

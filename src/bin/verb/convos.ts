@@ -3,18 +3,20 @@ import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeder/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeder/convo-miner/source.ts";
 import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, printOutcome } from "../mining.ts";
+import { endMine, printOutcome, readExtract } from "../mining.ts";
 import { plural, printable } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `palace mine convos DIR [--wing W] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
+  usage: `palace mine convos DIR [--wing W] [--extract HOW] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
 
 Files transcripts: Claude Code, Codex, Gemini and pi sessions, exports of Claude.ai, ChatGPT, Slack and Continue, and plain
 text (.txt .md .json .jsonl). DIR may be one file. Run it again at any time: a transcript that grew is read on from where it
 stopped, and only what is new in it is filed. What vanishes from DIR stays in the palace.
 
   --wing W              file into wing W (else: wing_api for the folders of coding agents, or the folder's name)
+  --extract HOW         exchange (default): all that was said; general: decisions, preferences, milestones, problems and
+                        feelings, each in the room of its kind; both may be filed of the same transcripts
   --limit N             file at most N transcripts
   --include-subagents   also what is in folders named subagents
   --agent NAME          who it is filed by
@@ -24,11 +26,13 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
   options: {
     wing: { type: "string" },
     limit: { type: "string" },
+    extract: { type: "string" },
     "include-subagents": { type: "boolean" },
     agent: { type: "string" },
     "dry-run": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [1, 1],
   run: async ({ values, args, config, out }) => {
@@ -37,19 +41,22 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     const survey = surveyTranscripts(args[0] ?? "", values["include-subagents"] === true);
     const wing = wingOf(survey.root, values.wing);
     const { cacheDir, palace } = placeOf(config);
-    const { watch, end } = feedWatch(out, isQuiet);
+    const isWatched = values.progress === true;
+    const { watch, end } = feedWatch(out, isQuiet, isWatched);
     const limit = readCount(values.limit, "limit", 0);
     const agent = values.agent ?? config.agentName ?? "mempalace";
-    const report = await withInterrupt(async (signal) =>
-      feedTranscripts({
-        options: { wing, dryRun, force: values.force === true, limit, agent },
-        place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
-        files: survey.files,
-        nameOf: (sourceFile) => sourceFile,
-        caller: await connect(config, "palace mine convos", dryRun),
-        watch,
-        signal,
-      }),
+    const report = await withInterrupt(
+      async (signal) =>
+        feedTranscripts({
+          options: { wing, dryRun, force: values.force === true, limit, agent, extract: readExtract(values.extract) },
+          place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
+          files: survey.files,
+          nameOf: (sourceFile) => sourceFile,
+          caller: await connect(config, "palace mine convos", dryRun),
+          watch,
+          signal,
+        }),
+      isWatched,
     ).finally(end);
     report.skipped.unshift(...survey.skipped);
     report.failed += survey.unreadable;

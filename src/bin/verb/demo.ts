@@ -10,6 +10,7 @@ import { findBroker } from "../../client/discover.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { feedDocuments } from "../../feeder/doc-miner/feed.ts";
+import { DOCS } from "../../feeder/doc-miner/front.ts";
 import type { FeedReport } from "../../feeder/doc-miner/run.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -110,10 +111,8 @@ async function fileDocuments(
   const startedAt = performance.now();
   const report = await feedDocuments({
     options: {
-      dir: PACKAGE_ROOT,
-      wing: WING,
-      dryRun: false,
-      force: false,
+      ...{ front: DOCS, dir: PACKAGE_ROOT, wing: WING, dryRun: false, force: false },
+      ...{ limit: 0, ignoreFiles: true, include: [] },
       agent: "palace-demo",
       ...placeOf(config),
       avoid: [],

@@ -4,13 +4,14 @@ import type { Verb } from "../verb.ts";
 
 /** A kind's file is loaded when it is asked for, and no other. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
+  projects: () => import("./projects.ts"),
   docs: () => import("./docs.ts"),
   convos: () => import("./convos.ts"),
   sessions: () => import("./sessions.ts"),
 };
-const USAGE = `palace mine docs DIR | convos DIR | sessions [options]
+const USAGE = `palace mine projects DIR | docs DIR | convos DIR | sessions [options]
 
-Files a source into the palace: the documents of a project, transcripts of conversations, an agent's sessions.
+Files a source into the palace: a project, its documentation alone, transcripts of conversations, an agent's sessions.
 \`palace mine docs --help\` has the options of one.`;
 
 export const verb: Verb = {
@@ -25,6 +26,10 @@ export const verb: Verb = {
       return 0;
     }
     const problem = name === "" ? "a kind of source is missing" : `there is no kind of source ${name}`;
-    throw new PalaceError("CONFIG_USAGE", problem, "usage: palace mine docs DIR | convos DIR | sessions");
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      problem,
+      "usage: palace mine projects DIR | docs DIR | convos DIR | sessions",
+    );
   },
 };

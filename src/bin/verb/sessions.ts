@@ -9,7 +9,7 @@ import type { HarnessName, SessionSource } from "../../feeder/session-miner/sess
 import { stageHome } from "../../feeder/session-miner/stage.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, printOutcome } from "../mining.ts";
+import { endMine, printOutcome, readExtract } from "../mining.ts";
 import { type Output, plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -25,6 +25,8 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
   --from WHO            whose sessions (default opencode)
   --session ID          only this one; may be given again
   --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
+  --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
+  --limit N             file at most N sessions
   --min-messages N      leave out sessions with fewer messages (default 3)
   --wing W              file into wing W (else: the wing of each session's project)
   --db FILE, --dir DIR  opencode's database; the folder of the others' sessions
@@ -38,6 +40,8 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     session: { type: "string", multiple: true },
     since: { type: "string" },
     "min-messages": { type: "string" },
+    limit: { type: "string" },
+    extract: { type: "string" },
     wing: { type: "string" },
     db: { type: "string" },
     dir: { type: "string" },
@@ -47,6 +51,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     "no-repair": { type: "boolean" },
     force: { type: "boolean" },
     quiet: { type: "boolean" },
+    progress: { type: "boolean" },
   },
   args: [0, 0],
   run: async ({ values, config, out }) => {
@@ -57,6 +62,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     const dryRun = values["dry-run"] === true;
     const options = {
       ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
+      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract) },
       minMessages: readCount(values["min-messages"], "min-messages", 3),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, Date.now()),
       agent: values.agent ?? config.agentName ?? "mempalace",
@@ -66,12 +72,13 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       path: harness === "opencode" ? values.db : values.dir,
       includeSubagents: values["include-subagents"] === true,
     });
-    const { watch, end } = feedWatch(out, isQuiet);
+    const isWatched = values.progress === true;
+    const { watch, end } = feedWatch(out, isQuiet, isWatched);
     try {
       const report = await withInterrupt(async (signal) => {
         const caller = await connect(config, "mempalace-session", dryRun);
         return feedSessions({ options, source, caller, watch, signal });
-      }).finally(end);
+      }, isWatched).finally(end);
       return endMine(out, report, { isQuiet, command: "mempalace-session", print: printReport });
     } finally {
       source.close();

@@ -3,7 +3,9 @@
  * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents throw old
  * ones away, and keeping them is what the palace is for.
  */
+import { sessionNameOf } from "../../platform/session-name.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
@@ -30,15 +32,18 @@ const MTIME_TOLERANCE_S = 0.001;
 /** Errors: what the broker answers when it can file nothing at all. */
 export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   const { options, place, files, nameOf, caller, watch, signal } = deps;
-  const file = notesFile({ ...place, wing: options.wing });
+  const { extract } = options;
+  const root = extract === "exchange" ? place.root : `${extract} of ${place.root}`;
+  const file = notesFile({ ...place, root, wing: options.wing });
   const notes = readNotes(file);
-  const marks = caller === undefined ? notedMarks(notes.files) : await askMarks(caller, options.wing, nameOf);
+  const asked = { sources: notedMarks(notes.files), sessions: new Map<string, string[]>() };
+  const { sources: marks, sessions } = caller === undefined ? asked : await askMarks(caller, options, files, nameOf);
   const report: MineReport = {
     ...{ wing: options.wing, files: files.length, filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
   };
   const known = knownConversations(notes.files, marks);
-  const run: Run = { options, notesDir: place.home, notes, marks, known, report, watch, signal };
+  const run: Run = { options, notesDir: place.home, notes, marks, known, sessions, report, watch, signal };
   const changed: TranscriptFile[] = [];
   for (const transcript of files) {
     const entry = Object.hasOwn(notes.files, transcript.sourceFile) ? notes.files[transcript.sourceFile] : undefined;
@@ -93,15 +98,27 @@ function isUnchanged(file: TranscriptFile, entry: Entry, mark: SourceMark | unde
   return entry.refused !== undefined || mark?.sha256 === entry.sha256;
 }
 
-async function askMarks(caller: Caller, wing: string, nameOf: FeedDeps["nameOf"]): Promise<Map<string, SourceMark>> {
-  const { sources } = await caller.call("source.list", { wing });
+type Asked = { sources: Map<string, SourceMark>; sessions: Map<string, string[]> };
+
+async function askMarks(
+  caller: Caller,
+  { wing, extract }: MineOptions,
+  files: readonly TranscriptFile[],
+  nameOf: FeedDeps["nameOf"],
+): Promise<Asked> {
+  const uuids = new Set(files.flatMap(({ sourceFile }) => sessionNameOf(sourceFile)?.uuid ?? []));
+  const wanted = [...uuids].slice(0, SESSIONS_ASKED_MAX);
+  const { sources, sessions = [] } = await caller.call("source.list", {
+    ...{ wing, extractMode: extract },
+    ...(wanted.length > 0 && { sessions: wanted }),
+  });
   const marks = new Map<string, SourceMark>();
   for (const mark of sources) {
     const name = nameOf(mark.sourceFile);
     // A source filed under this very name comes before one of another home.
     if (name !== undefined && (!marks.has(name) || mark.sourceFile === name)) marks.set(name, mark);
   }
-  return marks;
+  return { sources: marks, sessions: Map.groupBy(sessions, (name) => sessionNameOf(name)?.uuid ?? "") };
 }
 
 /** Without a broker, what was noted last time stands for what the palace holds. */

@@ -4,12 +4,14 @@
  * between two parts leaves the source marked as not filed.
  */
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { strip } from "../../engine/text.ts";
+import { sessionNameOf } from "../../platform/session-name.ts";
 import { CONVERSATION_PART_DRAWERS_MAX } from "../../protocol/limits.ts";
+import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
+import { extractMemories, type Memory } from "./general.ts";
 import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
 import { type Reading, readTranscript, RESUME_SIZE_MIN_BYTES } from "./read.ts";
 import { roomOf } from "./room.ts";
@@ -30,8 +32,11 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   }
   const { entry, reading, transcript } = prepared;
   if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.marks.get(file.sourceFile)?.drawers ?? 0 });
-  const texts = chunkConversation(transcript);
-  const sent = await sendParts(run, caller, file, prepared, texts);
+  const { extract } = run.options;
+  const pieces =
+    extract === "general" ? piecesOf(extractMemories(transcript)) : { texts: chunkConversation(transcript) };
+  const { texts } = pieces;
+  const sent = await sendParts(run, caller, file, prepared, pieces);
   if (sent === undefined) return undefined;
   writeCheckpoint(run.notesDir, file.path, reading.checkpoint);
   for (const hash of entry.hashes) run.known.set(hash, file.sourceFile);
@@ -59,8 +64,21 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
   return undefined;
 }
 
-/** Undefined when it cannot be read, which is counted. */
+/** The session is filed already, from the agent's own file or from what was written down of it: the other of the two. */
+function twinOf({ marks, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
+  const name = sessionNameOf(sourceFile);
+  if (name === undefined || marks.has(sourceFile)) return undefined;
+  return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
+}
+
+/** Undefined when it cannot be read, or is filed under another name, which is counted. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
+  const twin = twinOf(run, file);
+  if (twin !== undefined) {
+    // Not noted: the other one may be taken out of the palace some day.
+    run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
+    return undefined;
+  }
   let reading: Reading | string;
   try {
     reading = readTranscript(file.path, {
@@ -96,6 +114,13 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
   return { entry, reading, transcript: fresh.map(({ text }) => text).join("\n\n"), hashes, isNew };
 }
 
+type Pieces = { texts: readonly string[]; rooms?: readonly string[] };
+
+/** A memory's room is what it is. */
+function piecesOf(memories: readonly Memory[]): Pieces {
+  return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
+}
+
 type Sent = { drawers: number; unchanged: number };
 
 /** Undefined when the broker refuses this transcript alone. */
@@ -104,7 +129,7 @@ async function sendParts(
   caller: Caller,
   file: TranscriptFile,
   { entry, reading, transcript, hashes }: Prepared,
-  texts: readonly string[],
+  { texts, rooms }: Pieces,
 ): Promise<Sent | undefined> {
   const sent: Sent = { drawers: 0, unchanged: 0 };
   const room = roomOf(transcript);
@@ -113,6 +138,7 @@ async function sendParts(
     wing: run.options.wing,
     room,
     sourceFile: run.marks.get(file.sourceFile)?.sourceFile ?? file.sourceFile,
+    ...(rooms !== undefined && { extractMode: run.options.extract }),
     mtime: reading.mtime,
     sha256: entry.sha256,
     total: texts.length,
@@ -122,9 +148,11 @@ async function sendParts(
     ...(sourceDirIno !== undefined && { sourceDirIno }),
   };
   try {
-    for (let from = 0; from < texts.length; from += CONVERSATION_PART_DRAWERS_MAX) {
-      const part = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);
-      const result = await send(caller, run.signal, "conversation.replace", { ...common, from, texts: part });
+    // Where there is nothing to remember, that is filed: it is not looked for again.
+    for (let from = 0; from === 0 || from < texts.length; from += CONVERSATION_PART_DRAWERS_MAX) {
+      const to = from + CONVERSATION_PART_DRAWERS_MAX;
+      const part = { from, texts: texts.slice(from, to), ...(rooms !== undefined && { rooms: rooms.slice(from, to) }) };
+      const result = await send(caller, run.signal, "conversation.replace", { ...common, ...part });
       sent.drawers += result.drawers;
       sent.unchanged += result.unchanged;
     }
@@ -135,12 +163,6 @@ async function sendParts(
     run.report.failed += 1;
     return undefined;
   }
-}
-
-/** Decimal; undefined on a file system that has none. */
-function inodeOf(folder: string): string | undefined {
-  const inode = statSync(folder, { bigint: true, throwIfNoEntry: false })?.ino;
-  return inode === undefined || inode === 0n ? undefined : String(inode);
 }
 
 function sha256(text: string): string {

@@ -2,7 +2,7 @@
  * The state of one run of the conversation miner, and what goes into it and comes out. Types only; used by the files beside
  * it, by the session miner and by the command line.
  */
-import type { SourceMark } from "../../protocol/spec.ts";
+import type { ExtractMode, SourceMark } from "../../protocol/spec.ts";
 import type { Notes } from "./notes.ts";
 
 export type FeedWatch = {
@@ -29,6 +29,7 @@ export type MineOptions = {
   limit: number;
   /** Goes into the drawers' `added_by`. */
   agent: string;
+  extract: ExtractMode;
 };
 
 export type Skip = { file: string; reason: string };
@@ -59,6 +60,8 @@ export type Run = {
   notes: Notes;
   /** What the palace holds, by the name it is filed under here. */
   marks: ReadonlyMap<string, SourceMark>;
+  /** A session's number → the sources of any wing that are transcripts of it. */
+  sessions: ReadonlyMap<string, readonly string[]>;
   /** SHA-256 of a conversation → the source that holds it. */
   known: Map<string, string>;
   report: MineReport;

@@ -1,84 +1,105 @@
 /**
- * The day a document speaks of, YYYY-MM-DD. Pure. Used by feed.ts and `why`.
- * Source: palace.md 5.2 "Content date": file stem, front matter, first ten lines, then the file's own date; in this order.
+ * The day a document speaks of, YYYY-MM-DD. Pure. Used by filing.ts and `why`.
+ * Source: palace.md 5.2 "Content date" and upstream's patterns: file stem, front matter, first ten lines, then the file's own
+ * date; in this order. What upstream hands to a date library is read by the patterns it guards that with.
  */
+import { strip } from "../../engine/text.ts";
+
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
+
+/** As drawers say it, in upstream's words. */
+export const DATED_BY: Readonly<Record<DatedBy, string>> = {
+  "file name": "filename",
+  "front matter": "frontmatter",
+  text: "body",
+  "modification time": "mtime",
+};
 
 const LINES_MAX = 10;
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+/** Python's `\b`. */
+const START = String.raw`(?<![\p{L}\p{N}_])`;
+const END = String.raw`(?![\p{L}\p{N}_])`;
 const MONTH =
-  "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
-const DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
-const MONTH_FIRST = new RegExp(`(?<![\\p{L}\\d])${MONTH}\\s+${DAY},?\\s+(\\d{4})(?!\\d)`, "iu");
-const DAY_FIRST = new RegExp(`(?<![\\p{L}\\d])${DAY}\\s+(?:of\\s+)?${MONTH},?\\s+(\\d{4})(?!\\d)`, "iu");
-const ISO = /(?<!\d)(\d{4})([-_/])(\d{2})\2(\d{2})(?!\d)/g;
-const NUMERIC = /(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|-\d)/g;
+  "(january|february|march|april|may|june|july|august|september|october|november|december" +
+  "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)";
+const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${END}`, "u");
+/** In front matter a time may follow. */
+const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
+const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
+/** Upstream takes no "of" between day and month; people write it. */
+const COMPLETE = new RegExp(
+  [
+    String.raw`${START}(?<year>\d{4})[-/.\s]+(?<second>\d{1,2})[-/.\s]+(?<third>\d{1,2})${END}`,
+    String.raw`${START}${MONTH.replace("(", "(?<monthA>")}\.?[-\s]+(?<dayA>\d{1,2})(?:st|nd|rd|th)?[,\s-]+(?<yearA>\d{4})${END}`,
+    String.raw`${START}(?<dayB>\d{1,2})(?:st|nd|rd|th)?[-\s]+(?:of\s+)?${MONTH.replace("(", "(?<monthB>")}\.?[,\s-]+(?<yearB>\d{4})${END}`,
+  ].join("|"),
+  "iu",
+);
 
 /** `mtimeMs` is when the file was last changed, ms since the epoch. */
 export function contentDate(stem: string, content: string, mtimeMs: number): { date: string; by: DatedBy } {
-  const named = isoDate(stem) ?? wordDate(stem.replace(/[-_]+/g, " "));
+  const named = isoDate(stem) ?? completeDate(stem.replace(/[-_]/g, " "));
   if (named !== undefined) return { date: named, by: "file name" };
-  const { front, body } = splitFrontMatter(content.startsWith("\uFEFF") ? content.slice(1) : content);
+  const { front, body } = splitFrontMatter(strip(content.startsWith("\uFEFF") ? content.slice(1) : content));
   const stated = frontMatterDate(front);
   if (stated !== undefined) return { date: stated, by: "front matter" };
   const text = firstLines(body);
-  const written = isoDate(text) ?? numericDate(text) ?? wordDate(text);
+  const written = isoDate(text) ?? numericDate(text) ?? completeDate(text);
   if (written !== undefined) return { date: written, by: "text" };
   const changed = new Date(mtimeMs);
   const date = format(changed.getFullYear(), changed.getMonth() + 1, changed.getDate());
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
+/** The first that looks like one decides. */
 function isoDate(text: string): string | undefined {
-  for (const [, year, , month, day] of text.matchAll(ISO)) {
-    const date = format(Number(year), Number(month), Number(day));
-    if (date !== undefined) return date;
-  }
-  return undefined;
+  const [, year, month, day] = ISO.exec(text) ?? [];
+  return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
 }
 
-/** Day first if any first number of the text exceeds 12, else month first. */
+/** Day first if any first number of the text exceeds 12, else month first; the first date is it. */
 function numericDate(text: string): string | undefined {
-  const found = [...text.matchAll(NUMERIC)].map(([, first, , second, year = ""]) => ({
-    first: Number(first),
-    second: Number(second),
-    year: year.length === 4 ? Number(year) : Number(year) + (Number(year) >= 70 ? 1900 : 2000),
-  }));
-  const dayFirst = found.some(({ first }) => first > 12);
-  for (const { first, second, year } of found) {
-    const date = dayFirst ? format(year, second, first) : format(year, first, second);
-    if (date !== undefined) return date;
+  const found = [...text.matchAll(NUMERIC)].map((match) => match.slice(1, 4).map(Number));
+  const [first, second, short] = found[0] ?? [];
+  if (first === undefined || second === undefined || short === undefined) return undefined;
+  const year = short >= 100 ? short : short + (short >= 70 ? 1900 : 2000);
+  const isDayFirst = found.some(([one = 0]) => one > 12);
+  return isDayFirst ? format(year, second, first) : format(year, first, second);
+}
+
+/** Year, month and day, in figures or with the month's name. */
+function completeDate(text: string): string | undefined {
+  const { year, second, third, monthA, dayA, yearA, monthB, dayB, yearB } = COMPLETE.exec(text)?.groups ?? {};
+  if (year !== undefined) {
+    const [month, day] = Number(second) > 12 ? [third, second] : [second, third];
+    return format(Number(year), Number(month), Number(day));
   }
-  return undefined;
+  if (monthA !== undefined) return format(Number(yearA), monthOf(monthA), Number(dayA));
+  return monthB === undefined ? undefined : format(Number(yearB), monthOf(monthB), Number(dayB));
 }
 
-function wordDate(text: string): string | undefined {
-  const american = MONTH_FIRST.exec(text);
-  const british = DAY_FIRST.exec(text);
-  const americanDate = american && format(Number(american[3]), monthOf(american[1]), Number(american[2]));
-  const britishDate = british && format(Number(british[3]), monthOf(british[2]), Number(british[1]));
-  if (americanDate && britishDate) return american.index <= british.index ? americanDate : britishDate;
-  return americanDate ?? britishDate ?? undefined;
-}
-
-function monthOf(name = ""): number {
+function monthOf(name: string): number {
   return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
 }
 
 function frontMatterDate(front: string): string | undefined {
   for (const key of ["date", "created", "published"]) {
-    const value = new RegExp(`^${key}[ \\t]*:[ \\t]*(.+)$`, "im").exec(front)?.[1];
-    const date = value === undefined ? undefined : (isoDate(value) ?? wordDate(value));
+    const value = new RegExp(`^${key}[ \\t]*:[ \\t]*["']?(.+)$`, "im").exec(front)?.[1];
+    if (value === undefined) continue;
+    const [, year, month, day] = ISO_TIME.exec(value) ?? [];
+    const timed = year === undefined ? undefined : format(Number(year), Number(month), Number(day));
+    const date = timed ?? isoDate(value) ?? numericDate(value) ?? completeDate(value);
     if (date !== undefined) return date;
   }
   return undefined;
 }
 
 function splitFrontMatter(content: string): { front: string; body: string } {
-  if (!/^---[ \t]*\n/.test(content)) return { front: "", body: content };
-  const end = /\n---[ \t]*(?:\n|$)/.exec(content.slice(3));
-  if (end === null) return { front: "", body: content };
-  return { front: content.slice(3, 3 + end.index), body: content.slice(3 + end.index + end[0].length) };
+  const end = content.startsWith("---") ? content.indexOf("\n---", 3) : -1;
+  if (end < 0) return { front: "", body: content };
+  const feed = content.indexOf("\n", end + 1);
+  return { front: content.slice(3, end), body: feed < 0 ? content : content.slice(feed + 1) };
 }
 
 /** Bounded: a megabyte without a line feed is not scanned for dates. */

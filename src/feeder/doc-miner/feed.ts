@@ -1,6 +1,6 @@
 /**
- * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the command
- * `mempalace-docs DIR`. A run that is killed leaves nothing half-filed: the broker replaces a source in one transaction,
+ * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the commands
+ * `mempalace-docs DIR` and `palace mine projects DIR`. A run that is killed leaves nothing half-filed: the broker replaces a source in one transaction,
  * and the next run sends what the palace does not hold.
  */
 import { createHash } from "node:crypto";
@@ -10,7 +10,8 @@ import type { SourceMark } from "../../protocol/spec.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
-import { readProject } from "./project.ts";
+import type { Front } from "./front.ts";
+import { type Project, readProject } from "./project.ts";
 import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
 import { surveyProject } from "./source.ts";
 import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath, writeManifest } from "./stage.ts";
@@ -31,15 +32,17 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   const connecting = connect();
   // Handled where it is awaited; a project that cannot be read is reported first.
   connecting.catch(() => {});
-  const project = await readProject(root, options.wing);
+  const { front } = options;
+  const project = projectOf(front, await readProject(root, options.wing));
   if (project.wingFrom === "folder name")
     watch.notice(
       `No wing given and none in a mempalace.yaml: using wing "${project.wing}" (choose another with --wing)`,
     );
 
-  const survey = surveyProject(root, options.avoid);
+  const survey = surveyProject(root, options.avoid, { ...options, exclude: project.exclude });
   const caller = await connecting;
-  const place = { cacheDir: options.cacheDir, wing: project.wing, root, palace: options.palace };
+  const { cacheDir, palace } = options;
+  const place = { cacheDir, wing: project.wing, root, palace, isInPlace: !front.isStaged };
   const stage = options.dryRun ? findStage(place) : claimStage(place);
   const noted = readManifest(stage);
   const rules = createHash("sha256")
@@ -48,6 +51,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     .slice(0, 16);
   const marks = caller === undefined ? notedMarks(stage, noted) : await askMarks(stage, caller);
   const plan = planFeed({ survey, manifest: noted, marks, rules, force: options.force });
+  if (!front.removes) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
 
   const report: FeedReport = {
@@ -96,8 +100,10 @@ async function fileAll(run: Run, caller: Caller): Promise<void> {
   let next = 0;
   let done = 0;
   let failed = false;
+  const { limit } = run.options;
+  const isEnough = (): boolean => limit > 0 && run.report.filed >= limit;
   const work = async (): Promise<void> => {
-    while (!run.signal.aborted && !failed) {
+    while (!run.signal.aborted && !failed && !isEnough()) {
       const found = read[next++];
       if (found === undefined) return;
       try {
@@ -109,7 +115,8 @@ async function fileAll(run: Run, caller: Caller): Promise<void> {
       }
     }
   };
-  const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT_MAX }, work));
+  // One after the other where they are counted.
+  const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
   run.report.interrupted = run.signal.aborted && done < read.length;
   const broken = workers.find((worker) => worker.status === "rejected");
   if (broken !== undefined) throw broken.reason;
@@ -126,7 +133,7 @@ function rehearse(run: Run): void {
     else if (document.isNew) wouldFile.push(found.path);
     else report.unchanged += 1;
   }
-  report.wouldFile = wouldFile;
+  report.wouldFile = run.options.limit === 0 ? wouldFile : wouldFile.slice(0, run.options.limit);
   report.wouldRemove = plan.gone.filter((path) => marks.has(path));
 }
 
@@ -144,6 +151,12 @@ function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, Sour
     marks.set(path, { sourceFile: stagedPath(stage, path), mtime, sha256, drawers });
   }
   return marks;
+}
+
+/** Without rooms of its own, a project of upstream's has the one room `general`, which folders of that name lead to. */
+function projectOf({ name }: Front, project: Project): Project {
+  if (name === "docs" || project.rooms !== undefined) return project;
+  return { ...project, rooms: [{ name: "general", keywords: project.file === undefined ? ["general"] : [] }] };
 }
 
 function openProject(dir: string): string {

@@ -1,8 +1,10 @@
 /**
  * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
  */
+import { dirname } from "node:path";
+import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
-import { contentDate } from "./content-date.ts";
+import { contentDate, DATED_BY } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import type { FeedReport, Run } from "./run.ts";
@@ -22,7 +24,8 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(report, found.path, entry, how);
   };
   if ("refused" in document) {
-    await removeDocument(run, caller, found.path);
+    // Upstream leaves what it has filed of a file that it cannot read any more.
+    if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;
   }
@@ -50,6 +53,8 @@ async function sendDocument(
   room: string,
 ): Promise<number | undefined> {
   const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
+  const dated = contentDate(stem, content.text, content.mtime * 1000);
+  const sourceDirIno = inodeOf(dirname(stagedPath(run.stage, path)));
   try {
     const { drawers } = await send(caller, run.signal, "source.replace", {
       wing: run.project.wing,
@@ -58,7 +63,9 @@ async function sendDocument(
       mtime: content.mtime,
       sha256: content.sha256,
       content: content.text,
-      contentDate: contentDate(stem, content.text, content.mtime * 1000).date,
+      contentDate: dated.date,
+      contentDateSource: DATED_BY[dated.by],
+      ...(sourceDirIno !== undefined && { sourceDirIno }),
       addedBy: run.options.agent,
     });
     return drawers;

@@ -35,6 +35,11 @@ function withoutOverruled(link: Link, folder: string): Link {
   return kept;
 }
 
+/** A chain of one: patterns that somebody wrote down for the whole project. */
+export function rulesOf(patterns: readonly string[]): IgnoreChain {
+  return patterns.length === 0 ? [] : [createLink("", patterns)];
+}
+
 function createLink(folder: string, lines: readonly string[]): Link {
   return { folder, lines, rules: ignore({ ignorecase: false }).add(lines) };
 }

@@ -56,6 +56,7 @@ export function isFiled(sha256: string, room: string, entry: Entry | undefined, 
  * by the part of its staged path below the staging area, and keeps the source_file it has.
  */
 export function marksByPath(stage: Stage, marks: readonly SourceMark[]): Map<string, SourceMark> {
+  if (stage.isInPlace) return marksBelow(`${stage.root}/`, marks);
   const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;
   const byPath = new Map<string, SourceMark>();
   for (const mark of marks) {
@@ -65,6 +66,11 @@ export function marksByPath(stage: Stage, marks: readonly SourceMark[]): Map<str
     if (!byPath.has(path) || mark.sourceFile === stagedPath(stage, path)) byPath.set(path, mark);
   }
   return byPath;
+}
+
+function marksBelow(base: string, marks: readonly SourceMark[]): Map<string, SourceMark> {
+  const below = marks.filter(({ sourceFile }) => sourceFile.startsWith(base));
+  return new Map(below.map((mark) => [mark.sourceFile.slice(base.length), mark]));
 }
 
 /** What could not be looked at is not gone. */

@@ -12,11 +12,14 @@ export type Project = {
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
   /** Undefined: no rooms configured, folders decide. */
   rooms: readonly Room[] | undefined;
+  /** Patterns of what is not filed, as in a .gitignore file. */
+  exclude: readonly string[];
   /** The project file that was read, without folder. */
   file: string | undefined;
 };
 
 const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
+const FILE_SIZE_MAX = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
 /** `root` is the real path. Errors: CONFIG_BAD_VALUE for a project file or wing that cannot be used. */
@@ -26,11 +29,12 @@ export async function readProject(root: string, wing: string | undefined): Promi
   const named = settings?.["wing"];
   const file = found?.name;
   const rooms = settings === undefined ? undefined : readRooms(settings["rooms"], file ?? "");
-  if (wing !== undefined) return { wing: checkName(wing, "--wing"), wingFrom: "--wing", rooms, file };
-  if (named === undefined || named === null) return { wing: wingOfFolder(root), wingFrom: "folder name", rooms, file };
+  const rest = { rooms, exclude: readPatterns(settings?.["exclude_patterns"]), file };
+  if (wing !== undefined) return { wing: checkName(wing, "--wing"), wingFrom: "--wing", ...rest };
+  if (named === undefined || named === null) return { wing: wingOfFolder(root), wingFrom: "folder name", ...rest };
   if (typeof named !== "string" && typeof named !== "number")
     throw badFile(file ?? "", "wing is not a name", "write it as `wing: my_project`");
-  return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", rooms, file };
+  return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", ...rest };
 }
 
 /** Slug of a folder's name; characters that no wing may have become underscores. */
@@ -57,11 +61,13 @@ function findFile(root: string): { name: string; path: string; text: string } | 
 }
 
 async function parse(path: string, text: string): Promise<Record<string, unknown>> {
+  if (text.length > FILE_SIZE_MAX)
+    throw badFile(basename(path), "it is larger than settings ever are", `ls -l '${path}'`);
   // Loaded only where there is a project file: half of all starts do not need a YAML parser.
   const { parse: parseYaml } = await import("yaml");
   let settings: unknown;
   try {
-    settings = parseYaml(text, { maxAliasCount: 100 });
+    settings = parseYaml(text, { maxAliasCount: 100, logLevel: "error" });
   } catch (error) {
     const reason = (error as Error).message.split("\n")[0] ?? "";
     throw badFile(basename(path), `it is not YAML (${reason})`, `correct ${path}`, error);
@@ -82,6 +88,12 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
     const keywords = Array.isArray(room.keywords) ? room.keywords.filter((one) => typeof one === "string") : [];
     return { name: checkName(room.name, `room of ${file}`), keywords };
   });
+}
+
+/** One pattern may stand without a list. Source: upstream 3.11, `exclude_patterns`. */
+function readPatterns(value: unknown): string[] {
+  const all: unknown[] = Array.isArray(value) ? value : [value];
+  return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
 /** Errors: CONFIG_BAD_VALUE. */

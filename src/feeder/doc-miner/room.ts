@@ -2,6 +2,8 @@
  * Which room a document belongs to. Pure. Used by feed.ts and `why`.
  * Source: palace.md 5.2 (routing by the project's rooms) and 5.8 (names of folders that mean a room).
  */
+import { head, strip } from "../../engine/text.ts";
+
 export type Room = { name: string; keywords: readonly string[] };
 export type Placement = { room: string; why: string };
 
@@ -50,10 +52,7 @@ function placeByFolder(folder: string | undefined): Placement {
 }
 
 function placeByWords(content: string, rooms: readonly Room[]): Placement {
-  const sample = Array.from(content.slice(0, SAMPLE_MAX * 2))
-    .slice(0, SAMPLE_MAX)
-    .join("")
-    .toLowerCase();
+  const sample = head(strip(content), SAMPLE_MAX).toLowerCase();
   let best: { room: Room; score: number } | undefined;
   for (const room of rooms) {
     const score = [...room.keywords, room.name].reduce((sum, word) => sum + occurrences(sample, word.toLowerCase()), 0);
@@ -66,7 +65,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
 /** Equal ignoring case, or one is a whole token of the other. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
-  return a === b || b.split(/[-_./]/).includes(a) || a.split(/[-_./]/).includes(b);
+  return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));
 }
 
 function occurrences(text: string, word: string): number {

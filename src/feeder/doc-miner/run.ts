@@ -3,16 +3,24 @@
  * by the command line.
  */
 import type { SourceMark } from "../../protocol/spec.ts";
+import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
 import type { Skip } from "./source.ts";
 import type { Manifest, Stage } from "./stage.ts";
 
 export type FeedOptions = {
+  front: Front;
   dir: string;
   wing: string | undefined;
   dryRun: boolean;
   force: boolean;
+  /** Most documents filed by this run; 0 = all. */
+  limit: number;
+  /** .gitignore files are heeded. */
+  ignoreFiles: boolean;
+  /** Paths in the project that are taken although they are ignored. */
+  include: readonly string[];
   /** Goes into the drawers' `added_by`. */
   agent: string;
   cacheDir: string;

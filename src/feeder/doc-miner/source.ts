@@ -6,8 +6,9 @@ import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync, constants } from "node:fs";
 import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
-import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
-import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
+import { isShellScript, type Verdict } from "./allow.ts";
+import { DOCS, type Front } from "./front.ts";
+import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
 export type Found = { path: string; mtime: number; size: number };
@@ -26,21 +27,47 @@ export type Document = { bytes: Buffer; text: string; sha256: string; mtime: num
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
 
+export type SurveyRules = {
+  front: Front;
+  /** .gitignore files are heeded. */
+  ignoreFiles: boolean;
+  /** Paths that are taken although ignored or skipped by name, with all that is in them. */
+  include: readonly string[];
+  /** Patterns as in a .gitignore file, of the project's own settings. */
+  exclude: readonly string[];
+};
+
+const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
+
 /** `avoid` holds absolute paths that are not entered: our own staging and palace. Order is by name. */
-export function surveyProject(root: string, avoid: readonly string[]): Survey {
+export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
   const survey: Survey = { documents: [], skipped: [], unreadable: [] };
-  walk(root, "", [], 0, new Set(avoid), survey);
+  const excluded = rulesOf(rules.exclude);
+  const include = rules.include.map((path) => path.trim().replace(/^\/+|\/+$/g, "")).filter((path) => path !== "");
+  walk({ root, rules: { ...rules, include }, excluded, avoid: new Set(avoid), survey }, "", [], 0);
   return survey;
 }
 
-function walk(
-  root: string,
-  folder: string,
-  above: IgnoreChain,
-  depth: number,
-  avoid: ReadonlySet<string>,
-  survey: Survey,
-): void {
+type Walk = {
+  root: string;
+  rules: SurveyRules;
+  excluded: IgnoreChain;
+  avoid: ReadonlySet<string>;
+  survey: Survey;
+};
+
+/** Named by `include`, above or below what is named. */
+function isIncluded({ rules }: Walk, path: string): boolean {
+  return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
+}
+
+function isIgnored({ excluded }: Walk, chain: IgnoreChain, path: string, isFolder: boolean): boolean {
+  return [chain, excluded].some((one) => findIgnoreRule(one, path, isFolder) !== undefined);
+}
+
+function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number): void {
+  const { root, rules, avoid, survey } = walking;
+  const { front, ignoreFiles } = rules;
   const entries = readFolder(join(root, folder));
   if (entries === undefined || depth > DEPTH_MAX) {
     survey.unreadable.push(folder);
@@ -52,23 +79,30 @@ function walk(
   }
   const names = entries.map((entry) => entry.name);
   // The project itself may be called `build`; only folders inside it are judged by name.
-  if (folder !== "" && folderRefusal("", names) !== undefined) return;
-  const chain = enterFolder(above, root, folder, names);
+  if (folder !== "" && front.refuseFolder("", names) !== undefined) return;
+  const chain = ignoreFiles ? enterFolder(above, root, folder, names) : above;
 
   for (const entry of entries) {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    const isForced = isIncluded(walking, path);
     if (entry.isDirectory()) {
-      if (folderRefusal(entry.name, []) !== undefined || avoid.has(join(root, path))) continue;
-      if (findIgnoreRule(chain, path, true) === undefined) walk(root, path, chain, depth + 1, avoid, survey);
+      if (avoid.has(join(root, path))) continue;
+      if (!isForced && front.refuseFolder(entry.name, []) !== undefined) continue;
+      if (isForced || !isIgnored(walking, chain, path, true)) walk(walking, path, chain, depth + 1);
       continue;
     }
-    const verdict = judgeName(entry.name);
-    if (verdict.kind === "leave" || findIgnoreRule(chain, path, false) !== undefined) continue;
+    const verdict = verdictOf(walking, path, entry.name);
+    if (verdict.kind === "leave" || (!isForced && isIgnored(walking, chain, path, false))) continue;
     if (verdict.kind === "refuse") survey.skipped.push({ file: path, reason: verdict.why });
     else if (entry.isSymbolicLink()) {
       if (verdict.kind === "take") survey.skipped.push({ file: path, reason: "symbolic link" });
     } else if (entry.isFile()) addFile(root, path, verdict.kind === "sniff", survey);
   }
+}
+
+/** What is named by its whole path is taken whatever it is; what lies in a named folder, if its kind is read at all. */
+function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
+  return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
 }
 
 function addFile(root: string, path: string, sniff: boolean, survey: Survey): void {

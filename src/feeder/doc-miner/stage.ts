@@ -31,6 +31,8 @@ export type Manifest = {
 };
 
 export type Stage = Readonly<{
+  /** Nothing is copied: the documents are filed under the paths they have. */
+  isInPlace: boolean;
   home: string;
   wing: string;
   root: string;
@@ -42,17 +44,21 @@ export type Stage = Readonly<{
 }>;
 
 /** `palace` names the palace the notes are about: one home may feed several. */
-export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string };
+export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
 const FOLDER = "mempalace-docs";
+/** Notes about what is filed in place. */
+const FOLDER_IN_PLACE = "mempalace-projects";
 
 /** Finds the place of a project in the staging area without writing anything. */
 export function findStage(options: StageOptions): Stage {
+  if (options.isInPlace === true) return inPlace(options);
   const home = join(dirname(options.cacheDir), FOLDER);
   const notes = join(home, ".manifest", options.wing);
   const owner = readOwner(notes);
   const isOurs = owner === undefined || owner === options.root || isMoved(owner, options.root);
   return {
+    isInPlace: false,
     home,
     wing: options.wing,
     root: options.root,
@@ -65,9 +71,16 @@ export function findStage(options: StageOptions): Stage {
   };
 }
 
+function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
+  const home = join(dirname(cacheDir), FOLDER_IN_PLACE);
+  const manifestFile = join(home, ".manifest", wing, manifestName(root, palace));
+  return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
+}
+
 /** Like findStage, and makes the project the owner of the wing's folder if nobody is. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
+  if (stage.isInPlace) return stage;
   if (stage.prefix !== "" || readOwner(dirname(stage.manifestFile)) === options.root) return stage;
   const notes = dirname(stage.manifestFile);
   mkdirSync(notes, { recursive: true, mode: 0o700 });
@@ -85,9 +98,9 @@ export function claimStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** The absolute staged path of a document. */
+/** The absolute path that a document is filed under. */
 export function stagedPath(stage: Stage, path: string): string {
-  return join(stage.home, stage.wing, stage.prefix, path);
+  return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
 /**
@@ -102,6 +115,7 @@ export function identityOf(sourceFile: string, wing: string): string | undefined
 
 /** Copies the bytes into the staging area under the original's time. */
 export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
+  if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   clearWay(stage, target);
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
@@ -128,6 +142,8 @@ function clearWay(stage: Stage, target: string): void {
 
 /** Removes a staged copy and the folders that become empty by it. */
 export function unstageDocument(stage: Stage, path: string): void {
+  // The document itself is the user's.
+  if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
     // A folder of this name holds other documents by now.

@@ -4,6 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { PalaceError } from "../../protocol/errors.ts";
+import type { ExtractMode } from "../../protocol/spec.ts";
 import { feedTranscripts } from "../convo-miner/feed.ts";
 import type { FeedWatch, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
@@ -23,6 +24,9 @@ export type SessionOptions = {
   sessions: readonly string[];
   dryRun: boolean;
   force: boolean;
+  /** Most sessions filed by this run; 0 = all. */
+  limit: number;
+  extract: ExtractMode;
   agent: string;
   cacheDir: string;
   palace: string;
@@ -76,7 +80,7 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
     if (!options.dryRun) stage.writeStageNotes(notesFile, notes);
   }
   for (const [name, sessions] of [...byWing].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (signal.aborted) break;
+    if (signal.aborted || (options.limit > 0 && report.filed >= options.limit)) break;
     await feedWing(name, sessions, deps, home, report);
   }
   report.interrupted ||= signal.aborted;
@@ -150,8 +154,16 @@ async function feedWing(
   home: string,
   report: SessionReport,
 ): Promise<void> {
+  const limit = options.limit === 0 ? 0 : options.limit - report.filed;
   const done = await feedTranscripts({
-    options: { wing, dryRun: options.dryRun, force: options.force, limit: 0, agent: options.agent },
+    options: {
+      wing,
+      dryRun: options.dryRun,
+      force: options.force,
+      limit,
+      agent: options.agent,
+      extract: options.extract,
+    },
     place: { home, root: `${options.harness} ${source.place}`, palace: options.palace },
     files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),
     nameOf: (sourceFile) => stage.stagedHere(home, sourceFile),

@@ -151,12 +151,13 @@ export class SqliteLedgerReader implements LedgerReader {
     return records.map(toDrawer);
   }
 
-  sources(wing: string): SourceRow[] {
+  sources(wing: string | undefined): SourceRow[] {
     return this.#database
-      .prepare<[string], SourceRow>(
-        "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE wing = ? AND sha256 <> '' ORDER BY source_file",
+      .prepare<string[], SourceRow>(
+        `SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source
+           WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
       )
-      .all(wing);
+      .all(...(wing === undefined ? [] : [wing]));
   }
 
   sourceGroups(wing: string | undefined): SourceGroup[] {

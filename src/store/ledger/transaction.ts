@@ -2,7 +2,17 @@
  * LedgerTx over SQLite: what engine may do inside one write. Lives on the writer thread; collects which rows changed.
  */
 import { invariant } from "../../platform/invariant.ts";
-import type { Changes, Drawer, IdRecipe, LedgerTx, Metadata, NewDrawer, SourceGroup, SourceRow } from "../port.ts";
+import {
+  type Changes,
+  type Drawer,
+  type IdRecipe,
+  type LedgerTx,
+  MARK_OF_MODE,
+  type Metadata,
+  type NewDrawer,
+  type SourceGroup,
+  type SourceRow,
+} from "../port.ts";
 import { SqliteClosetTx } from "./closet-tx.ts";
 import { SqliteGraphTx } from "./graph-tx.ts";
 import { AdoptedMarks } from "./adopted-mark.ts";
@@ -92,7 +102,7 @@ export class SqliteLedgerTx implements LedgerTx {
       .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
       .pluck();
     this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
-    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file = ?");
+    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)");
     this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
       "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
     );
@@ -178,7 +188,7 @@ export class SqliteLedgerTx implements LedgerTx {
     for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
     this.images.note("source", sourceFile);
     this.#deleteSource.run(sourceFile);
-    this.#deleteSourceMark.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
     for (const { row } of before) this.#current.removed.push(row);
     return before.length;
   }
@@ -187,7 +197,7 @@ export class SqliteLedgerTx implements LedgerTx {
     const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
     this.images.note("source", sourceFile);
-    this.#deleteSourceMark.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
     return ids.length;
   }
 

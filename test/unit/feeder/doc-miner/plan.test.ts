@@ -73,6 +73,7 @@ test("the same content in the same room is filed, whatever the time", () => {
 });
 
 const stage: Stage = {
+  isInPlace: false,
   home: "/home/me/.cache/mempalace-docs",
   wing: "w",
   root: "/p",

@@ -1,0 +1,82 @@
+/** What the commands that file documents share: a run with its progress and summary. Imported by verb/docs.ts and verb/projects.ts. */
+import { dirname, join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { feedDocuments } from "../feeder/doc-miner/feed.ts";
+import type { FeedOptions, FeedReport } from "../feeder/doc-miner/run.ts";
+import {
+  connect,
+  EXIT_INTERRUPTED,
+  EXIT_PARTIAL,
+  feedWatch,
+  placeOf,
+  SKIPS_SHOWN_MAX,
+  withInterrupt,
+} from "./feeding.ts";
+import { type Output, plural, printable } from "./output.ts";
+
+export type DocumentsOptions = Omit<FeedOptions, "agent" | "cacheDir" | "palace" | "avoid"> & {
+  agent: string | undefined;
+  isQuiet: boolean;
+  isWatched: boolean;
+};
+
+/** Returns the exit code. */
+export async function mineDocuments(
+  command: string,
+  options: DocumentsOptions,
+  config: Config,
+  out: Output,
+): Promise<number> {
+  const { isQuiet, isWatched, agent, ...given } = options;
+  const { watch, end } = feedWatch(out, isQuiet, isWatched);
+  const { paths } = config;
+  const staging = ["mempalace-docs", "mempalace-projects"].map((name) => join(dirname(paths.cacheDir), name));
+  const report = await withInterrupt(
+    (signal) =>
+      feedDocuments({
+        options: {
+          ...given,
+          agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
+          ...placeOf(config),
+          avoid: [paths.home, paths.palaceDir, ...staging],
+        },
+        connect: () => connect(config, command, given.dryRun),
+        signal,
+        watch,
+      }),
+    isWatched,
+  ).finally(end);
+  if (out.isJson) out.document(toDocument(report));
+  else if (!isQuiet) printReport(report, out);
+  if (report.interrupted) return EXIT_INTERRUPTED;
+  if (report.failed === 0) return 0;
+  if (!out.isJson)
+    out.notice(
+      `${command}: ${plural(report.failed, "path")} could not be read or filed\n  correct them and run it again`,
+    );
+  return EXIT_PARTIAL;
+}
+
+function toDocument({ wing, files, filed, unchanged, removed, skipped, drawers, ...rest }: FeedReport): object {
+  const document = { wing, files, filed, unchanged, removed, skipped, drawers };
+  if (rest.dryRun) return { ...document, dryRun: true, wouldFile: rest.wouldFile, wouldRemove: rest.wouldRemove };
+  if (rest.interrupted) return { ...document, interrupted: true };
+  if (rest.failed === 0) return document;
+  const message = `${plural(rest.failed, "path")} could not be read or filed`;
+  return { ...document, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
+}
+
+function printReport(report: FeedReport, out: Output): void {
+  for (const path of report.wouldFile ?? []) out.text(`  would file    ${printable(path)}`);
+  for (const path of report.wouldRemove ?? []) out.text(`  would remove  ${printable(path)}`);
+  for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
+    out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
+  if (report.skipped.length > SKIPS_SHOWN_MAX)
+    out.text(`  skipped       ${report.skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
+  const done = report.dryRun
+    ? `${report.wouldFile?.length ?? 0} to file, ${report.wouldRemove?.length ?? 0} to remove`
+    : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
+  const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
+  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+}

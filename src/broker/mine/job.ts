@@ -1,0 +1,113 @@
+/**
+ * One mine under way: our own `palace mine` as a child, which files through the door like everybody else, so that it blocks
+ * nobody. It is watched: it ends when it has nothing to say for too long, when it takes too long altogether, when it is told
+ * to, and with the broker, whose end it sees by its standard input. Used by jobs.ts.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
+
+/** What starts a miner, before its arguments, and where. */
+export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
+
+export type JobEnd = {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  /** The last of what it said that is not progress. */
+  stderr: string;
+  /** Why it was ended by us. */
+  ended: string | undefined;
+};
+
+export type Step = { done: number; total: number; name: string; drawers?: number };
+
+/** A document lists what was skipped, a line each. */
+const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
+const STDERR_KEPT = 4_000;
+const STEPS_KEPT = 60;
+/** A step is one file; filing the largest takes seconds. */
+const SILENT_MAX_MS = 15 * 60_000;
+const JOB_MAX_MS = 12 * 3_600_000;
+/** From being asked to end to being killed. */
+const LEAVE_MAX_MS = 5_000;
+
+export class Job {
+  readonly end: Promise<JobEnd>;
+  /** The last steps, oldest first. */
+  readonly steps: Step[] = [];
+  onStep: ((step: Step) => void) | undefined;
+  readonly #child: ChildProcess;
+  #ended: string | undefined;
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor({ command, args, env }: MinerCommand, more: readonly string[]) {
+    const child = spawn(command, [...args, ...more], { env, cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = child;
+    const { promise, resolve } = Promise.withResolvers<JobEnd>();
+    this.end = promise;
+    let stdout = "";
+    let stderr = "";
+    const age = setTimeout(() => this.stop("it took too long"), JOB_MAX_MS);
+    const over = (code: number | null, signal: NodeJS.Signals | null): void => {
+      clearTimeout(age);
+      clearTimeout(this.#silence);
+      resolve({ code, signal, stdout, stderr, ended: this.#ended });
+    };
+    child.stdin.on("error", () => {});
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      if (stdout.length > STDOUT_MAX_BYTES) this.stop("it said too much");
+    });
+    let line = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#listen();
+      const lines = (line + text).split("\n");
+      line = (lines.pop() ?? "").slice(-STDERR_KEPT);
+      for (const one of lines) if (!this.#take(one)) stderr = `${stderr}${one}\n`.slice(-STDERR_KEPT);
+    });
+    child.on("error", (error) => {
+      stderr += `${error.message}\n`;
+      if (child.pid === undefined) over(null, null);
+    });
+    child.on("close", over);
+    this.#listen();
+    this.#stepBack();
+  }
+
+  /** It is asked to finish what is in flight; it is killed if it does not. */
+  stop(why: string): void {
+    if (this.#ended !== undefined || this.#child.exitCode !== null) return;
+    this.#ended = why;
+    this.#child.kill("SIGTERM");
+    const kill = setTimeout(() => this.#child.kill("SIGKILL"), LEAVE_MAX_MS);
+    void this.end.then(() => clearTimeout(kill));
+  }
+
+  /** Others are served first. */
+  #stepBack(): void {
+    const { pid } = this.#child;
+    try {
+      if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    } catch {
+      // It is gone already, or the system does not let us.
+    }
+  }
+
+  #listen(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.stop("it made no progress"), SILENT_MAX_MS);
+  }
+
+  #take(line: string): boolean {
+    if (!line.startsWith('{"done":')) return false;
+    try {
+      const step = JSON.parse(line) as Step;
+      this.steps.push(step);
+      if (this.steps.length > STEPS_KEPT) this.steps.shift();
+      this.onStep?.(step);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

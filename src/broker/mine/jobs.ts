@@ -1,0 +1,118 @@
+/**
+ * The tool `mine`: one mine at a time, as upstream has it, in the background. Who asked is answered when it is over or, of a
+ * long one, after a while with how far it is; the same call again waits for the same mine. Called by the route table.
+ */
+import type { Log } from "../../platform/log.ts";
+import type { Peer } from "../peer.ts";
+import { finished, running } from "./answer.ts";
+import { Job, type MinerCommand } from "./job.ts";
+import { type MinePlaces, placeOf } from "./place.ts";
+import { argumentsOf, type MineRequest, readRequest, refusal } from "./request.ts";
+
+export type MineJobsOptions = {
+  miner: MinerCommand;
+  places: MinePlaces;
+  /** A mine that takes longer is answered with how far it is. */
+  waitMs: number;
+  log: Log;
+};
+
+/** The result of a mine nobody waited for is kept so long. */
+const RESULT_KEPT_MS = 3_600_000;
+
+type Mine = {
+  key: string;
+  request: MineRequest;
+  source: string;
+  job: Job;
+  result: Promise<object>;
+  waiting: number;
+  endedAtMs?: number;
+};
+
+export class MineJobs {
+  readonly #options: MineJobsOptions;
+  #current: Mine | undefined;
+  #isClosed = false;
+
+  constructor(options: MineJobsOptions) {
+    this.#options = options;
+  }
+
+  /** `onStep` hears of each file until the answer is given. */
+  async mine(
+    values: Record<string, unknown>,
+    peer: Peer,
+    signal: AbortSignal,
+    onStep: (done: number, total: number, name: string) => void,
+  ): Promise<unknown> {
+    const request = readRequest(values);
+    if ("success" in request) return request;
+    const source = placeOf(request, peer, this.#options.places);
+    if (typeof source !== "string") return source;
+    if (this.#isClosed) return refusal("mine exited early (the broker is shutting down)", "Interrupted");
+    const key = JSON.stringify([{ ...request, source }]);
+    const before = this.#current;
+    const isOver = before?.endedAtMs !== undefined;
+    if (before !== undefined && !isOver && before.key !== key)
+      return refusal(
+        `another mine is in progress: ${before.request.mode} of ${before.source}`,
+        "LockHeldByOtherProcess",
+      );
+    const isKept = isOver && before.key === key && Date.now() - (before.endedAtMs ?? 0) < RESULT_KEPT_MS;
+    const mine = before !== undefined && (!isOver || isKept) ? before : this.#start(key, request, source, peer);
+    return this.#wait(mine, signal, onStep);
+  }
+
+  /** The broker ends: the mine is told, and waited for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#current?.job.stop("the broker ended");
+    await this.#current?.job.end;
+  }
+
+  #start(key: string, request: MineRequest, source: string, peer: Peer): Mine {
+    const { miner, log } = this.#options;
+    const job = new Job(miner, argumentsOf(request, source));
+    log.info("mine begun", { source, mode: request.mode, agent: peer.agent, peer: peer.id });
+    const mine: Mine = {
+      ...{ key, request, source, job, waiting: 0 },
+      result: job.end.then((end) => {
+        mine.endedAtMs = Date.now();
+        const answer = finished(request, end, job.steps);
+        log.info("mine over", { source, code: end.code ?? -1, why: end.ended ?? "" });
+        return answer;
+      }),
+    };
+    this.#current = mine;
+    return mine;
+  }
+
+  async #wait(
+    mine: Mine,
+    signal: AbortSignal,
+    onStep: (done: number, total: number, name: string) => void,
+  ): Promise<unknown> {
+    const { job } = mine;
+    const { promise: cut, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), this.#options.waitMs);
+    const takenBack = (): void => {
+      resolve(undefined);
+      // Others may wait for the same mine.
+      if (mine.waiting === 1) job.stop("taken back by the client");
+    };
+    signal.addEventListener("abort", takenBack, { once: true });
+    mine.waiting += 1;
+    job.onStep = ({ done, total, name }) => onStep(done, total, name);
+    try {
+      const result = await Promise.race([mine.result, cut]);
+      // Told once; the next call of the kind is a new mine.
+      if (result !== undefined && this.#current === mine) this.#current = undefined;
+      return result ?? running(mine.request, job.steps);
+    } finally {
+      clearTimeout(timer);
+      mine.waiting -= 1;
+      signal.removeEventListener("abort", takenBack);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Whether a client may have a place on this machine mined. Who comes in through the socket is a user of this machine and reads
+ * with the broker's eyes anyway; an agent of another machine reads what the owner has opened to it, and nothing by a link out
+ * of it. Used by jobs.ts.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute, join, resolve, sep } from "node:path";
+import type { Peer } from "../peer.ts";
+import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
+
+export type MinePlaces = {
+  /** For `~`. */
+  userHome: string;
+  /** Folders that agents of other machines may have mined. */
+  roots: readonly string[];
+};
+
+/** The real path, or why there is nothing to mine. */
+export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
+  const { source, mode } = request;
+  const path = source === "~" || source.startsWith("~/") ? join(userHome, source.slice(1)) : source;
+  const isOpen = peer.door === "unix" || peer.role === "admin";
+  // Said before anything is looked at: what there is on this machine is no business of others.
+  if (!isOpen && !roots.some((root) => isInside(resolve(path), resolve(root)))) return closed(roots);
+  if (!isAbsolute(path) || path.includes("\0"))
+    return { ...notFound(source), hint: "give an absolute path on the broker's machine" };
+  let real: string;
+  try {
+    real = realpathSync(path);
+    const stat = statSync(real);
+    if (!stat.isDirectory() && !(mode === "convos" && stat.isFile())) return notFound(source);
+  } catch {
+    return notFound(source);
+  }
+  if (isOpen || roots.some((root) => isInside(real, realOf(root)))) return real;
+  return closed(roots);
+}
+
+function closed(roots: readonly string[]): Refusal {
+  const what = roots.length === 0 ? "no folder" : `nothing outside of ${roots.join(", ")}`;
+  return refusal(
+    `agents of other machines may have ${what} of the broker's machine mined`,
+    "PermissionError",
+    "mine where the files are: palace mine projects DIR; or there: export MEMPALACE_MINE_ROOTS=DIR, palace restart",
+  );
+}
+
+function isInside(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+}
+
+function realOf(root: string): string {
+  try {
+    return realpathSync(root);
+  } catch {
+    return resolve(root);
+  }
+}

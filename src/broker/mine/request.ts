@@ -1,0 +1,82 @@
+/**
+ * The arguments of the tool `mine`, checked in upstream's order and with its words, and the command line of the miner that they
+ * make. Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
+ */
+import { pythonRepr } from "../../engine/temporal.ts";
+
+export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
+
+export type MineRequest = {
+  /** As the client wrote it. */
+  source: string;
+  mode: "projects" | "convos";
+  wing: string | undefined;
+  agent: string;
+  limit: number;
+  dryRun: boolean;
+  extract: string;
+  includeIgnored: readonly string[];
+  includeSubagents: boolean;
+};
+
+const MODES = ["projects", "convos", "extract"];
+const EXTRACTS = ["exchange", "general"];
+
+export function refusal(error: string, errorClass?: string, hint?: string): Refusal {
+  return {
+    ...{ success: false, error },
+    ...(errorClass !== undefined && { error_class: errorClass }),
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+export function readRequest(values: Record<string, unknown>): MineRequest | Refusal {
+  const mode = values["mode"] ?? "projects";
+  if (typeof mode !== "string" || !MODES.includes(mode))
+    return refusal(`invalid mode '${String(mode)}'; expected one of: ${MODES.join(", ")}`);
+  const include = values["include_ignored"] ?? [];
+  if (!Array.isArray(include) || !include.every((path) => typeof path === "string" && path.trim() !== ""))
+    return refusal("include_ignored must be an array of non-empty project-relative path strings", "ValueError");
+  if (include.length > 0 && mode !== "projects")
+    return refusal("include_ignored is supported only in projects mode", "ValueError");
+  const includeSubagents = values["include_subagents"] ?? false;
+  if (typeof includeSubagents !== "boolean") return refusal("include_subagents must be a boolean", "ValueError");
+  const { source, wing, agent, limit, extract } = values;
+  if (typeof source !== "string") return notFound(source);
+  if (mode === "extract")
+    return refusal(
+      "mode 'extract' needs converters of office documents, which this palace does not have",
+      "MissingDependency",
+      "convert them to text or markdown, then mine the folder with mode projects",
+    );
+  const how = extract ?? "exchange";
+  if (mode === "convos" && !EXTRACTS.includes(String(how)))
+    return refusal(`invalid extract '${String(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
+  return {
+    ...{ source, mode: mode as MineRequest["mode"], extract: String(how), includeIgnored: include as string[] },
+    wing: typeof wing === "string" && wing !== "" ? wing : undefined,
+    agent: typeof agent === "string" && agent.trim() !== "" ? agent : "mempalace",
+    limit: typeof limit === "number" ? Math.min(Math.max(0, limit), 999_999_999) : 0,
+    ...{ dryRun: Boolean(values["dry_run"] ?? false), includeSubagents },
+  };
+}
+
+export function notFound(source: unknown): Refusal {
+  return refusal(
+    `source not found: ${source === null ? "None" : typeof source === "string" ? pythonRepr(source) : String(source)}`,
+  );
+}
+
+/** Behind the executable. `source` is the real path. */
+export function argumentsOf(request: MineRequest, source: string): string[] {
+  const { mode, wing, agent, limit, dryRun, extract, includeIgnored, includeSubagents } = request;
+  return [
+    ...["mine", mode, "--json", "--progress", `--agent=${agent}`, `--limit=${limit}`],
+    ...(wing === undefined ? [] : [`--wing=${wing}`]),
+    ...(dryRun ? ["--dry-run"] : []),
+    ...(mode === "convos" ? [`--extract=${extract}`] : []),
+    ...(includeSubagents && mode === "convos" ? ["--include-subagents"] : []),
+    ...includeIgnored.map((path) => `--include-ignored=${path}`),
+    ...["--", source],
+  ];
+}

@@ -1,0 +1,34 @@
+/**
+ * The two fronts of this miner. `docs` takes what documents a project, from copies that are the same on every machine;
+ * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the paths the files have. Everything behind
+ * the choice of files is one engine. Used by the files beside this one and by the command line.
+ */
+import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
+import { judgeReadable, skippedFolder } from "./readable.ts";
+
+export type Front = {
+  name: "docs" | "projects";
+  judge: (name: string) => Verdict;
+  /** Why a folder is never entered, or undefined; `entries` are the names in it. */
+  refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
+  /** Filed from a copy under the cache, whose path is the same for every home. */
+  isStaged: boolean;
+  /** What vanished is removed from the palace; upstream leaves that to `sync`. */
+  removes: boolean;
+};
+
+export const DOCS: Front = {
+  name: "docs",
+  judge: judgeName,
+  refuseFolder: folderRefusal,
+  isStaged: true,
+  removes: true,
+};
+
+export const PROJECTS: Front = {
+  name: "projects",
+  judge: judgeReadable,
+  refuseFolder: skippedFolder,
+  isStaged: false,
+  removes: false,
+};

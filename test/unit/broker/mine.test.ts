@@ -1,0 +1,125 @@
+/** The tool `mine` around a miner: its arguments, who may have what mined, and a mine that outlasts the call. Real processes. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { MineJobs } from "../../../src/broker/mine/jobs.ts";
+import { argumentsOf, type MineRequest, readRequest } from "../../../src/broker/mine/request.ts";
+import type { Peer } from "../../../src/broker/peer.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "palace-mine-"));
+  mkdirSync(join(root, "open/project"), { recursive: true });
+  mkdirSync(join(root, "closed"));
+  symlinkSync(join(root, "closed"), join(root, "open/out"));
+  writeFileSync(join(root, "open/talk.txt"), "x");
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const HERE: Peer = { id: 1, agent: "t", door: "unix", role: "admin", uid: 1, pid: 1, tools: "full" };
+const ELSEWHERE: Peer = { ...HERE, door: "gate", role: "agent" };
+const never = new AbortController().signal;
+const quiet = (): void => {};
+
+/** A miner that is this script. */
+function jobsOf(script: string, waitMs = 30_000, roots: string[] = []): MineJobs {
+  const miner = { command: process.execPath, args: ["-e", script, "--"], env: {} };
+  return new MineJobs({ miner, places: { userHome: root, roots }, waitMs, log: SILENT_LOG });
+}
+const DOCUMENT = `console.log(JSON.stringify({ wing: "w", files: 2, filed: 1, unchanged: 1, drawers: 3, skipped: [] }))`;
+const step = (done: number): string =>
+  `console.error(JSON.stringify({ done: ${done}, total: 3, name: "f${done}", drawers: 2 }))`;
+
+test("arguments that do not fit are answered in upstream's words", () => {
+  const error = (values: Record<string, unknown>): unknown => (readRequest(values) as { error?: string }).error;
+  expect(error({ source: "/x", mode: "all" })).toBe("invalid mode 'all'; expected one of: projects, convos, extract");
+  expect(error({ source: "/x", include_ignored: [" "] })).toMatch(/^include_ignored must be an array/);
+  expect(error({ source: "/x", include_ignored: ["a"], mode: "convos" })).toMatch(/only in projects mode$/);
+  expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
+});
+
+test("no argument becomes an option of the miner", () => {
+  const request = readRequest({
+    source: "--db",
+    wing: "--force",
+    agent: "-x",
+    include_ignored: ["--json"],
+  }) as MineRequest;
+  const line = argumentsOf(request, "/p");
+  expect(line.slice(line.indexOf("--"))).toEqual(["--", "/p"]);
+  expect(line).toContain("--wing=--force");
+  expect(line).toContain("--include-ignored=--json");
+});
+
+test("an agent of another machine has mined what is opened to it, and nothing by a link out of it", async () => {
+  const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
+  const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
+    const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
+      success: boolean;
+      error_class?: string;
+    };
+    return answer.error_class ?? answer.success;
+  };
+  expect(await ask(join(root, "open/project"))).toBe(true);
+  expect(await ask(join(root, "closed"))).toBe("PermissionError");
+  expect(await ask(join(root, "closed/nothing"))).toBe("PermissionError");
+  expect(await ask(join(root, "open/out"))).toBe("PermissionError");
+  expect(await ask(`${root}/open/../closed`)).toBe("PermissionError");
+  expect(await ask(join(root, "open/out"), HERE)).toBe(true);
+  expect(await ask(join(root, "open/talk.txt"))).toBe(false);
+  expect(await ask(join(root, "open/talk.txt"), ELSEWHERE, "convos")).toBe(true);
+  expect(await ask("open/project", HERE)).toBe(false);
+  expect(await ask("~/open/project", HERE)).toBe(true);
+});
+
+test("a long mine is answered with how far it is, and the same call again has its result, once", async () => {
+  const go = join(root, "go");
+  const script = `${step(1)}; const t = setInterval(() => {
+    if (require("fs").existsSync(${JSON.stringify(go)})) { clearInterval(t); ${step(2)}; ${DOCUMENT}; } }, 20)`;
+  const jobs = jobsOf(script, 3_000);
+  const call = (source: string): Promise<unknown> => jobs.mine({ source: join(root, source) }, HERE, never, quiet);
+  expect(await call("open")).toMatchObject({ success: true, status: "running", done: 1, total: 3 });
+  expect(await call("closed")).toMatchObject({ success: false, error_class: "LockHeldByOtherProcess" });
+  writeFileSync(go, "");
+  const result = await call("open");
+  expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
+  expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
+  // Nobody's result is left over for the next one.
+  rmSync(go);
+  expect(await call("open")).toMatchObject({ status: "running" });
+  await jobs.close();
+});
+
+test("a mine ends with the call that is taken back, and with the broker", async () => {
+  const jobs = jobsOf(`${step(1)}; process.on("SIGTERM", () => process.exit(130)); setInterval(() => {}, 1000)`);
+  const controller = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const call = jobs.mine({ source: root }, HERE, controller.signal, () => begun.resolve());
+  await begun.promise;
+  controller.abort();
+  await call;
+  expect(await jobs.mine({ source: root }, HERE, never, quiet)).toMatchObject({ error_class: "Interrupted" });
+  const again = jobs.mine({ source: root }, HERE, never, quiet);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await jobs.close();
+  expect(await again).toMatchObject({ success: false, error_class: "Interrupted" });
+});
+
+test("a miner that dies or says nonsense is a failure, with what it said", async () => {
+  const one = jobsOf(`console.error("no such thing"); process.exit(3)`);
+  expect(await one.mine({ source: root }, HERE, never, quiet)).toMatchObject({
+    success: false,
+    error: expect.stringContaining("no such thing"),
+  });
+  const two = jobsOf(
+    `console.log(JSON.stringify({ error: { code: "CONFIG_BAD_VALUE", message: "bad wing", hint: "h" } })); process.exit(2)`,
+  );
+  expect(await two.mine({ source: root }, HERE, never, quiet)).toEqual({
+    success: false,
+    error: "bad wing",
+    error_class: "CONFIG_BAD_VALUE",
+    hint: "h",
+  });
+});
