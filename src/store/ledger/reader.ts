@@ -14,6 +14,7 @@ import type {
   SourceGroup,
   SourceRow,
 } from "../port.ts";
+import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer } from "./record.ts";
@@ -80,18 +81,8 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
-    const { where, values } = condition(filter);
-    const records = this.#database
-      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`)
-      .all(...values, limit, offset);
-    // The counts are kept by place; what is asked for besides has to be counted.
-    const isPlace = filter.sourceFile === undefined && filter.since === undefined && filter.before === undefined;
-    const count = isPlace ? "SELECT coalesce(sum(drawers), 0) FROM place" : "SELECT count(*) FROM drawer";
-    const total = this.#database
-      .prepare<string[], number>(`${count} ${where}`)
-      .pluck()
-      .get(...values);
-    return { drawers: records.map(toDrawer), total: total ?? 0 };
+    const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
+    return { drawers: this.drawersByRow(rows), total };
   }
 
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
