@@ -14,7 +14,7 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";
 import { CHUNKS, fillLedger, FIRST_AT_MS, sourceOf, STEP_MS } from "./fill-ledger.ts";
-import { median, requireBuild, time } from "./measure.ts";
+import { lowerQuartile, requireBuild, time } from "./measure.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000,200000";
 /** Turns of one call, fewer where it is slow. */
@@ -176,7 +176,8 @@ async function inTurns(
     ones.push(await one(round));
     others.push(await other(round));
   }
-  return { one: median(ones), other: median(others) };
+  // What else the machine does lengthens some turns and shortens none.
+  return { one: lowerQuartile(ones), other: lowerQuartile(others) };
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -10,6 +10,11 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+export function lowerQuartile(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
+}
+
 /** Milliseconds of each of `rounds` runs, after some that do not count; a function that `work` returns runs untimed. */
 export async function time(
   rounds: number,

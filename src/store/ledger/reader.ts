@@ -87,11 +87,17 @@ export class SqliteLedgerReader implements LedgerReader {
 
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
     const { where, values } = condition(filter);
-    if (among === undefined)
-      return this.#database
-        .prepare<(string | number)[], number>(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ?`)
+    if (among === undefined) {
+      // A window without an end is mostly the last days: from the newest on, it is full before the old ones are read.
+      const fromNewest = filter.since !== undefined && filter.before === undefined;
+      const rows = this.#database
+        .prepare<(string | number)[], number>(
+          `SELECT row FROM drawer ${where} ORDER BY row ${fromNewest ? "DESC" : ""} LIMIT ?`,
+        )
         .pluck()
         .all(...values, limit);
+      return fromNewest ? rows.reverse() : rows;
+    }
     const passing: number[] = [];
     for (let start = 0; start < among.length && passing.length < limit; start += ROWS_PER_QUERY) {
       const part = among.slice(start, start + ROWS_PER_QUERY);

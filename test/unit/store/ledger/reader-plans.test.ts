@@ -108,6 +108,15 @@ test.each(FILTERS)("a list under %j has the drawers that going through all of th
     }
 });
 
+test("of a window without an end the newest rows are given, in their order", () => {
+  const all = reader.rowsPassing({ since: "2026-01-03" }, DRAWERS);
+  expect(all.length).toBeGreaterThan(100);
+  expect(all).toEqual(all.toSorted((a, b) => a - b));
+  expect(reader.rowsPassing({ since: "2026-01-03" }, 30)).toEqual(all.slice(-30));
+  const inWing = reader.rowsPassing({ since: "2026-01-03", wing: "w1" }, DRAWERS);
+  expect(reader.rowsPassing({ since: "2026-01-03", wing: "w1" }, 5)).toEqual(inWing.slice(-5));
+});
+
 /** SQLite's plans of all that `read` asks. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
