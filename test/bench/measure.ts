@@ -1,9 +1,18 @@
 /** Timing helpers of the benchmarks: medians, and one row of the printed table with its bar. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../helpers/palace.ts";
+
 export type Row = { name: string; measured: string; bar: string; ok: boolean };
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+export function lowerQuartile(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
 }
 
 /** Milliseconds of each of `rounds` runs, after some that do not count; a function that `work` returns runs untimed. */
@@ -51,3 +60,10 @@ export function atLeast(name: string, value: number, bar: number, detail: string
 }
 
 export const ms = (value: number): string => `${value.toFixed(value < 1 ? 3 : 1)} ms`;
+
+/** The benchmarks run what users run. Ends the process where nothing was built. */
+export function requireBuild(): void {
+  if (existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) return;
+  process.stderr.write("dist is missing: run `npm run build` first\n");
+  process.exit(2);
+}

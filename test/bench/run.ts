@@ -2,10 +2,7 @@
  * `npm run bench [NAME ...]`: every speed promise as a ratio measured in one run, the other side started by the benchmark
  * itself. Prints a table; the exit code says whether all bars hold. Runs the built package (dist).
  */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { ROOT } from "../helpers/palace.ts";
-import type { Row } from "./measure.ts";
+import { requireBuild, type Row } from "./measure.ts";
 
 // onnxruntime's own telemetry, for what is embedded in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
@@ -23,10 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   doors: () => import("./doors.ts"),
 };
 
-if (!existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) {
-  process.stderr.write("dist is missing: run `npm run build` first\n");
-  process.exit(2);
-}
+requireBuild();
 const asked = process.argv.slice(2);
 const names = asked.length > 0 ? asked : Object.keys(BENCHMARKS);
 const rows: Row[] = [];

@@ -15,6 +15,7 @@ import type {
   SourceRow,
 } from "../port.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
+import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "./record.ts";
@@ -96,27 +97,23 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
-    const { where, values } = condition(filter);
-    const records = this.#database
-      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`)
-      .all(...values, limit, offset);
-    // The counts are kept by place; what is asked for besides has to be counted.
-    const isPlace = filter.sourceFile === undefined && filter.since === undefined && filter.before === undefined;
-    const count = isPlace ? "SELECT coalesce(sum(drawers), 0) FROM place" : "SELECT count(*) FROM drawer";
-    const total = this.#database
-      .prepare<string[], number>(`${count} ${where}`)
-      .pluck()
-      .get(...values);
-    return { drawers: records.map(toDrawer), total: total ?? 0 };
+    const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
+    return { drawers: this.drawersByRow(rows), total };
   }
 
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
     const { where, values } = condition(filter);
-    if (among === undefined)
-      return this.#database
-        .prepare<(string | number)[], number>(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ?`)
+    if (among === undefined) {
+      // A window without an end is mostly the last days: from the newest on, it is full before the old ones are read.
+      const fromNewest = filter.since !== undefined && filter.before === undefined;
+      const rows = this.#database
+        .prepare<(string | number)[], number>(
+          `SELECT row FROM drawer ${where} ORDER BY row ${fromNewest ? "DESC" : ""} LIMIT ?`,
+        )
         .pluck()
         .all(...values, limit);
+      return fromNewest ? rows.reverse() : rows;
+    }
     const passing: number[] = [];
     for (let start = 0; start < among.length && passing.length < limit; start += ROWS_PER_QUERY) {
       const part = among.slice(start, start + ROWS_PER_QUERY);

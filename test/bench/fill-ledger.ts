@@ -1,0 +1,88 @@
+/**
+ * Fills a ledger of a stopped broker as the product would, by its own writer, with vectors given instead of embedded: what the
+ * benchmarks of size stand on, where embedding 200,000 texts would take hours. Several projects grow at the same time.
+ */
+import { createHash } from "node:crypto";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import type { WriteCall } from "../../src/store/port.ts";
+import { quantize } from "../../src/store/vectors/quantize.ts";
+import { DIMENSIONS } from "../../src/store/vectors/scan-wasm.ts";
+import { seededRandom } from "../helpers/random.ts";
+
+export const WINGS = 8;
+export const ROOMS = 10;
+export const CHUNKS = 40;
+/** The first document's moment; each is filed a minute after the one before. */
+export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
+export const STEP_MS = 60_000;
+
+const DOCUMENTS_PER_GROUP = 8;
+const VECTORS_PER_GROUP = 2_000;
+
+export type Filling = {
+  ledgerFile: string;
+  /** Identity of the model that the vectors pass for. */
+  model: string;
+  /** About so many characters of text for a document. */
+  text: (characters: number) => string;
+  /** Documents that are there. */
+  from: number;
+  /** Documents that shall be there. */
+  to: number;
+};
+
+/** The documents in order, then their vectors, then everything that waits for a quiet moment. Returns the drawers there are. */
+export function fillLedger({ ledgerFile, model, text, from, to }: Filling): number {
+  const writer = new LedgerWriter(ledgerFile, applyWrite);
+  const reader = new SqliteLedgerReader(ledgerFile);
+  try {
+    for (let start = from; start < to; start += DOCUMENTS_PER_GROUP) {
+      const count = Math.min(DOCUMENTS_PER_GROUP, to - start);
+      const calls = Array.from({ length: count }, (_, at) => documentCall(start + at, text(CHUNKS * 700)));
+      for (const { outcome } of writer.commit(calls).outcomes)
+        if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
+    }
+    const random = seededRandom(from + 1);
+    for (let last = 0; ;) {
+      const pending = reader.pendingTexts(last, VECTORS_PER_GROUP);
+      if (pending.length === 0) break;
+      const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
+      writer.storeVectors(vectors, model, quantize);
+      last = pending.at(-1)?.row ?? last;
+    }
+    while (writer.maintain());
+    return reader.drawerCount();
+  } finally {
+    reader.close();
+    writer.close();
+  }
+}
+
+/** Path of the document's source. */
+export function sourceOf(document: number): string {
+  return `/bench/project${document % WINGS}/${document}.md`;
+}
+
+function documentCall(document: number, content: string): WriteCall {
+  const params = {
+    wing: `wing${document % WINGS}`,
+    room: `room${Math.floor(document / WINGS) % ROOMS}`,
+    sourceFile: sourceOf(document),
+    mtime: document,
+    sha256: createHash("sha256").update(content).digest("hex"),
+    content,
+    addedBy: "bench",
+  };
+  const atMs = FIRST_AT_MS + document * STEP_MS;
+  const peer = { agent: "bench", door: "unix", uid: 0, pid: 1 };
+  return { key: `fill ${document}`, isRepeatable: true, method: "source.replace", params, peer, requestId: "", atMs };
+}
+
+/** Of no model: direction alone by chance, so no two are near each other. */
+function unitVector(random: () => number): Float32Array {
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}

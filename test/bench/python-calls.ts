@@ -1,0 +1,131 @@
+/**
+ * What an agent waits for, against the Python package: search, add_drawer, the first reply after a start, on palaces that hold
+ * the same rows with the same vectors (given, so that both are filled in seconds), the query embedded by the same model.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { findModel } from "../../src/store/embedding/model-files.ts";
+import { createTestPalace, realModelDir, type TestPalace } from "../helpers/palace.ts";
+import { python } from "../helpers/python-chroma.ts";
+import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "../helpers/python-mempalace.ts";
+import { English } from "./english.ts";
+import { CHUNKS, fillLedger } from "./fill-ledger.ts";
+import { ms, timeBoth } from "./measure.ts";
+import { allEmbedded, type Command, openServer, pythonHome, type PythonRow, type Server } from "./python-side.ts";
+
+const SEARCHES = 25;
+const ADDS = 25;
+const STARTS = 7;
+/** Chunks end at paragraphs and overlap. */
+const CHARACTERS_PER_DRAWER = 540;
+
+/** Rows as our ledger has them, into a collection that its own code makes; what the queue holds then is what a mine leaves. */
+const FILL = `
+import json, sys
+from mempalace.palace import get_collection
+collection = get_collection(sys.argv[1], create=True)
+rows = [json.loads(line) for line in open(sys.argv[2])]
+for start in range(0, len(rows), 500):
+    part = rows[start:start + 500]
+    collection.add(ids=[r["id"] for r in part], documents=[r["text"] for r in part],
+      metadatas=[r["metadata"] for r in part], embeddings=[r["vector"] for r in part])`;
+
+export async function benchCalls(version: MempalaceVersion, { drawers }: { drawers: number }): Promise<PythonRow[]> {
+  if (realModelDir === undefined) throw new Error("there is no model");
+  using theirHome = pythonHome();
+  await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
+  const filled = await fillOurs(palace, drawers);
+  const theirPalace = join(theirHome.home, "palace");
+  const rowsFile = join(theirHome.home, "rows.jsonl");
+  writeRows(palace, rowsFile);
+  await python(version, theirHome.home, FILL, [theirPalace, rowsFile]);
+
+  await palace.startBroker();
+  const client = await palace.client();
+  await allEmbedded(client);
+  const commands = {
+    theirs: {
+      argv: [mempalaceBin(version, "mempalace-mcp"), "--palace", theirPalace],
+      env: mempalaceEnv(theirHome.home),
+    },
+    ours: { argv: [process.execPath, palace.executable("mp-shim")], env: defined(palace.env) },
+  };
+  const rows = [await firstReply(commands)];
+  const theirs = await openServer(commands.theirs);
+  const ours = await openServer(commands.ours);
+  rows.push(...(await calls(theirs, ours)));
+  await theirs[Symbol.asyncDispose]();
+  await ours[Symbol.asyncDispose]();
+  client.close();
+  return rows.map((row) => ({ ...row, detail: `${row.detail}; ${filled} drawers` }));
+}
+
+async function firstReply(commands: { theirs: Command; ours: Command }): Promise<PythonRow> {
+  const start = (command: Command) => async () => {
+    const server = await openServer(command);
+    return () => server[Symbol.asyncDispose]();
+  };
+  const { one, other } = await timeBoth(STARTS, start(commands.theirs), start(commands.ours));
+  return ratio("first reply after start", 10, one, other);
+}
+
+async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
+  const english = new English(9);
+  // Both sides get the same ones, in the same order, none of them twice.
+  const queries = Array.from({ length: SEARCHES + 1 }, () => english.query());
+  const search =
+    (server: Server, asked = 0) =>
+    async () => {
+      const { results } = await server.call("search", { query: queries[asked++] });
+      if (!Array.isArray(results) || results.length === 0) throw new Error("a search found nothing");
+    };
+  const texts = Array.from({ length: ADDS + 1 }, () => english.text(400));
+  const add =
+    (server: Server, added = 0) =>
+    async () => {
+      const answer = await server.call("add_drawer", { wing: "notes", room: "bench", content: texts[added++] });
+      if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
+    };
+  const searches = await timeBoth(SEARCHES, search(theirs), search(ours));
+  const adds = await timeBoth(ADDS, add(theirs), add(ours));
+  return [
+    ratio("MCP search p50", 5, searches.one, searches.other),
+    ratio("MCP add_drawer p50", 50, adds.one, adds.other),
+  ];
+}
+
+function ratio(name: string, bar: number, one: number, other: number): PythonRow {
+  return { name, bar, ratio: one / other, detail: `${ms(one)} / ${ms(other)}` };
+}
+
+async function fillOurs(palace: TestPalace, drawers: number): Promise<number> {
+  const nowhere = "/nonexistent";
+  const config = { dir: realModelDir, url: undefined, offline: true, cacheDir: nowhere, userHome: nowhere };
+  const files = await findModel(config);
+  if (files === undefined) throw new Error("the model is not whole");
+  const english = new English(8);
+  const { ledgerFile } = palace.config.paths;
+  const documents = Math.ceil(drawers / CHUNKS);
+  const text = (): string => english.text(CHUNKS * CHARACTERS_PER_DRAWER).slice(0, CHUNKS * CHARACTERS_PER_DRAWER);
+  return fillLedger({ ledgerFile, model: files.identity.id, text, from: 0, to: documents });
+}
+
+function writeRows({ config }: TestPalace, file: string): void {
+  const ledger = new Database(config.paths.ledgerFile, { readonly: true });
+  const rows = ledger
+    .prepare<[], { id: string; text: string; metadata: string; vector: Buffer }>(
+      "SELECT id, text, metadata, vector FROM drawer d JOIN vector v ON v.row = d.row ORDER BY d.row",
+    )
+    .all();
+  ledger.close();
+  const lines = rows.map(({ id, text, metadata, vector }) => {
+    const floats = [...new Float32Array(Uint8Array.from(vector).buffer)];
+    return JSON.stringify({ id, text, metadata: JSON.parse(metadata) as unknown, vector: floats });
+  });
+  writeFileSync(file, lines.join("\n"));
+}
+
+function defined(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+}

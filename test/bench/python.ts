@@ -1,0 +1,79 @@
+/**
+ * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]`: the real
+ * Python MemPalace against us: same texts, same model files, in turns, each through its own front door (command line and MCP
+ * over stdio; ours reaches its broker over the socket). The bars are those of 3.3.6, other versions are shown beside it.
+ * Needs the model beside the checkout (../shared/models); without it this says so and measures nothing.
+ */
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { MEMPALACE_VERSIONS, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
+import { realModelDir } from "../helpers/palace.ts";
+import { requireBuild } from "./measure.ts";
+import { benchCalls } from "./python-calls.ts";
+import { benchMine } from "./python-mine.ts";
+import type { PythonRow } from "./python-side.ts";
+
+// onnxruntime's own telemetry, for the raw embedder, which runs in this process.
+process.env["ORT_DISABLE_TELEMETRY"] = "1";
+
+/** The palace that the bars were measured on. */
+const FULL_DRAWERS = 5_245;
+/** Mined in about four minutes by both sides together on two slow cores. */
+const DEFAULT_DRAWERS = 600;
+const BARS_OF: MempalaceVersion = "3.3.6";
+
+const { values } = parseArgs({
+  options: {
+    drawers: { type: "string", default: String(DEFAULT_DRAWERS) },
+    full: { type: "boolean", default: false },
+    parts: { type: "string", default: "3" },
+    calls: { type: "string", default: String(FULL_DRAWERS) },
+    versions: { type: "string", default: BARS_OF },
+    only: { type: "string" },
+  },
+});
+requireBuild();
+if (realModelDir === undefined) {
+  process.stderr.write("NOT MEASURED: the comparison needs the model in ../shared/models, which is not there\n");
+  process.exit(0);
+}
+const asked = values.versions.split(",");
+const versions = MEMPALACE_VERSIONS.filter((version) => asked.includes(version));
+if (versions.length !== asked.length) {
+  process.stderr.write(`--versions: some of ${MEMPALACE_VERSIONS.join(",")}\n`);
+  process.exit(2);
+}
+const drawers = values.full ? FULL_DRAWERS : Number(values.drawers);
+const parts = Number(values.parts);
+const calls = Number(values.calls);
+
+const [cpu] = cpus();
+process.stdout.write(
+  `${cpus().length} × ${cpu?.model.trim()}, load ${loadavg()[0]?.toFixed(1)}; Node ${process.versions.node}; ` +
+    `mine of ${drawers} drawers in ${parts} parts, calls on a palace of ${calls}\n`,
+);
+let misses = 0;
+for (const version of versions) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) {
+    process.stderr.write(`NOT MEASURED: ${missing}\n`);
+    continue;
+  }
+  process.stdout.write(`MemPalace ${version} / palace-devbox\n`);
+  const show = (row: PythonRow): void => {
+    const holds = row.bar === undefined || row.ratio >= row.bar;
+    const isBarred = row.bar !== undefined && version === BARS_OF;
+    if (isBarred && !holds) misses += 1;
+    const bar = row.bar === undefined ? "" : `>= ${row.bar}`;
+    const verdict = isBarred ? (holds ? "ok  " : "MISS") : "    ";
+    process.stdout.write(
+      `${verdict}  ${row.name.padEnd(52)} ${bar.padEnd(8)} ${row.ratio.toFixed(row.ratio < 10 ? 2 : 0)} (${row.detail})\n`,
+    );
+  };
+  if (values.only !== "calls") for (const row of await benchMine(version, { drawers, parts })) show(row);
+  if (values.only !== "mine") for (const row of await benchCalls(version, { drawers: calls })) show(row);
+}
+process.stdout.write(
+  `${misses === 0 ? "all bars hold" : `${misses} bars missed`}; load at the end ${loadavg()[0]?.toFixed(1)}\n`,
+);
+process.exit(misses === 0 ? 0 : 1);

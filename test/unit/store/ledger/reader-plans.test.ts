@@ -1,0 +1,187 @@
+/**
+ * The reads of the ledger stay quick as it grows: no statement of theirs goes through all drawers, or sorts whole drawers, but for
+ * the few that say so. Judged by SQLite's own plans, which do not depend on how much there is. And what a list shows, whichever
+ * way it is found, is what going through everything shows.
+ */
+import Database from "better-sqlite3";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { SqliteLedgerReader } from "../../../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../../../src/store/ledger/writer.ts";
+import type { DrawerFilter, WriteCall } from "../../../../src/store/port.ts";
+import { seededRandom } from "../../../helpers/random.ts";
+
+const DRAWERS = 400;
+
+let folder: string;
+let file: string;
+let reader: SqliteLedgerReader;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+  fill(20_261_122);
+  reader = new SqliteLedgerReader(file);
+});
+
+afterAll(() => {
+  reader.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Drawers by the product's own writer, some deleted and some moved after that. */
+function fill(seed: number): void {
+  const random = seededRandom(seed);
+  const pick = (count: number): number => Math.floor(random() * count);
+  const writer = new LedgerWriter(file, (tx, { params }) => {
+    const at = params["at"] as number;
+    const id = `d${at}`;
+    // Wing 4 has one room, one in a thousand drawers a room of its own.
+    const wing = pick(5);
+    const metadata = {
+      wing: `w${wing}`,
+      room: wing === 4 ? "only" : pick(20) === 0 ? `r${at}` : `r${pick(3)}`,
+      source_file: pick(4) === 0 ? `/s${pick(6)}.md` : "",
+      filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00`,
+    };
+    if (params["move"] === true) tx.updateDrawer(id, { metadata });
+    else if (params["gone"] === true) tx.deleteDrawer(id);
+    else tx.insertDrawers([{ id, text: `words of ${at}`, metadata }]);
+    return {};
+  });
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const commit = (all: Record<string, unknown>[]): void => {
+    const calls = all.map((params): WriteCall => {
+      const key = JSON.stringify(params);
+      return { key, isRepeatable: true, method: "test.file", params, peer, requestId: key, atMs: 1 };
+    });
+    expect(writer.commit(calls).outcomes.every(({ outcome }) => outcome.ok)).toBe(true);
+  };
+  commit(Array.from({ length: DRAWERS }, (_, at) => ({ at })));
+  commit(Array.from({ length: DRAWERS / 8 }, (_, at) => ({ at: at * 8, gone: true })));
+  commit(Array.from({ length: DRAWERS / 8 }, (_, at) => ({ at: at * 8 + 3, move: true })));
+  writer.close();
+}
+
+const FILTERS: readonly DrawerFilter[] = [
+  {},
+  { wing: "w1" },
+  { wing: "w4" },
+  { wing: "absent" },
+  { room: "r1" },
+  { room: "only" },
+  { wing: "w2", room: "r0" },
+  { sourceFile: "/s3.md" },
+  { sourceFile: "/s3.md", wing: "w1" },
+  { since: "2026-01-05", before: "2026-01-07" },
+  { since: "2026-01-18", wing: "w3" },
+  { before: "2026-01-02", room: "r2" },
+];
+
+test.each(FILTERS)("a list under %j has the drawers that going through all of them finds, page by page", (filter) => {
+  const { wing, room, sourceFile, since = "", before = "9" } = filter;
+  const ledger = new Database(file, { readonly: true });
+  const everything = ledger
+    .prepare<[], { row: number; wing: string; room: string; source: string; filedAt: string }>(
+      "SELECT row, wing, room, source_file AS source, metadata ->> 'filed_at' AS filedAt FROM drawer ORDER BY row",
+    )
+    .all();
+  ledger.close();
+  const all = everything.filter(
+    (drawer) =>
+      (wing === undefined || drawer.wing === wing) &&
+      (room === undefined || drawer.room === room) &&
+      (sourceFile === undefined || drawer.source === sourceFile) &&
+      drawer.filedAt >= since &&
+      drawer.filedAt < before,
+  );
+  for (const limit of [1, 2, 7, 100])
+    for (const offset of [0, 1, 5, 60, 9_999]) {
+      const { drawers, total } = reader.listDrawers(filter, limit, offset);
+      const shown = all.slice(offset, offset + limit);
+      expect({ total, rows: drawers.map(({ row }) => row) }, `${limit} from ${offset}`).toEqual({
+        total: all.length,
+        rows: shown.map(({ row }) => row),
+      });
+    }
+});
+
+test("of a window without an end the newest rows are given, in their order", () => {
+  const all = reader.rowsPassing({ since: "2026-01-03" }, DRAWERS);
+  expect(all.length).toBeGreaterThan(100);
+  expect(all).toEqual(all.toSorted((a, b) => a - b));
+  expect(reader.rowsPassing({ since: "2026-01-03" }, 30)).toEqual(all.slice(-30));
+  const inWing = reader.rowsPassing({ since: "2026-01-03", wing: "w1" }, DRAWERS);
+  expect(reader.rowsPassing({ since: "2026-01-03", wing: "w1" }, 5)).toEqual(inWing.slice(-5));
+});
+
+/** SQLite's plans of all that `read` asks. */
+function plansOf(read: () => unknown): string[] {
+  const prepared = vi.spyOn(Database.prototype, "prepare");
+  read();
+  const statements = prepared.mock.calls.map(([sql]) => sql);
+  vi.restoreAllMocks();
+  expect(statements.length).toBeGreaterThan(0);
+  const ledger = new Database(file, { readonly: true });
+  const plans = statements.map((sql) => {
+    const nothing = Array.from({ length: sql.split("?").length - 1 }, () => null);
+    const steps = ledger.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...nothing) as { detail: string }[];
+    return `${sql.replaceAll(/\s+/g, " ")}: ${steps.map(({ detail }) => detail).join("; ")}`;
+  });
+  ledger.close();
+  return plans;
+}
+
+/** Goes through all drawers, or sorts what it reads of them beyond the index. */
+function isDear(plan: string): boolean {
+  const [, steps = ""] = plan.split(/: (?=[^:]*$)/);
+  const isSorted = steps.includes("TEMP B-TREE") && /(SEARCH|SCAN) drawer\b(?! USING COVERING INDEX)/.test(steps);
+  return /SCAN drawer(;|$| USING)/.test(steps) || isSorted;
+}
+
+const QUICK: Readonly<Record<string, () => unknown>> = {
+  "one drawer": () => reader.findDrawer("d9"),
+  "drawers by row": () => reader.drawersByRow([1, 2, 3]),
+  slices: () => reader.slicesOf("d9"),
+  "a list of everything": () => reader.listDrawers({}, 20, 0),
+  "a list of everything, far down": () => reader.listDrawers({}, 20, DRAWERS / 2),
+  "a list of a wing": () => reader.listDrawers({ wing: "w1" }, 1, 0),
+  "a list of a wing, far down": () => reader.listDrawers({ wing: "w1" }, 20, 40),
+  "a list of a room": () => reader.listDrawers({ room: "r1" }, 1, 0),
+  "a list of a room, far down": () => reader.listDrawers({ room: "r1" }, 20, 40),
+  "a list of a room of a wing": () => reader.listDrawers({ wing: "w1", room: "r1" }, 20, 0),
+  "a list of a source": () => reader.listDrawers({ sourceFile: "/s3.md" }, 20, 0),
+  "rows of a source": () => reader.rowsPassing({ sourceFile: "/s3.md" }, 2_001),
+  "rows of a window among found ones": () => reader.rowsPassing({ since: "2026-01-05" }, 100, [1, 2, 3]),
+  places: () => reader.places(),
+  "the number of drawers": () => reader.drawerCount(),
+  "sources of a wing": () => reader.sources("w1"),
+  "vectors by row": () => reader.vectorsByRow([1, 2]),
+  "the backlog of texts": () => reader.pendingTexts(0, 100),
+  "the counts of the status": () => reader.embeddingCounts(),
+  "the outbox": () => reader.outboxEntries(100),
+  "the lag of the outbox": () => reader.outboxLag(),
+};
+
+test.each(Object.keys(QUICK))("%s is found in an index", (name) => {
+  expect(plansOf(QUICK[name] as () => unknown).filter(isDear)).toEqual([]);
+});
+
+/** What is linear in the drawers, and known to be: dates have no index, and sync looks at every source. */
+const LINEAR: Readonly<Record<string, () => unknown>> = {
+  "a list of a window of time": () => reader.listDrawers({ since: "2026-01-05" }, 20, 0),
+  "rows of a window of time": () => reader.rowsPassing({ since: "2026-01-05" }, 2_001),
+  "groups of sources": () => reader.sourceGroups(undefined),
+};
+
+test.each(Object.keys(LINEAR))("%s goes through the drawers once", (name) => {
+  expect(plansOf(LINEAR[name] as () => unknown).filter(isDear)).toHaveLength(1);
+});
+
+test("a page reads no more drawers than it shows, however far down", () => {
+  const whole = plansOf(() => reader.listDrawers({}, 5, DRAWERS / 2)).filter((plan) => plan.includes("SELECT *"));
+  expect(whole).toHaveLength(1);
+  expect(whole[0]).toContain("SEARCH drawer USING INTEGER PRIMARY KEY");
+});
