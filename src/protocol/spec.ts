@@ -244,7 +244,7 @@ export type Methods = {
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
   "drawer.search": {
-    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
+    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode; explain?: boolean };
     result: JsonObject;
   };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
