@@ -1,27 +1,41 @@
 /**
  * Both scores of every candidate become one order. Pure; used by the engine's search.
- * Source: bench README, recipe 2: scores are fused, not ranks, and any weight from 0.4 to 0.6 is as good.
+ * Source: bench README, recipe 2 and 4: scores are fused, not ranks, and any weight from 0.4 to 0.6 is as good.
  */
+import type { LexicalParts } from "../store/port.ts";
 
 export type RankMode = "hybrid" | "lexical" | "vector";
 
-/** `lexical` ≥ 0, 0 without a hit; `cosine` −1…1, NaN while the drawer waits for its vector. */
-export type Candidate = { row: number; lexical: number; cosine: number };
-export type Ranked = Candidate & { score: number };
+/** `cosine` −1…1, NaN while the drawer waits for its vector. */
+export type Candidate = { row: number; words: LexicalParts; cosine: number };
+/** `lexical`: its words' parts by their weights; `lexicalShare`: of the best candidate's. */
+export type Ranked = Candidate & { lexical: number; lexicalShare: number; score: number };
 
-const COSINE_WEIGHT = 0.5;
+/** Of cosine and words in the score, and of pairs and source beside the words of the drawer itself. */
+export const WEIGHTS = { cosine: 0.5, words: 0.5, pairs: 0.3, source: 0.3 } as const;
 
 /** Best first; equal scores in row order. Candidates without a vector are left out of mode vector. */
 export function fuse(candidates: readonly Candidate[], mode: RankMode): Ranked[] {
-  const lexicalMax = candidates.reduce((max, { lexical }) => Math.max(max, lexical), 0);
-  const score = ({ lexical, cosine }: Candidate): number => {
+  const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
+  const lexicalMax = weighted.reduce((max, { lexical }) => Math.max(max, lexical), 0);
+  const score = (share: number, cosine: number): number => {
     if (mode === "vector") return cosine;
-    const share = lexicalMax > 0 ? lexical / lexicalMax : 0;
     if (mode === "lexical" || Number.isNaN(cosine)) return share;
-    return COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * share;
+    return WEIGHTS.cosine * cosine + WEIGHTS.words * share;
   };
-  return candidates
-    .map((candidate) => ({ ...candidate, score: score(candidate) }))
+  return weighted
+    .map((candidate) => {
+      const lexicalShare = lexicalMax > 0 ? candidate.lexical / lexicalMax : 0;
+      return { ...candidate, lexicalShare, score: score(lexicalShare, candidate.cosine) };
+    })
     .filter((ranked) => !Number.isNaN(ranked.score))
-    .sort((a, b) => b.score - a.score || a.row - b.row);
+    .sort(byScore);
+}
+
+export function byScore(a: Ranked, b: Ranked): number {
+  return b.score - a.score || a.row - b.row;
+}
+
+export function lexicalScore({ drawer, pairs, source }: LexicalParts): number {
+  return drawer + WEIGHTS.pairs * pairs + WEIGHTS.source * source;
 }

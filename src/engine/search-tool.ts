@@ -4,11 +4,13 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { PlaceFilter } from "../store/port.ts";
+import { verdictOn } from "./confidence.ts";
+import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchDependencies } from "./search.ts";
 import { codePointLength } from "./text.ts";
 import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "./validate.ts";
-import { validWindow, type Window } from "./window.ts";
+import { validBound, validWindow, type Window } from "./window.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -30,12 +32,22 @@ export async function searchTool(
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
   // As upstream has it: what is said of the query is said beside a window that is none, too.
-  const window = windowOrError(values);
-  if ("error" in window) return { ...window, ...extras };
+  const times = timesOrError(values);
+  if ("error" in times) return { ...times, ...extras };
+  const { window, now } = times;
   const filter = { ...place, ...(sourceFile !== undefined && { sourceFile }), ...window };
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
-  const request = { query: sanitized.query, filter, limit: clampLimit(values["limit"], 5), distanceMax, mode };
-  const { hits, candidates, vectorDisabledReason } = await search(dependencies, request);
+  const request = {
+    query: sanitized.query,
+    filter,
+    limit: clampLimit(values["limit"], 5),
+    distanceMax,
+    mode,
+    explain: values["explain"] === true,
+    neighbors: neighborCount(values["neighbors"]),
+    now,
+  };
+  const { hits, candidates, vectorDisabledReason, phrases } = await search(dependencies, request);
   return {
     query: sanitized.query,
     filters: {
@@ -47,6 +59,8 @@ export async function searchTool(
     },
     total_before_filter: candidates,
     results: hits,
+    ...verdictOn(hits, phrases),
+    ...(phrases !== undefined && { phrases }),
     ...(vectorDisabledReason !== undefined && {
       vector_disabled: true,
       vector_disabled_reason: vectorDisabledReason,
@@ -69,9 +83,13 @@ function queryOf(given: unknown): string {
   return given;
 }
 
-function windowOrError(values: Arguments): Window | { error: string } {
+function neighborCount(value: unknown): number {
+  return typeof value === "number" ? Math.max(0, Math.min(NEIGHBORS_MAX, Math.trunc(value))) : 0;
+}
+
+function timesOrError(values: Arguments): { window: Window; now: string | undefined } | { error: string } {
   try {
-    return validWindow(values);
+    return { window: validWindow(values), now: validBound(values["now"], "now") };
   } catch (error) {
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;

@@ -5,13 +5,19 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import { chooseHits, type Chosen } from "./choose.ts";
 import { labelClosets } from "./closet-search.ts";
+import { isWeakMatch } from "./confidence.ts";
+import { explainScore } from "./explain.ts";
 import { parentOf } from "./logical.ts";
-import { fuse, type Ranked } from "./rank.ts";
+import { neighborsOf } from "./neighbors.ts";
+import { quotedPhrases } from "./phrases.ts";
+import { askedDates } from "./question-dates.ts";
+import { fuse, type Ranked, type RankMode } from "./rank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing" | "closets">;
+  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
@@ -27,9 +33,21 @@ export type SearchRequest = {
   /** Cosine distance beyond which a hit is dropped; 0 or less = none is. Hits without a vector are kept. */
   distanceMax: number;
   mode: SearchMode;
+  /** Each hit tells what its score is made of. */
+  explain: boolean;
+  /** Slices shown on each side of a hit. */
+  neighbors: number;
+  /** The day or moment it is for who asks, an ISO date; undefined where that was not said. */
+  now: string | undefined;
 };
 
-export type SearchAnswer = { hits: Hit[]; candidates: number; vectorDisabledReason: string | undefined };
+export type SearchAnswer = {
+  hits: Hit[];
+  candidates: number;
+  vectorDisabledReason: string | undefined;
+  /** Quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
+  phrases: { quoted: string[]; found: boolean } | undefined;
+};
 
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
@@ -40,6 +58,7 @@ const PASSING_MAX = 2_000;
 const WIDENED = 5_000;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
+const NO_WORDS = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   const { lexical, vectors } = dependencies;
@@ -49,6 +68,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const isNarrow = filter.sourceFile !== undefined || filter.since !== undefined || filter.before !== undefined;
   const passing = isNarrow ? dependencies.reader.rowsPassing(filter, PASSING_MAX + 1) : [];
   const isExact = isNarrow && passing.length <= PASSING_MAX;
+  const quoted = quotedPhrases(query);
   const retrieved = isNarrow ? WIDENED : Math.max(CANDIDATES, limit);
 
   const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
@@ -63,13 +83,17 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
       failure = error instanceof Error ? error.message : String(error);
       return undefined;
     });
-  const [lexicalHits, near] = await Promise.all([
+  const [lexicalHits, near, phraseRows] = await Promise.all([
     isExact ? [] : lexical.candidates(query, filter, retrieved),
     nearestOrNothing(),
+    quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, retrieved),
   ]);
 
-  const found = isExact ? passing : [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
-  const rows = isNarrow && !isExact ? dependencies.reader.rowsPassing(filter, found.length, found) : found;
+  const anywhere = isExact ? passing : [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
+  const found = isNarrow && !isExact ? dependencies.reader.rowsPassing(filter, anywhere.length, anywhere) : anywhere;
+  // Who quotes wants these words and no others, wherever a drawer has them.
+  const quoting = isNarrow ? dependencies.reader.rowsPassing(filter, phraseRows.length, phraseRows) : phraseRows;
+  const rows = quoting.length > 0 ? quoting : found;
   const [lexicalScores, cosines] = await Promise.all([
     lexical.score(query, rows),
     near === undefined
@@ -78,27 +102,29 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   ]);
   const candidates = rows.map((row, index) => ({
     row,
-    lexical: lexicalScores[index] ?? 0,
+    words: lexicalScores[index] ?? NO_WORDS,
     cosine: cosines[index] ?? Number.NaN,
   }));
-  const ranked = fuse(candidates, near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid").filter(
+  const rankMode = near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
+  const ranked = fuse(candidates, rankMode).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
-  const drawers = new Map(
-    dependencies.reader
-      .drawersByRow(ranked.slice(0, limit).map((hit) => hit.row))
-      .map((drawer) => [drawer.row, drawer]),
-  );
-  const hits = ranked.slice(0, limit).flatMap((hit) => {
-    const drawer = drawers.get(hit.row);
-    return drawer === undefined ? [] : [toHit(drawer, hit, near !== undefined)];
-  });
+  const options = {
+    limit,
+    dates: askedDates(query, request.now),
+    now: request.now ?? `${new Date().toISOString().slice(0, 19)}Z`,
+  };
+  const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
+    ...toHit(chosen.drawer, chosen.ranked, near !== undefined),
+    ...notesOn(dependencies, chosen, rankMode, request),
+  }));
   const asked = mode !== "lexical";
   const best = ranked.slice(0, CANDIDATES).map((hit) => hit.row);
   return {
     hits: near === undefined ? hits : labelClosets(dependencies.reader, hits, { ...near, rows: best, filter }),
     candidates: rows.length,
     vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
+    phrases: quoted.length > 0 ? { quoted, found: quoting.length > 0 } : undefined,
   };
 }
 
@@ -108,6 +134,22 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
     timer = setTimeout(() => reject(new Error("the vector search did not answer in time")), timeoutMs);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Fields beyond upstream's, there only where they say something. */
+function notesOn(
+  { reader }: SearchDependencies,
+  { drawer, ranked, adjustments, stale, duplicates }: Chosen,
+  mode: RankMode,
+  { explain, neighbors }: SearchRequest,
+): Record<string, unknown> {
+  return {
+    ...(isWeakMatch(ranked) && { weak: true }),
+    ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
+    ...(duplicates.length > 0 && { near_duplicates: duplicates }),
+    ...(neighbors > 0 && { neighbors: neighborsOf(reader, drawer, neighbors) }),
+    ...(explain && { explain: explainScore(ranked, adjustments, mode) }),
+  };
 }
 
 function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {

@@ -22,7 +22,7 @@ export function validWindow(values: Record<string, unknown>): Window {
 }
 
 /** As upstream writes filed_at; midnight is the date alone, which is no later than any moment of its day, also as text. */
-function validBound(value: unknown, field: string): string | undefined {
+export function validBound(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue(`${field} must be an ISO date string`);
   const text = strip(value);

@@ -389,7 +389,7 @@ export type Methods = {
     result: { sources: number; closets: number; kept: number; unfit: number };
   };
   "drawer.search": {
-    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };
+    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode; explain?: boolean };
     result: JsonObject;
   };
   /** Administration, as `job.cancel` is: one job at a time, done by the broker, on its own machine's files. */

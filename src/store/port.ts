@@ -95,6 +95,8 @@ export interface LedgerReader {
   /** As LedgerTx has it. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
+  /** Of one source in one wing, those whose `chunk_index` is `first` to `last`, in that order; a bounded number of them. */
+  slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** In row order. Dates are looked for in every drawer of the place, everything else in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /** At most `limit` rows that pass, in row order, the newest where only `since` is given; `among` the given ones, or among all. */
@@ -221,6 +223,13 @@ export interface GraphTx {
 /** Reads of the graph. Concurrency: as LedgerReader. */
 export interface GraphReader {
   hasEntity(id: string): boolean;
+  hasFacts(): boolean;
+  /** Those of the ids that are entities. */
+  entitiesAmong(ids: readonly string[]): string[];
+  /** Facts about the subject that have an end, the last written first. */
+  endedFacts(subject: string, limit: number): NamedFact[];
+  /** Facts of a subject and a predicate, whatever the object and the time. */
+  factsWith(subject: string, predicate: string, limit: number): NamedFact[];
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
   /** Entities of whose name or id the name is one or several whole words; the entity `id` itself is not among them. */
   similarEntities(name: string, id: string): { id: string; name: string }[];
@@ -300,12 +309,20 @@ export interface UndoTx {
 /** A row and its score; lexical scores are BM25-like, ≥ 0, higher is better; cosines are −1…1. */
 export type Scored = { row: number; score: number };
 
+/**
+ * BM25 of a row in its parts, none of them weighted: the words in the drawer, neighbours of the query that are neighbours in
+ * it, the words in its whole source. `coverage`: share of the query's words that the drawer holds, by their rarity, 0…1.
+ */
+export type LexicalParts = { drawer: number; pairs: number; source: number; coverage: number };
+
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
   /** The best `limit` rows by BM25 under the filter, best first. A query without terms has no rows. */
   candidates(query: string, filter: PlaceFilter, limit: number): Promise<Scored[]>;
-  /** The full lexical score L of each given row: terms, adjacent pairs, whole source (bench recipe 4). Order as given. */
-  score(query: string, rows: readonly number[]): Promise<number[]>;
+  /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
+  phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): Promise<number[]>;
+  /** What the full lexical score L of each given row is made of (bench recipe 4). Order as given. */
+  score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
 }
 
 /** Exact nearest neighbours over the stored vectors. */

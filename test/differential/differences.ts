@@ -41,6 +41,9 @@ const SEARCH_ADDITIONS = [
   ...["content_date_source"],
 ];
 
+/** What our search says beyond upstream's, and only where there is something to say. */
+const SEARCH_OWN = ["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"];
+
 /** Keys anywhere in both answers. */
 const without =
   (...keys: string[]): Difference["mend"] =>
@@ -161,6 +164,14 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
+    name: "search-notes",
+    versions: BOTH,
+    tools: ["search"],
+    what: "a hit that shares little with the question is `weak`, one that states what the graph has ended is `outdated`; an answer says `weak_match`, `nothing_found`, and of quoted words whether a drawer has them, with a `notice` in words",
+    why: "additive: upstream gives the nearest noise without a word",
+    mend: (theirs, ours) => [theirs, withoutKeys(ours, SEARCH_OWN)],
+  },
+  {
     name: "approximate-index",
     versions: BOTH,
     tools: ["search"],
@@ -173,7 +184,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-order",
     versions: BOTH,
     tools: ["search"],
-    what: "order of the hits, and which of many are shown; `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
+    what: "order of the hits, and which of many are shown (of several that say nearly the same the best, with the ids of the others); `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
     why: "ours ranks by words and meaning together (docs/figures.md); the hits that both show agree in all else",
     mend: sameHits,
   },

@@ -27,7 +27,9 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs);
+  // Where some of ours are folded into others the two lists are of different lengths, and both are a choice.
+  const isFolded = b.some((hit) => "near_duplicates" in hit);
+  const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   // Of drawers with the same text in the same place it does not matter which, and how many of them.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
@@ -39,7 +41,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
       : [...hits];
   const [left, right] = [shared(a, b), shared(b, a)].map((hits) =>
     hits
-      .map(({ bm25_score, drawer_id, matched_via: via, ...hit }) => ({
+      .map(({ bm25_score, drawer_id, matched_via: via, near_duplicates: _folded, ...hit }) => ({
         ...hit,
         matched_via: via === "bm25_backend" ? "drawer" : via,
         ...(!isFull && { drawer_id }),
@@ -50,7 +52,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const replaced = (answer: Answer, count: number, results: unknown): unknown => ({
     value: { ...(answer as { value: Row }).value, results, count },
   });
-  const count = (hits: readonly Row[]): number => (isTruncated(theirs) ? 0 : hits.length);
+  const count = (hits: readonly Row[]): number => (isTruncated(theirs) || isFolded ? 0 : hits.length);
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
 }
 

@@ -112,7 +112,7 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_follow_tunnels: "wing*, room*",
     mempalace_search:
       "query*, limit, wing, room, source_file, since, before, max_distance, candidate_strategy, cli_compatible, " +
-      "include_media, query_task, context",
+      "include_media, query_task, context, neighbors, now, explain",
     mempalace_check_duplicate: "content*, threshold",
     mempalace_add_drawer: "wing*, room*, content*, source_file, added_by",
     mempalace_checkpoint: "items*, diary, dedup_threshold, added_by",

@@ -126,6 +126,8 @@ describe("the tools against MemPalace 3.3.6", () => {
 
 /** Additions of 3.11, which we have too: keys of replies where 3.3.6 has none such. */
 const ADDED: readonly string[] = [
+  // And what our search says of its answer.
+  ...["nothing_found", "weak_match", "weak", "notice", "phrases", "outdated", "near_duplicates"],
   ...["closets_deleted", "deleted_ids", "chunks_deleted"],
   ...["active_facts", "historical_facts", "future_facts"],
   ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],

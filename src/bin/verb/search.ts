@@ -17,13 +17,33 @@ type Hit = {
   source_file?: string;
   similarity?: number | null;
   bm25_score?: number;
+  weak?: boolean;
+  explain?: Explanation;
+};
+
+type Change = { factor: number; reason: string };
+type Explanation = {
+  score: number;
+  cosine: number | null;
+  bm25: { drawer: number; pairs: number; source: number; share_of_best: number };
+  weights: { cosine: number; words: number; pairs: number; source: number };
+  confidence: number;
+  promoted: Change[];
+  demoted: Change[];
 };
 
 export const verb = defineVerb({
-  usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid]
+  usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
-Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers.`,
-  options: { wing: { type: "string" }, room: { type: "string" }, limit: { type: "string" }, mode: { type: "string" } },
+Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers. With --explain
+each tells what its score is made of.`,
+  options: {
+    wing: { type: "string" },
+    room: { type: "string" },
+    limit: { type: "string" },
+    mode: { type: "string" },
+    explain: { type: "boolean" },
+  },
   args: [1, Infinity],
   run: async ({ values, args, config, out }) => {
     const mode = readMode(values.mode);
@@ -34,6 +54,7 @@ Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} 
       query: args.join(" "),
       limit,
       mode,
+      ...(values.explain === true && { explain: true }),
       ...(values.wing !== undefined && { wing: values.wing }),
       ...(values.room !== undefined && { room: values.room }),
     });
@@ -47,7 +68,9 @@ Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} 
     }
     const hits = (found["results"] ?? []) as Hit[];
     hits.forEach((hit, at) => printHit(hit, at + 1, out));
-    if (hits.length === 0) out.text("Nothing found.");
+    const notice = typeof found["notice"] === "string" ? found["notice"] : "";
+    if (hits.length === 0) out.text(notice);
+    else if (notice !== "") out.notice(notice);
     out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
     return 0;
   },
@@ -67,12 +90,29 @@ function printHit(hit: Hit, at: number, out: Output): void {
   const scores = [
     typeof hit.similarity === "number" ? `similarity ${hit.similarity.toFixed(3)}` : "",
     typeof hit.bm25_score === "number" ? `words ${hit.bm25_score.toFixed(3)}` : "",
+    hit.weak === true ? "weak" : "",
   ].filter((score) => score !== "");
   const { wing = "?", room = "?", source_file: source = "?" } = hit;
   if (!out.isTerminal) {
     out.table([[at, wing, room, source, scores.join(" "), printable((hit.text ?? "").replace(/\s+/g, " ").trim())]]);
+    if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
     return;
   }
   out.text(`${at}. ${printable(`${wing} / ${room}  ${source}`)}  ${scores.join(", ")}`);
-  out.text(`   ${shorten(hit.text ?? "", out.columns * SNIPPET_LINES - 6)}\n`);
+  out.text(`   ${shorten(hit.text ?? "", out.columns * SNIPPET_LINES - 6)}`);
+  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
+  out.text("");
+}
+
+/** The sum that the score is, in a line, and a line for each thing that changed it. */
+function explanation({ score, cosine, bm25, weights, confidence, promoted, demoted }: Explanation): string[] {
+  const words =
+    `${weights.words} × ${bm25.share_of_best} of the best words ` +
+    `(drawer ${bm25.drawer} + ${weights.pairs} × pairs ${bm25.pairs} + ${weights.source} × source ${bm25.source})`;
+  const meaning = cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`];
+  return [
+    `   score ${score} = ${[...meaning, words].join(" + ")}; confidence ${confidence}`,
+    ...promoted.map(({ factor, reason }) => `   promoted × ${factor}: ${reason}`),
+    ...demoted.map(({ factor, reason }) => `   demoted × ${factor}: ${reason}`),
+  ].map(printable);
 }

@@ -20,6 +20,33 @@ export class SqliteGraphReader implements GraphReader {
     return this.#database.prepare("SELECT 1 FROM kg_entity WHERE id = ?").get(id) !== undefined;
   }
 
+  hasFacts(): boolean {
+    return this.#database.prepare("SELECT 1 FROM kg_triple LIMIT 1").get() !== undefined;
+  }
+
+  entitiesAmong(ids: readonly string[]): string[] {
+    return this.#database
+      .prepare<[string], string>("SELECT id FROM kg_entity WHERE id IN (SELECT value FROM json_each(?))")
+      .pluck()
+      .all(JSON.stringify(ids));
+  }
+
+  endedFacts(subject: string, limit: number): NamedFact[] {
+    return this.#database
+      .prepare<[string, number], NamedFact>(
+        `${NAMED} WHERE t.subject = ? AND t.valid_to IS NOT NULL ORDER BY t.row DESC LIMIT ?`,
+      )
+      .all(subject, limit);
+  }
+
+  factsWith(subject: string, predicate: string, limit: number): NamedFact[] {
+    return this.#database
+      .prepare<[string, string, number], NamedFact>(
+        `${NAMED} WHERE t.subject = ? AND t.predicate = ? ORDER BY t.row DESC LIMIT ?`,
+      )
+      .all(subject, predicate, limit);
+  }
+
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[] {
     const column = direction === "outgoing" ? "subject" : "object";
     return this.#database.prepare<[string], NamedFact>(`${NAMED} WHERE t.${column} = ? ORDER BY t.row`).all(entityId);

@@ -30,6 +30,10 @@ const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
 const FILED_AT = "json_extract(metadata, '$.filed_at')";
 
+const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
+/** A source filed twice has two slices of each number. */
+const SLICES_AROUND_MAX = 50;
+
 type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string | null; vector: Buffer | null };
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -94,6 +98,16 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(...sliceBounds(id))
       .map(toDrawer)
       .filter((drawer) => isSliceOf(id, drawer));
+  }
+
+  slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {
+    return this.#database
+      .prepare<[typeof range & { most: number }], DrawerRecord>(
+        `SELECT * FROM drawer WHERE source_file = $sourceFile AND source_file <> '' AND wing = $wing
+           AND ${CHUNK_INDEX} BETWEEN $first AND $last ORDER BY ${CHUNK_INDEX}, row LIMIT $most`,
+      )
+      .all({ ...range, most: SLICES_AROUND_MAX })
+      .map(toDrawer);
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {

@@ -4,23 +4,24 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import type { PlaceFilter, Scored } from "../port.ts";
+import type { LexicalParts, PlaceFilter, Scored } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
 import { pickWords } from "./pick.ts";
-import { matchAny, matchPhrase, type ParsedQuery, parseQuery } from "./query.ts";
-import { type Counts, termCounter } from "./tokens.ts";
+import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
+import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 
 export type LexicalThreadData = { ledgerFile: string };
 export type LexicalMethods = {
   candidates(query: string, filter: PlaceFilter, limit: number): Scored[];
-  score(query: string, rows: readonly number[]): number[];
+  phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): number[];
+  score(query: string, rows: readonly number[]): LexicalParts[];
 };
 
-/** Weights of pairs and of the whole source beside the words of the drawer (bench README, recipe 4). */
-const PAIR_WEIGHT = 0.3;
-const SOURCE_WEIGHT = 0.3;
+/** Drawers read for a phrase, for each that is wanted: some of them have the stems only. */
+const PHRASE_READ_FACTOR = 3;
+const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
 
 type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
 
@@ -50,27 +51,39 @@ await serveThread<LexicalMethods>(() => {
     const frequencies = terms.map((term) => drawers.termFrequency(term, documents));
     const picked = pickWords(frequencies, documents);
     if (picked.length === 0) return [];
-    const found = rank(
-      picked.map((index) => words[index] as string),
-      filter,
-      limit,
-    );
-    return found.length >= limit || picked.length === words.length ? found : rank(words, filter, limit);
+    const found = rank(matchAny(picked.map((index) => words[index] as string)), filter, limit);
+    return found.length >= limit || picked.length === words.length ? found : rank(matchAny(words), filter, limit);
   }
 
-  function score(query: string, rows: readonly number[]): number[] {
+  /** FTS5 compares stems, a phrase is meant to the letter: what it finds is read again. */
+  function phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): number[] {
+    const wanted = phrases.map((phrase) => splitWords(foldText(phrase))).filter((words) => words.length > 0);
+    if (wanted.length === 0) return [];
+    const near = rank(matchPhrases(wanted), filter, limit * PHRASE_READ_FACTOR).map(({ row }) => row);
+    const texts = new Map((readTexts.all(JSON.stringify(near)) as DrawerText[]).map(({ row, text }) => [row, text]));
+    const holds = (row: number): boolean => {
+      const text = ` ${splitWords(foldText(texts.get(row) ?? "")).join(" ")} `;
+      return wanted.every((words) => text.includes(` ${words.join(" ")} `));
+    };
+    return near.filter(holds).slice(0, limit);
+  }
+
+  function score(query: string, rows: readonly number[]): LexicalParts[] {
     const parsed = parseQuery(query);
-    if (parsed.terms.length === 0 || rows.length === 0) return rows.map(() => 0);
+    if (parsed.terms.length === 0 || rows.length === 0) return rows.map(() => NOTHING);
     const texts = readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = scoreDrawers(parsed, texts);
     const whole = scoreSources(parsed, texts);
     const scores = new Map(
-      texts.map(({ row, source }) => [row, (own.get(row) ?? 0) + SOURCE_WEIGHT * (whole.get(source ?? 0) ?? 0)]),
+      texts.map(({ row, source }) => [row, { ...NOTHING, ...own.get(row), source: whole.get(source ?? 0) ?? 0 }]),
     );
-    return rows.map((row) => scores.get(row) ?? 0);
+    return rows.map((row) => scores.get(row) ?? NOTHING);
   }
 
-  function scoreDrawers({ words, terms, pairs }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
+  function scoreDrawers(
+    { words, terms, pairs }: ParsedQuery,
+    texts: readonly DrawerText[],
+  ): Map<number, Omit<LexicalParts, "source">> {
     const { documents, averageLength } = drawers.size();
     const count = termCounter(terms, pairs);
     const counted = texts.map(({ row, text, dateWords, sizes }) => ({
@@ -84,12 +97,17 @@ await serveThread<LexicalMethods>(() => {
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       const match = matchPhrase(pair.map((word) => words[word] as string));
-      return PAIR_WEIGHT * inverseFrequency(documents, drawers.phraseFrequency(match, documents));
+      return inverseFrequency(documents, drawers.phraseFrequency(match, documents));
     });
+    const termWeightSum = sumWeights(termWeights, () => true);
     return new Map(
       counted.map(({ row, length, counts }) => [
         row,
-        sumScores(termWeights, counts.terms, length) + sumScores(pairWeights, counts.pairs, length),
+        {
+          drawer: sumScores(termWeights, counts.terms, length),
+          pairs: sumScores(pairWeights, counts.pairs, length),
+          coverage: sumWeights(termWeights, (index) => (counts.terms[index] ?? 0) > 0) / termWeightSum,
+        },
       ]),
     );
   }
@@ -106,11 +124,11 @@ await serveThread<LexicalMethods>(() => {
     return new Map(rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
   }
 
-  return { candidates, score };
+  return { candidates, phraseRows, score };
 });
 
 /** BM25 by FTS5 itself, under each of the four filters. */
-function prepareRanking(ledger: Database.Database): (words: string[], filter: PlaceFilter, limit: number) => Scored[] {
+function prepareRanking(ledger: Database.Database): (match: string, filter: PlaceFilter, limit: number) => Scored[] {
   const prepare = (place: string) =>
     ledger.prepare(
       `SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH ? ${place}
@@ -121,8 +139,7 @@ function prepareRanking(ledger: Database.Database): (words: string[], filter: Pl
   const inWing = inPlace("wing = ?");
   const inRoom = inPlace("(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)");
   const inBoth = inPlace("wing = ? AND room = ?");
-  return (words, { wing, room }, limit) => {
-    const match = matchAny(words);
+  return (match, { wing, room }, limit) => {
     if (wing !== undefined && room !== undefined) return inBoth.all(match, wing, room, limit) as Scored[];
     if (wing !== undefined) return inWing.all(match, wing, limit) as Scored[];
     if (room !== undefined) return inRoom.all(match, room, limit) as Scored[];
@@ -141,4 +158,8 @@ function sumScores(weights: readonly number[], counts: readonly number[], length
     if (count > 0) sum += scoreTerm(weights[index] ?? 0, count, length);
   });
   return sum;
+}
+
+function sumWeights(weights: readonly number[], isCounted: (index: number) => boolean): number {
+  return weights.reduce((sum, weight, index) => (isCounted(index) ? sum + weight : sum), 0);
 }

@@ -64,3 +64,8 @@ export function matchAny(words: readonly string[]): string {
 export function matchPhrase(words: readonly string[]): string {
   return `"${words.join(" ")}"`;
 }
+
+/** MATCH for several phrases, all of them in the text itself. */
+export function matchPhrases(phrases: readonly (readonly string[])[]): string {
+  return `{text} : (${phrases.map(matchPhrase).join(" AND ")})`;
+}

@@ -1,14 +1,16 @@
 import { expect, test } from "vitest";
 import { fuse } from "../../../src/engine/rank.ts";
 
+/** Of a drawer that holds so much of the words itself. */
+const words = (drawer: number) => ({ drawer, pairs: 0, source: 0, coverage: 0 });
 const rows = (ranked: { row: number }[]): number[] => ranked.map(({ row }) => row);
 
 test("half of the score is the cosine, half the share of the best lexical score", () => {
   const ranked = fuse(
     [
-      { row: 1, lexical: 4, cosine: 0.2 },
-      { row: 2, lexical: 2, cosine: 0.9 },
-      { row: 3, lexical: 0, cosine: 0.95 },
+      { row: 1, words: words(4), cosine: 0.2 },
+      { row: 2, words: words(2), cosine: 0.9 },
+      { row: 3, words: words(0), cosine: 0.95 },
     ],
     "hybrid",
   );
@@ -18,8 +20,8 @@ test("half of the score is the cosine, half the share of the best lexical score"
 
 test("a drawer without a vector yet is ranked by its words alone", () => {
   const candidates = [
-    { row: 1, lexical: 10, cosine: Number.NaN },
-    { row: 2, lexical: 5, cosine: 0.9 },
+    { row: 1, words: words(10), cosine: Number.NaN },
+    { row: 2, words: words(5), cosine: 0.9 },
   ];
   expect(fuse(candidates, "hybrid")).toMatchObject([
     { row: 1, score: 1 },
@@ -29,21 +31,36 @@ test("a drawer without a vector yet is ranked by its words alone", () => {
 
 test("lexical mode does not look at cosines, vector mode not at words", () => {
   const candidates = [
-    { row: 1, lexical: 1, cosine: 0.9 },
-    { row: 2, lexical: 2, cosine: 0.1 },
-    { row: 3, lexical: 3, cosine: Number.NaN },
+    { row: 1, words: words(1), cosine: 0.9 },
+    { row: 2, words: words(2), cosine: 0.1 },
+    { row: 3, words: words(3), cosine: Number.NaN },
   ];
   expect(rows(fuse(candidates, "lexical"))).toEqual([3, 2, 1]);
   expect(rows(fuse(candidates, "vector"))).toEqual([1, 2]);
 });
 
 test("equal scores stand in row order", () => {
-  const candidates = [9, 3, 7].map((row) => ({ row, lexical: 1, cosine: 0.5 }));
+  const candidates = [9, 3, 7].map((row) => ({ row, words: words(1), cosine: 0.5 }));
   expect(rows(fuse(candidates, "hybrid"))).toEqual([3, 7, 9]);
 });
 
 test("no lexical hit at all gives no NaN", () => {
-  expect(fuse([{ row: 1, lexical: 0, cosine: 0.4 }], "hybrid")[0]?.score).toBe(0.2);
-  expect(fuse([{ row: 1, lexical: 0, cosine: 0.4 }], "lexical")[0]?.score).toBe(0);
+  expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "hybrid")[0]?.score).toBe(0.2);
+  expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "lexical")[0]?.score).toBe(0);
   expect(fuse([], "hybrid")).toEqual([]);
+});
+
+test("pairs and the source count for less than the drawer's own words", () => {
+  const parts = (drawer: number, pairs: number, source: number) => ({ drawer, pairs, source, coverage: 1 });
+  const ranked = fuse(
+    [
+      { row: 1, words: parts(10, 0, 0), cosine: Number.NaN },
+      { row: 2, words: parts(0, 20, 20), cosine: Number.NaN },
+    ],
+    "lexical",
+  );
+  expect(ranked).toMatchObject([
+    { row: 2, lexical: 12, score: 1 },
+    { row: 1, lexical: 10, score: 10 / 12 },
+  ]);
 });

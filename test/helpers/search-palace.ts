@@ -1,0 +1,59 @@
+/**
+ * A ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text, searched by
+ * words. Drawers come in as agents file them, or as a feeder's, with metadata of the test's own.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { applyWrite } from "../../src/engine/apply.ts";
+import type { Hit } from "../../src/engine/search.ts";
+import { searchTool } from "../../src/engine/search-tool.ts";
+import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import { openLexicalIndex } from "../../src/store/lexical/lexical-index.ts";
+import { openVectorIndex } from "../../src/store/vectors/vector-index.ts";
+
+export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
+type Arguments = Record<string, unknown>;
+
+export type SearchPalace = AsyncDisposable & {
+  write(method: string, params: Arguments): Arguments;
+  /** Files a text in w/r; the id. */
+  file(content: string, more?: Arguments): string;
+  search(query: string, more?: Arguments): Promise<SearchAnswer>;
+  /** The texts of the hits, in order. */
+  texts(query: string, more?: Arguments): Promise<string[]>;
+};
+
+export async function createSearchPalace(): Promise<SearchPalace> {
+  const folder = mkdtempSync(join(tmpdir(), "search-"));
+  const ledgerFile = join(folder, "ledger.sqlite3");
+  const writer = new LedgerWriter(ledgerFile, applyWrite);
+  const reader = new SqliteLedgerReader(ledgerFile);
+  const [lexical, vectors] = await Promise.all([openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })]);
+  const dependencies = { reader, lexical, vectors, embedder: () => undefined, embedderDetail: () => "no model" };
+  let count = 0;
+
+  const write = (method: string, params: Arguments): Arguments => {
+    const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+    const call = { key: `k${++count}`, isRepeatable: false, method, params, peer, requestId: "r", atMs: Date.now() };
+    const [done] = writer.commit([call]).outcomes;
+    if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+    return done.outcome.value as Arguments;
+  };
+  const search = async (query: string, more: Arguments = {}): Promise<SearchAnswer> =>
+    (await searchTool(dependencies, { query, ...more }, "auto")) as SearchAnswer;
+  return {
+    write,
+    search,
+    file: (content, more = {}) =>
+      write("add_drawer", { wing: "w", room: "r", content, ...more })["drawer_id"] as string,
+    texts: async (query, more) => (await search(query, more)).results.map(({ text }) => text),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([lexical.close(), vectors.close()]);
+      reader.close();
+      writer.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
