@@ -22,6 +22,27 @@ const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
 const SAMPLE_ROWS_MAX = 2_000;
 
+/** Which of the ledger's tables the rows belong to. */
+export type RowKind = "drawers" | "closets";
+
+/** What the ledger knows of ids, which it is asked twice: its own rows, and removals still on their way. */
+const KNOWN: Readonly<Record<RowKind, string>> = {
+  drawers: `
+    SELECT d.id, d.text, d.metadata,
+        EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
+      FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0 FROM outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
+  closets: `
+    SELECT c.id, c.text, c.metadata,
+        c.vector IS NOT NULL AND NOT EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS settled
+      FROM closet c WHERE c.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0 FROM closet_outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
+};
+
 type Known = { text: string; metadata: Metadata; settled: boolean };
 
 export class ForeignRows {
@@ -29,6 +50,7 @@ export class ForeignRows {
   readonly #ledger: LedgerDatabase;
   readonly #collection: ChromaCollection;
   readonly #horizon: Horizon;
+  readonly #kind: RowKind;
   readonly #vectors: PalaceVectors;
   readonly #tail: Map<string, PalaceRow | undefined>;
   #after = 0;
@@ -41,12 +63,14 @@ export class ForeignRows {
     collection: ChromaCollection;
     ledger: LedgerDatabase;
     horizon: Horizon;
+    kind?: RowKind | undefined;
   }) {
-    const { palace, palaceDir, collection, ledger, horizon } = options;
+    const { palace, palaceDir, collection, ledger, horizon, kind = "drawers" } = options;
     this.#palace = palace;
     this.#ledger = ledger;
     this.#collection = collection;
     this.#horizon = horizon;
+    this.#kind = kind;
     this.#vectors = new PalaceVectors(palace, palaceDir, collection);
     this.#tail = readTail(palace, collection).rows;
     this.total = countRows(palace, collection);
@@ -127,14 +151,7 @@ export class ForeignRows {
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger
-      .prepare<[string, string], { id: string; text: string; metadata: string; settled: number }>(
-        `SELECT d.id, d.text, d.metadata,
-            EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
-           FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
-         UNION ALL
-         SELECT o.id, '', '{}', 0 FROM outbox o
-           WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
-      )
+      .prepare<[string, string], { id: string; text: string; metadata: string; settled: number }>(KNOWN[this.#kind])
       .all(list, list);
     return new Map(
       found.map(({ id, text, metadata, settled }) => [

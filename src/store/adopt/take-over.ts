@@ -7,7 +7,7 @@ import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Changes, IdRecipe, TakeOver } from "../port.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import type { Horizon } from "./foreign-rows.ts";
+import type { Horizon, RowKind } from "./foreign-rows.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 
 export type Sample = { text: string; vector: Float32Array };
@@ -16,7 +16,7 @@ export type TakeOverOptions = {
   palaceDir: string;
   ledgerFile: string;
   /** Commits a batch. */
-  file: (batch: TakeOver) => Promise<{ taken: number; changes: Changes }>;
+  file: (batch: TakeOver, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records how the palace's rows made their ids. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
@@ -29,7 +29,12 @@ export type TakeOverProgress = { read: number; total: number; taken: number };
 
 /** One at a time. `stop` ends the one under way between two batches. */
 export type TakingOver = {
-  run(collectionId: string, horizon: Horizon, onProgress: (progress: TakeOverProgress) => void): Promise<number>;
+  run(
+    collectionId: string,
+    horizon: Horizon,
+    onProgress: (progress: TakeOverProgress) => void,
+    kind?: RowKind,
+  ): Promise<number>;
   stop(): Promise<void>;
 };
 
@@ -43,8 +48,8 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
   let stopped = false;
 
   /** Errors: the store's, and those of the thread; what was filed stays filed. */
-  const run: TakingOver["run"] = async (collectionId, horizon, onProgress) => {
-    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon };
+  const run: TakingOver["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
+    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
     thread = reader;
     try {
@@ -54,7 +59,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
       const model = await modelOf(await reader.call("sample", SAMPLES));
       const progress = { read: 0, total, taken: 0 };
       let loggedAtMs = Date.now();
-      log.info("taking over the palace's rows", { rows: total, vectors: model ?? "made anew" });
+      log.info("taking over the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
       for (let done = false; !done && !stopped;) {
         const batch = await reader.call("next");
         done = batch.done;
@@ -62,7 +67,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
         faultPoint("take-over.before-batch");
         if (batch.rows.length + batch.removed.length > 0) {
           const rows = model === undefined ? batch.rows.map((row) => ({ ...row, vector: undefined })) : batch.rows;
-          const { taken, changes } = await file({ rows, removed: batch.removed, model });
+          const { taken, changes } = await file({ rows, removed: batch.removed, model }, kind);
           progress.taken += taken;
           await onFiled(changes);
         }
