@@ -213,8 +213,8 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
       "commit.before-commit",
       "commit.after-sync",
       "closets.before-vectors",
-      "files.after-queue:5",
-      "files.before-commit:3",
+      "files.before-commit",
+      "outbox.after-send:2",
     ],
   ])("killed at %s are of the text that is there", async (point) => {
     await using palace = createScene();
