@@ -28,12 +28,20 @@ export type ClosetQuestion = {
   filter: PlaceFilter;
 };
 
-/** The same hits, in the same order. */
+/** The same hits, in the same order. Closets that cannot be read take their labels away, and no hit. */
 export function labelClosets(
   reader: Pick<LedgerReader, "closets">,
   hits: readonly Hit[],
   asked: ClosetQuestion,
 ): Hit[] {
+  try {
+    return labelled(reader, hits, asked);
+  } catch {
+    return [...hits];
+  }
+}
+
+function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], asked: ClosetQuestion): Hit[] {
   const boosts = boostsBySource(reader, asked);
   const boosted = hits.filter((hit) => boosts.has(String(hit["source_path"])));
   if (boosted.length === 0) return [...hits];

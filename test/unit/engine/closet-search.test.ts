@@ -35,6 +35,17 @@ test("without closets the hits are what they were", () => {
   expect(labelClosets(reader([]), hits, ASKED)).toEqual(hits);
 });
 
+test("closets that cannot be read take nothing away from the search", () => {
+  const { closets } = reader([]);
+  const broken = {
+    ...closets,
+    ofRows: () => {
+      throw new Error("database disk image is malformed");
+    },
+  };
+  expect(labelClosets({ closets: broken }, [hit("/a")], ASKED)).toEqual([hit("/a")]);
+});
+
 test("the boost goes by the rank of the source's best closet, five closets have one", () => {
   const sources = ["/a", "/b", "/c", "/d", "/e", "/f"];
   const closets = sources.map((source, index): [string, number] => [source, 0.9 - index / 10]);
