@@ -16,6 +16,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
+import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
 import { describeAdoption, describeStrays } from "./strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "./output.ts";
@@ -56,6 +57,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
       checkQueue(status),
       checkModel(status, config),
       checkDriver(status),
+      checkClosets(status),
       checkGraph(status),
       checkUpstreamLock(status),
       checkStrays(status),
@@ -239,6 +241,11 @@ function checkDriver({ driver }: StatusReport): Check {
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
     : ok("driver", detail);
+}
+
+/** A search does without them; what waits to be sent waits where the drawers do, and checkDriver says why. */
+function checkClosets({ closets }: StatusReport): Check {
+  return ok("closets", describeClosets(closets));
 }
 
 /** The ledger has all of it; it is MemPalace that would miss something. */

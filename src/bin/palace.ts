@@ -34,6 +34,7 @@ const VERBS: Record<string, Entry> = {
   undo: ["take back what one agent wrote", () => import("./verb/undo.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
   mine: ["file a source: mine projects DIR, docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
+  closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 

@@ -14,10 +14,22 @@ export class Metrics {
   }
 
   /** The whole page. */
-  render({ drawers, peers, queue, search, driver, graph, ledgerSizeBytes, startedAtMs }: StatusReport): string {
+  render({
+    drawers,
+    closets,
+    peers,
+    queue,
+    search,
+    driver,
+    graph,
+    ledgerSizeBytes,
+    startedAtMs,
+  }: StatusReport): string {
     const { rss } = process.memoryUsage();
     const gauges: [name: string, help: string, value: number][] = [
       ["palace_drawers", "Drawers in the ledger", drawers],
+      ["palace_closets", "Closets in the ledger", closets.count],
+      ["palace_closets_lag", "Closets the public palace does not hold yet", closets.lag],
       ["palace_ledger_bytes", "Size of the ledger with its write-ahead log", ledgerSizeBytes],
       ["palace_peers", "Open message streams", peers],
       ["palace_queue_depth", "Writes waiting", queue.depth],

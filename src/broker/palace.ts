@@ -182,6 +182,10 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resend", ids);
       outbox?.wake();
     },
+    resendClosets: async (ids) => {
+      await writer.call("resendClosets", ids);
+      closets.wake();
+    },
     hold: async () => {
       const releases = [await outbox?.hold(), await closets.hold()];
       return () => releases.forEach((release) => release?.());
@@ -189,10 +193,15 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     takeOver: createTakeOver({
       palaceDir: paths.palaceDir,
       ledgerFile,
-      file: (batch) => writer.call("takeOver", batch),
+      file: async (batch, kind) => {
+        if (kind === "drawers") return writer.call("takeOver", batch);
+        const taken = await writer.call("takeOverClosets", batch);
+        return { taken, changes: { ...NO_CHANGES, closets: taken } };
+      },
       onFiled: async (changes) => {
         await vectors.refresh(changes);
         backlog?.wake();
+        closets.wake();
         maintenance.wake();
       },
       setRecipe: (recipe) => writer.call("putMeta", "id_recipe", recipe),

@@ -17,21 +17,31 @@ const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
+/** Of the best candidates so many speak for their sources: reading closets is what this costs. */
+const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
   /** Of the question. */
   vector: Float32Array;
-  /** The best candidates of the direct search: closets of their sources are compared, so that the cost does not grow. */
+  /** What the direct search found, best first: closets of their sources are compared, so that the cost does not grow. */
   rows: readonly number[];
   filter: PlaceFilter;
 };
 
-/** The same hits, in the same order. */
+/** The same hits, in the same order. Closets that cannot be read take their labels away, and no hit. */
 export function labelClosets(
   reader: Pick<LedgerReader, "closets">,
   hits: readonly Hit[],
   asked: ClosetQuestion,
 ): Hit[] {
+  try {
+    return labelled(reader, hits, asked);
+  } catch {
+    return [...hits];
+  }
+}
+
+function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], asked: ClosetQuestion): Hit[] {
   const boosts = boostsBySource(reader, asked);
   const boosted = hits.filter((hit) => boosts.has(String(hit["source_path"])));
   if (boosted.length === 0) return [...hits];
@@ -68,7 +78,7 @@ function boostsBySource(
 ): Map<string, { boost: number; preview: string }> {
   const boosts = new Map<string, { boost: number; preview: string }>();
   closets
-    .ofRows(rows, filter)
+    .ofRows(rows.slice(0, ROWS_MAX), filter)
     .filter((closet) => closet.vector.length === vector.length)
     .map(({ sourceFile, text, vector: other }) => ({ sourceFile, text, distance: 1 - dot(vector, other) }))
     .sort((a, b) => a.distance - b.distance)

@@ -6,9 +6,13 @@
 import { COMMON_WORDS } from "./common-words.ts";
 import { codePointLength } from "./text.ts";
 
-/** Python's `\w`: wider than the letters of the pattern, so that `Éa` is no name `a`. */
-const WORD = String.raw`[\p{L}\p{N}_]`;
-const CANDIDATE = new RegExp(`(?<!${WORD})(?:[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19})(?!${WORD})`, "gu");
+/** As Python's `\w` and `\b` have it: a name with `É` or a digit in it is none. */
+const WORD = /[\p{L}\p{N}_]+/gu;
+/**
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Written so that there is one
+ * way to match one: theirs tries every division of a run of capitals, for hours where a digit follows a long one.
+ */
+const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
 /** Sentence starters, the roles of a transcript, days and months. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -23,8 +27,8 @@ const TAGS_MAX = 25;
 /** Names that occur at least twice, each with its count, in the order of their first occurrence. */
 export function nameWords(text: string): [name: string, count: number][] {
   const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(CANDIDATE)) {
-    if (STOP_WORDS.has(word) || COMMON_WORDS.has(word.toLowerCase())) continue;
+  for (const [word] of text.matchAll(WORD)) {
+    if (!NAME.test(word) || STOP_WORDS.has(word) || COMMON_WORDS.has(word.toLowerCase())) continue;
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts].filter(([, count]) => count >= NAMES_MIN);

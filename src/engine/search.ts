@@ -119,9 +119,11 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     ...notesOn(dependencies, chosen, rankMode, request),
   }));
   const asked = mode !== "lexical";
-  const best = ranked.slice(0, CANDIDATES).map((hit) => hit.row);
   return {
-    hits: near === undefined ? hits : labelClosets(dependencies.reader, hits, { ...near, rows: best, filter }),
+    hits:
+      near === undefined
+        ? hits
+        : labelClosets(dependencies.reader, hits, { ...near, rows: ranked.map((hit) => hit.row), filter }),
     candidates: rows.length,
     vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
     phrases: quoted.length > 0 ? { quoted, found: quoting.length > 0 } : undefined,

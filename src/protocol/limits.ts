@@ -21,7 +21,7 @@ export const QUEUE_DEPTH_PEER_MAX = 1024;
 /** Bytes of arguments waiting in the queue. */
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 /** Sources whose closets are built anew in one write. */
-export const CLOSET_SOURCES_MAX = 50;
+export const CLOSET_SOURCES_MAX = 10;
 /** Writes committed in one ledger transaction. */
 export const COMMIT_BATCH_MAX = 256;
 /** Requests of one stream that are being answered; the stream is not read further until one ends. */

@@ -208,6 +208,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "queue",
     "model",
     "driver",
+    "closets",
     "graph",
     "palace lock",
     "strays",

@@ -92,6 +92,9 @@ const CASES: readonly ClosetSource[] = [
   ),
   source("Alice_x Alice_x Bob2 Bob2 Carl-Dee Carl-Dee O'Neil O'Neil 中Eve Eve中 Eve Eve Aß Aß Code Code Phase Phase"),
   source("Zed Yan Xia Zed Yan Xia Wim Wim Vic Vic Una Una Tom Tom Tom Al Al Bo Bo Monday Monday User User"),
+  source(
+    "FooBArx FooBArx FooB FooB AaBBB AaBBB AaBBBc AaBBBc AaBcDDDe AaBcDDDe AaBBcc AaBBcc AaBbCC AaBbCC AaBBBB1 AaBBBB1",
+  ),
   source(`${"Abcdefghijklmnopqrst ".repeat(2)}${"Abcdefghijklmnopqrstu ".repeat(2)}`),
   // Twelve topics, and more than one closet; a line longer than a closet stands alone.
   source(heading(30), { wing: "w".repeat(60), room: "r".repeat(60) }),

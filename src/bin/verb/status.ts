@@ -5,6 +5,7 @@ import { findBroker } from "../../client/discover.ts";
 import { isStopped } from "../../platform/marks.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { describeClosets } from "../closets.ts";
 import { describeGraph } from "../graph.ts";
 import { describeAdoption, describeStrays } from "../strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
@@ -83,6 +84,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
       `${search.mode} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
     ],
     ["driver", `${driver.kind}: ${driver.state}${lag}${withDetail(driver.detail)}`],
+    ["closets", describeClosets(status.closets)],
     ["graph", describeGraph(status.graph)],
     ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],
     ["strays", describeStrays(status.strays)],

@@ -29,12 +29,36 @@ const SAMPLE_PAGE_ROWS = 50;
  * ours is newer. `unmarked`: it has no vector and never had a mark, so whether it is adopted shows when both read the same.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
+/** Which of the ledger's tables the rows belong to. */
+export type RowKind = "drawers" | "closets";
+
+/** What the ledger knows of ids, which it is asked twice: its own rows, and removals still on their way. */
+const KNOWN: Readonly<Record<RowKind, string>> = {
+  drawers: `
+    SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
+        EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
+        (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
+      FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
+  closets: `
+    SELECT c.id, c.text, c.metadata, c.vector IS NOT NULL AS embedded,
+        EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS listed, NULL AS mark
+      FROM closet c WHERE c.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0, 1, NULL FROM closet_outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
+};
+
+type KnownRow = { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null };
 
 export class ForeignRows {
   readonly #palace: ChromaDatabase;
   readonly #ledger: LedgerDatabase;
   readonly #collection: ChromaCollection;
   readonly #horizon: Horizon;
+  readonly #kind: RowKind;
   readonly #vectors: PalaceVectors;
   readonly #tail: Map<string, PalaceRow | undefined>;
   #after = 0;
@@ -47,12 +71,14 @@ export class ForeignRows {
     collection: ChromaCollection;
     ledger: LedgerDatabase;
     horizon: Horizon;
+    kind?: RowKind | undefined;
   }) {
-    const { palace, palaceDir, collection, ledger, horizon } = options;
+    const { palace, palaceDir, collection, ledger, horizon, kind = "drawers" } = options;
     this.#palace = palace;
     this.#ledger = ledger;
     this.#collection = collection;
     this.#horizon = horizon;
+    this.#kind = kind;
     this.#vectors = new PalaceVectors(palace, palaceDir, collection);
     this.#tail = readTail(palace, collection).rows;
     this.total = countRows(palace, collection);
@@ -149,24 +175,13 @@ export class ForeignRows {
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger
-      .prepare<
-        [string, string],
-        { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null }
-      >(
-        `SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
-            EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
-            (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
-           FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
-         UNION ALL
-         SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
-           WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
-      )
+      .prepare<[string, string], KnownRow>(KNOWN[this.#kind])
       .all(list, list);
     return new Map(
       found.map(({ id, text, metadata, embedded, listed, mark }) => {
         const content = { text, metadata: JSON.parse(metadata) as Metadata };
         const adopted = isAsAdopted(content, mark);
-        const unmarked = embedded === 0 && listed === 0 && !adopted;
+        const unmarked = this.#kind === "drawers" && embedded === 0 && listed === 0 && !adopted;
         return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];
       }),
     );

@@ -6,9 +6,15 @@ import type { IdRecipe, TakenRow } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { openChroma, readCollections } from "../watch/chroma-file.ts";
 import { guardPalace } from "../watch/refusal.ts";
-import { ForeignRows, type Horizon } from "./foreign-rows.ts";
+import { ForeignRows, type Horizon, type RowKind } from "./foreign-rows.ts";
 
-export type ReadThreadData = { ledgerFile: string; palaceDir: string; collectionId: string; horizon: Horizon };
+export type ReadThreadData = {
+  ledgerFile: string;
+  palaceDir: string;
+  collectionId: string;
+  horizon: Horizon;
+  kind: RowKind;
+};
 
 export type ReadMethods = {
   opened(): { total: number; torn: string | null; recipe: IdRecipe | null };
@@ -20,14 +26,14 @@ export type ReadMethods = {
 const BUSY_TIMEOUT_MS = 5_000;
 
 await serveThread<ReadMethods>(() => {
-  const { ledgerFile, palaceDir, collectionId, horizon } = workerData as ReadThreadData;
+  const { ledgerFile, palaceDir, collectionId, horizon, kind } = workerData as ReadThreadData;
   const ledger = openForReading(ledgerFile);
   return guardPalace(palaceDir, () => {
     const palace = openChroma(palaceDir, BUSY_TIMEOUT_MS);
     const collection = palace && readCollections(palace).find(({ id }) => id === collectionId);
     if (palace === undefined || collection === undefined) throw new Error("the palace is gone");
-    const foreign = new ForeignRows({ palace, palaceDir, collection, ledger, horizon });
-    const recipe = readIdRecipe(palace, collection);
+    const foreign = new ForeignRows({ palace, palaceDir, collection, ledger, horizon, kind });
+    const recipe = kind === "drawers" ? readIdRecipe(palace, collection) : undefined;
     return {
       opened: () => ({ total: foreign.total, torn: foreign.torn ?? null, recipe: recipe ?? null }),
       sample: (limit) => guardPalace(palaceDir, () => foreign.sample(limit)),

@@ -8,7 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Changes, IdRecipe, TakeOver } from "../port.ts";
 import type { ModelFinding } from "./model-of.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import type { Horizon } from "./foreign-rows.ts";
+import type { Horizon, RowKind } from "./foreign-rows.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 
 export type Sample = { text: string; vector: Float32Array };
@@ -17,7 +17,7 @@ export type TakeOverOptions = {
   palaceDir: string;
   ledgerFile: string;
   /** Commits a batch. */
-  file: (batch: TakeOver) => Promise<{ taken: number; changes: Changes }>;
+  file: (batch: TakeOver, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records how the palace's rows made their ids. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
@@ -36,7 +36,12 @@ export type TakeOverProgress = {
 
 /** One at a time. `stop` ends the one under way between two batches. */
 export type TakingOver = {
-  run(collectionId: string, horizon: Horizon, onProgress: (progress: TakeOverProgress) => void): Promise<number>;
+  run(
+    collectionId: string,
+    horizon: Horizon,
+    onProgress: (progress: TakeOverProgress) => void,
+    kind?: RowKind,
+  ): Promise<number>;
   stop(): Promise<void>;
 };
 
@@ -50,8 +55,8 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
   let stopped = false;
 
   /** Errors: the store's, and those of the thread; what was filed stays filed. */
-  const run: TakingOver["run"] = async (collectionId, horizon, onProgress) => {
-    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon };
+  const run: TakingOver["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
+    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
     thread = reader;
     try {
@@ -62,7 +67,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
       const progress = { read: 0, total, taken: 0, detail };
       if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
       let loggedAtMs = Date.now();
-      log.info("taking over the palace's rows", { rows: total, vectors: model ?? "made anew" });
+      log.info("taking over the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
       for (let done = false; !done && !stopped;) {
         const batch = await reader.call("next");
         done = batch.done;
@@ -70,7 +75,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
         faultPoint("take-over.before-batch");
         if (batch.rows.length + batch.removed.length > 0) {
           const rows = batch.rows.map((row) => (row.vector?.length === width ? row : { ...row, vector: undefined }));
-          const { taken, changes } = await file({ rows, removed: batch.removed, model });
+          const { taken, changes } = await file({ rows, removed: batch.removed, model }, kind);
           progress.taken += taken;
           await onFiled(changes);
         }

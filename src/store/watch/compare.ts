@@ -8,6 +8,7 @@
 import { ForeignRows, type Horizon } from "../adopt/foreign-rows.ts";
 import { countRows } from "../driver/files/palace-file.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
+import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -44,6 +45,8 @@ export type Comparison = {
   isForeign: boolean;
   /** Rows of the collection to take over from. */
   rows: number;
+  /** Undefined where nothing is taken over. */
+  closets: ClosetComparison | undefined;
 };
 
 /** On a thread of its own it may wait as long as Chroma itself would. */
@@ -71,11 +74,12 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
         unindexed: 0,
         isForeign: false,
         rows: 0,
+        closets: undefined,
       },
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets and the like are made from drawers, and made anew with them.
+      // Closets have a comparison of their own; of others' collections nothing is ours.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -88,6 +92,11 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     if (own !== undefined) {
       result.missing = findMissing(own, palace, ledger);
       result.unindexed = countUnindexed(palace, input.palaceDir, own);
+    }
+    if (input.adopt !== undefined && input.horizon !== undefined) {
+      const { palaceDir, horizon } = input;
+      const isOurs = own !== undefined;
+      result.closets = compareClosets(palace, palaceDir, collections, ledger, { horizon, isOurs });
     }
     return result;
   });

@@ -15,7 +15,7 @@ import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
 import type { Horizon } from "../adopt/foreign-rows.ts";
 import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import { chromaFile, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
+import { chromaFile, CLOSETS, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
 import { refusalOf } from "./refusal.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
@@ -30,6 +30,8 @@ export type WatchOptions = {
   seen: { read(): string | undefined; write(text: string): Promise<void> };
   /** Lists drawers in the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
+  /** The same for closets. */
+  resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
   /** Sends nothing from the moment it resolves until its answer is called. */
   hold: () => Promise<() => void>;
   /** Undefined: rows of others are counted and left alone. */
@@ -68,7 +70,14 @@ const NOTHING: Omit<StrayReport, "state" | "detail"> = {
 const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" };
 
 /** Where palace and driver stood at one quiet moment. */
-type Mark = Readonly<{ head: number; segment: number; adopt: string | undefined; sent: SentCounts }>;
+type Mark = Readonly<{
+  head: number;
+  /** Of the folders of both collections' indexes. */
+  segment: number;
+  adopt: string | undefined;
+  closets: string | undefined;
+  sent: SentCounts;
+}>;
 /** What is kept in the ledger between brokers. */
 type Seen = {
   ours: string;
@@ -78,12 +87,20 @@ type Seen = {
   report: StrayReport;
   /** Absent in ledgers of before: the collection taken over, and the palace's number when both sides agreed. */
   adopt?: string;
+  /** The same of the closets' collection; absent in ledgers that knew none. */
+  closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
 };
 
 export function startWatch(options: WatchOptions): Watch {
-  const watch = new Watcher({ now: () => performance.now(), takeOver: undefined, onSettled: () => {}, ...options });
+  const watch = new Watcher({
+    now: () => performance.now(),
+    takeOver: undefined,
+    onSettled: () => {},
+    resendClosets: () => Promise.resolve(),
+    ...options,
+  });
   const timer = setInterval(() => void watch.look(), LOOK_MS).unref();
   if (options.driver !== undefined) options.driver.onQuiet = () => watch.lookSoon();
   return {
@@ -96,6 +113,10 @@ export function startWatch(options: WatchOptions): Watch {
       await watch.stop();
     },
   };
+}
+
+function isForeign(comparison: Comparison | null): boolean {
+  return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
 class Watcher {
@@ -118,6 +139,8 @@ class Watcher {
   #stopped = false;
   /** Rows without a vector that sending everything again has not helped. */
   #hopeless = 0;
+  /** The same of closets. */
+  #hopelessClosets = 0;
   /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
   #again = 0;
 
@@ -171,10 +194,14 @@ class Watcher {
       const own = found.collections.find(({ id }) => id === driver?.collectionId);
       if (driver !== undefined && own === undefined)
         return this.#rest("off", `the driver's palace is not the one in ${palaceDir}`);
-      const folder = own === undefined ? undefined : join(palaceDir, own.vectorSegment);
-      const segment = folder === undefined ? 0 : (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0);
+      const closets = found.collections.find(({ name }) => name === CLOSETS);
+      const folders =
+        own === undefined ? [] : [own.vectorSegment, ...(closets === undefined ? [] : [closets.vectorSegment])];
+      const segment = folders
+        .map((folder) => statSync(join(palaceDir, folder), { throwIfNoEntry: false })?.ino ?? 0)
+        .reduce((sum, inode) => sum + inode, 0);
       const adopt = driver === undefined ? drawers?.id : own?.id;
-      return { head: found.head, segment, adopt, sent: { ...(driver?.sent ?? IDLE) } };
+      return { head: found.head, segment, adopt, closets: closets?.id, sent: { ...(driver?.sent ?? IDLE) } };
     } catch (error) {
       // Somebody commits: they are done when we look again.
       if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
@@ -209,6 +236,7 @@ class Watcher {
     this.#hopeless = seen.unindexed;
     // A ledger of before has never taken anything over.
     if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
+    if (this.#options.takeOver !== undefined && seen.closets !== (now.closets ?? "")) return false;
     // What it says of the palace's vectors holds as long as the palace's rows do.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
@@ -246,8 +274,10 @@ class Watcher {
       let first: Comparison | null;
       try {
         first = comparison = await compare();
-        if (comparison?.isForeign === true && takeOver !== undefined && mark.adopt !== undefined) {
-          await this.#takeOver(takeOver, mark.adopt);
+        if (isForeign(comparison) && takeOver !== undefined && mark.adopt !== undefined) {
+          if (comparison?.isForeign === true) await this.#takeOver(takeOver, mark.adopt);
+          const closets = comparison?.closets;
+          if (closets?.isForeign === true) await this.#takeOverClosets(takeOver, closets.collectionId ?? "");
           this.adoption = { ...this.adoption, state: "verifying" };
           comparison = await compare();
         }
@@ -255,8 +285,8 @@ class Watcher {
         await thread.close();
       }
       if (comparison === null || this.#stopped) return;
-      this.#isBehind = comparison.isForeign;
-      if (!comparison.isForeign) this.#agree(mark, comparison);
+      this.#isBehind = isForeign(comparison);
+      if (!this.#isBehind) this.#agree(mark, comparison);
       this.#mark = mark;
       this.#again = Math.max(0, this.#again - 1);
       this.#hopeless = Math.min(this.#hopeless, comparison.unindexed);
@@ -266,6 +296,7 @@ class Watcher {
         this.#again = AGAIN;
         await resend(isWorthAll ? "all" : comparison.missing);
       }
+      await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
       await this.#remember(mark);
     } catch (error) {
@@ -297,6 +328,25 @@ class Watcher {
     } finally {
       release();
     }
+  }
+
+  async #takeOverClosets(takeOver: TakingOver, collectionId: string): Promise<void> {
+    const release = await this.#options.hold();
+    try {
+      await takeOver.run(collectionId, this.#horizon(), () => {}, "closets");
+    } finally {
+      release();
+    }
+  }
+
+  /** What of ours has got lost is sent again; an index that stays short of vectors after that is left alone. */
+  async #mendClosets({ closets }: Comparison): Promise<void> {
+    const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
+    const isWorthAll = unindexed > this.#hopelessClosets;
+    this.#hopelessClosets = unindexed;
+    if (!isWorthAll && missing.length === 0) return;
+    this.#again = AGAIN;
+    await this.#options.resendClosets(isWorthAll ? "all" : missing);
   }
 
   /** Every row of the palace is in the ledger and reads the same there. */
@@ -344,10 +394,10 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  async #remember({ head, segment, adopt }: Mark): Promise<void> {
+  async #remember({ head, segment, adopt, closets }: Mark): Promise<void> {
     const seen: Seen = {
       ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
-      ...{ adopt: adopt ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
+      ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
     };
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }

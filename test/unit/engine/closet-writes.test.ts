@@ -229,3 +229,11 @@ test("a ledger of version 3 gets the tables, and its documents closets by a rebu
   write("source.remove", { wing: "proj", sourceFile: "/p/a.md" });
   expect(closets()).toEqual([]);
 });
+
+test("a run of capitals that upstream's pattern is caught in for ever is passed over", { timeout: 20_000 }, () => {
+  mine(
+    "/p/a.md",
+    `Aa${"B".repeat(3_000)}1 is the beginning of it, ${"#".repeat(500)} ${'"'.repeat(500)}${" ".repeat(900)}`,
+  );
+  expect(closets()).toHaveLength(1);
+});

@@ -1,0 +1,49 @@
+/** `palace closets rebuild`: the index of mined files, made anew from their drawers. */
+import { connectClient } from "../../client/client.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { CLOSET_SOURCES_MAX } from "../../protocol/limits.ts";
+import { plural } from "../output.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace closets rebuild [--wing W]
+
+Makes the closets of mined files anew from their drawers: after a palace was adopted that has none, or after an edit took those of
+its file away. They point a search of MemPalace's at the right files. What a language model has written is left as it is, and
+conversations have none.
+
+  --wing W    only files of wing W`,
+  options: { wing: { type: "string" } },
+  args: [1, 1],
+  run: async ({ values, args, config, out }) => {
+    if (args[0] !== "rebuild")
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `palace closets ${args[0] ?? ""} is not a command`,
+        "palace closets --help",
+      );
+    const client = await connectClient({ config, agent: "palace closets", start: "auto" });
+    try {
+      const { wing } = values;
+      const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
+      const report = { sources: 0, closets: 0, kept: 0 };
+      for (let from = 0; from < sources.length; from += CLOSET_SOURCES_MAX) {
+        const done = await client.call("closet.rebuild", {
+          sourceFiles: sources.slice(from, from + CLOSET_SOURCES_MAX),
+        });
+        report.sources += done.sources;
+        report.closets += done.closets;
+        report.kept += done.kept;
+      }
+      if (out.isJson) out.document(report);
+      else {
+        const kept =
+          report.kept === 0 ? "" : `; ${plural(report.kept, "file")} with a language model's were left alone`;
+        out.text(`${plural(report.closets, "closet")} for ${plural(report.sources, "file")}${kept}.`);
+      }
+      return 0;
+    } finally {
+      client.close();
+    }
+  },
+});
