@@ -3,7 +3,7 @@
  * transaction. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
 import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
-import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
+import type { IdRecipe, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
 import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
@@ -26,8 +26,8 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
-  const recipe = tx.idRecipe();
   const drawers = chunks.map((chunk) => {
+    const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
     const metadata: Metadata = {
       wing,
       room,
@@ -45,13 +45,23 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       chunk_total: chunks.length,
       ...(typeof params["contentDate"] === "string" && { content_date: params["contentDate"] }),
     };
-    const parts = [sourceFile, String(chunk.index)];
-    const id = `drawer_${wing}_${room}_${hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(""))}`;
     return { id, text: chunk.text, metadata };
   });
   tx.insertDrawers(drawers);
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
+}
+
+/**
+ * Joined bare, part 11 of `notes` has the id of part 1 of `notes1`: upstream writes one over the other. Ours gets the recipe that
+ * cannot collide then, and its row says so. Errors: PROTOCOL_BAD_PARAMS where that one is taken as well.
+ */
+function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
+  const bare = `${prefix}_${hash24(parts.join(""))}`;
+  if (tx.idRecipe() === "bare" && tx.findDrawer(bare) === undefined) return { id: bare, recipe: "bare" };
+  const id = `${prefix}_${hash24(lengthJoined(...parts))}`;
+  if (tx.findDrawer(id) === undefined) return { id, recipe: "v3" };
+  throw asTyped(new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`));
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
