@@ -231,7 +231,11 @@ function checkDriver({ driver }: StatusReport): Check {
   const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
   const detail = `${driver.kind}: ${driver.state}${lag}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
   if (driver.state === "unreachable")
-    return warn("driver", detail, `${UNREACHABLE_HINTS[driver.kind] ?? "run `palace logs`"}; nothing is lost meanwhile`);
+    return warn(
+      "driver",
+      detail,
+      `${UNREACHABLE_HINTS[driver.kind] ?? "run `palace logs`"}; nothing is lost meanwhile`,
+    );
   const isLate = driver.lag > 0 && driver.lagMs > LAG_WARN_MS && driver.state !== "waiting";
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")

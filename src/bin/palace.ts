@@ -26,6 +26,7 @@ const VERBS: Record<string, Entry> = {
   gate: ["the host's end of a bridge (sshd runs it)", () => import("./verb/gate.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
   mine: ["file a source: mine docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
+  adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 
