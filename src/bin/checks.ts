@@ -232,11 +232,20 @@ function checkModel({ search }: StatusReport, { model: { offline } }: Config): C
   return ok("model", detail);
 }
 
+const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {
+  files: "let the broker write the palace folder, and look at its disk",
+  chroma: "start Chroma or correct MEMPALACE_CHROMA_URL",
+};
+
 function checkDriver({ driver }: StatusReport): Check {
   const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
   const detail = `${driver.kind}: ${driver.state}${lag}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
   if (driver.state === "unreachable")
-    return warn("driver", detail, "start Chroma or correct MEMPALACE_CHROMA_URL; nothing is lost meanwhile");
+    return warn(
+      "driver",
+      detail,
+      `${UNREACHABLE_HINTS[driver.kind] ?? "run `palace logs`"}; nothing is lost meanwhile`,
+    );
   const isLate = driver.lag > 0 && driver.lagMs > LAG_WARN_MS && driver.state !== "waiting";
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")

@@ -35,6 +35,7 @@ const VERBS: Record<string, Entry> = {
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
   mine: ["file a source: mine projects DIR, docs DIR, convos DIR, sessions", () => import("./verb/mine.ts")],
   closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
+  adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 

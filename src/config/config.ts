@@ -93,7 +93,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     parseEngine: (text) => parseEngine(text, env, paths),
-    driver: choice(env, "MEMPALACE_DRIVER", ["none", "files", "chroma"], chromaUrl === undefined ? "none" : "chroma"),
+    driver: choice(env, "MEMPALACE_DRIVER", ["none", "files", "chroma"], chromaUrl === undefined ? "files" : "chroma"),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",
       token: readVariable(env, "MEMPALACE_CHROMA_TOKEN"),

@@ -86,9 +86,9 @@ export const VARIABLES = {
   },
   MEMPALACE_DRIVER: {
     group: "broker",
-    default: "none; chroma when MEMPALACE_CHROMA_URL is set",
+    default: "files; chroma when MEMPALACE_CHROMA_URL is set, as in the compose stack",
     meaning:
-      "public palace kept besides the ledger: none, files (the palace folder itself, which MemPalace opens when the broker is stopped) or chroma",
+      "public palace kept besides the ledger: files (the palace folder itself, which MemPalace opens at any time and writes when the broker is stopped), chroma (a Chroma server), or none (what is there is taken over, nothing is written)",
   },
   MEMPALACE_CHROMA_URL: {
     group: "broker",

@@ -3,7 +3,7 @@
  * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
 import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
-import type { LedgerTx, Metadata, WriteCall } from "../store/port.ts";
+import type { IdRecipe, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
 import { buildClosets } from "./closets.ts";
 import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
@@ -27,13 +27,13 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
   const filedAt = localTimestamp(call.atMs * 1000);
-  const recipe = tx.idRecipe();
   const optional: Metadata = {
     ...optionalText(params, "contentDate", "content_date"),
     ...optionalText(params, "contentDateSource", "content_date_source"),
     ...optionalText(params, "sourceDirIno", "source_dir_ino"),
   };
   const drawers = chunks.map((chunk) => {
+    const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
     const metadata: Metadata = {
       wing,
       room,
@@ -51,8 +51,6 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       chunk_total: chunks.length,
       ...optional,
     };
-    const parts = [sourceFile, String(chunk.index)];
-    const id = `drawer_${wing}_${room}_${hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(""))}`;
     return { id, text: chunk.text, metadata };
   });
   tx.insertDrawers(drawers);
@@ -60,6 +58,18 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   tx.closets.replace(sourceFile, closets);
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
+}
+
+/**
+ * Joined bare, part 11 of `notes` has the id of part 1 of `notes1`: upstream writes one over the other. Ours gets the recipe that
+ * cannot collide then, and its row says so. Errors: PROTOCOL_BAD_PARAMS where that one is taken as well.
+ */
+function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
+  const bare = `${prefix}_${hash24(parts.join(""))}`;
+  if (tx.idRecipe() === "bare" && tx.findDrawer(bare) === undefined) return { id: bare, recipe: "bare" };
+  const id = `${prefix}_${hash24(lengthJoined(...parts))}`;
+  if (tx.findDrawer(id) === undefined) return { id, recipe: "v3" };
+  throw asTyped(new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`));
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */

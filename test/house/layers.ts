@@ -37,7 +37,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     mayImportFiles: ["engine/text.ts"],
     closedNode: ["node:net", "node:http"],
   }),
-  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"]),
+  // A palace is looked into before anybody opens it.
+  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"], {
+    mayImportFiles: ["store/adopt/survey.ts"],
+  }),
 };
 
 /** Where broker, engine and store are wired together; nothing else of broker sees an implementation of a store. */

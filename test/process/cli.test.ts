@@ -212,6 +212,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "graph",
     "palace lock",
     "strays",
+    "adoption",
     "idle exit",
   ]);
 
