@@ -323,6 +323,8 @@ export type Methods = {
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
   "job.cancel": { params: { id: string }; result: JobReport };
+  /** Layer 1 of upstream's wake-up: what matters most, of all or of one wing. */
+  "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -66,6 +66,7 @@ test("our own methods are these", () => {
     "palace.health": true,
     "job.list": true,
     "job.cancel": true,
+    "palace.wakeUp": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

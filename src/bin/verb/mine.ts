@@ -8,6 +8,11 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   convos: () => import("./convos.ts"),
   sessions: () => import("./sessions.ts"),
 };
+/** Whether this version has a feeder of that name. */
+export function hasKind(name: string): boolean {
+  return Object.hasOwn(KINDS, name);
+}
+
 const USAGE = `palace mine docs DIR | convos DIR | sessions [options]
 
 Files a source into the palace: the documents of a project, transcripts of conversations, an agent's sessions.

@@ -135,6 +135,15 @@ export class SqliteLedgerReader implements LedgerReader {
     return records.map(toDrawer);
   }
 
+  newestDrawers(wing: string | undefined, limit: number): Drawer[] {
+    const { where, values } = condition(wing === undefined ? {} : { wing });
+    return this.#database
+      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`)
+      .all(...values, limit)
+      .reverse()
+      .map(toDrawer);
+  }
+
   sources(wing: string): SourceRow[] {
     return this.#database
       .prepare<[string], SourceRow>(
