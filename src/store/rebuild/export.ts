@@ -15,11 +15,13 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import { SILENT_LOG } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { createChromaDriver } from "../driver/chroma.ts";
 import { createFilesDriver } from "../driver/files.ts";
+import { MODEL_NAME } from "../embedding/model-files.ts";
 import type { PalaceDriver, PalaceRecord } from "../port.ts";
 import { DRAWERS } from "../watch/chroma-file.ts";
 import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
@@ -105,6 +107,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
       await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
     }
     const graph = writeGraphFiles(snapshot, draft);
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, [DRAWERS, ...others.map(({ name }) => name)]);
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
@@ -125,6 +128,13 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     await server?.stop();
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** As 3.11 records it with each collection; without it, it says that it has to guess. An unknown model is not claimed. */
+function writeModelName(folder: string, collections: readonly string[]): void {
+  const identity = { model_name: "minilm", dimension: 0 };
+  const content = Object.fromEntries(collections.map((name) => [name, identity]));
+  writeFileAtomic(join(folder, "mempalace_embedder.json"), JSON.stringify(content, null, 2));
 }
 
 function openDriver(draft: string, server: ChromaServer | undefined, collection: string): PalaceDriver {

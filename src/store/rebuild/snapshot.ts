@@ -16,12 +16,16 @@ export class Snapshot {
   readonly drawers: number;
   /** Of them with a vector; the others cannot be in a palace. */
   readonly embedded: number;
+  /** Name of the model their vectors are of. */
+  readonly model: string | undefined;
 
   /** Errors: as openForReading. */
   constructor(ledgerFile: string) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");
     this.drawers = this.#count("drawer");
+    const model = this.#database.prepare<[], string>("SELECT value FROM meta WHERE key = 'model'").pluck();
+    this.model = model.get();
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
