@@ -13,6 +13,8 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
+  /** The whole path; empty where the drawer came from no file. */
+  source_path?: string | null;
   similarity?: number | null;
   bm25_score?: number;
 };
@@ -62,14 +64,12 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
   },
 });
 
-function describe(
-  { text = "", wing = "?", room = "?", source_file: source = "?", ...scores }: Hit,
-  at: number,
-): string {
-  const bm25 = pythonFloat(scores.bm25_score ?? 0);
+function describe({ text = "", wing = "?", room = "?", ...hit }: Hit, at: number): string {
+  const source = hit.source_path ?? hit.source_file ?? "?";
+  const bm25 = pythonFloat(hit.bm25_score ?? 0);
   const match =
-    typeof scores.similarity === "number"
-      ? `cosine=${pythonFloat(scores.similarity)}  bm25=${bm25}`
+    typeof hit.similarity === "number"
+      ? `cosine_sim=${pythonFloat(hit.similarity)}  bm25=${bm25}`
       : `bm25=${bm25}  (vector disabled)`;
   // The text is the user's own and stays in its lines; only what would move the cursor is taken out.
   const lines = text
@@ -83,6 +83,6 @@ function describe(
     "",
     ...lines,
     "",
-    `  ${"─".repeat(WIDTH - 4)}`,
+    `  ${"-".repeat(WIDTH - 4)}`,
   ].join("\n");
 }
