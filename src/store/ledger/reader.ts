@@ -180,6 +180,11 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(afterRow, limit);
   }
 
+  /** The newest drawer's; 0 where there is none. */
+  lastRow(): number {
+    return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
+  }
+
   embeddingCounts(): { embedded: number; pending: number } {
     const count = (table: string): number =>
       this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;

@@ -45,6 +45,8 @@ export type ExportInput = {
   dir: string;
   /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
   chroma: string | undefined | null;
+  /** The newest drawer when it was asked for: those up to it must be in it, those behind it only if they can. */
+  lastRow: number;
   /** Leave out drawers that have no vector yet. */
   partial: boolean;
 };
@@ -54,6 +56,8 @@ export type ExportReport = {
   drawers: number;
   /** Drawers without a vector, which are not in it. */
   leftOut: number;
+  /** Drawers that were filed after it was asked for and had no vector yet: they are not of its moment. */
+  later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
@@ -68,10 +72,10 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   // Of an export that was killed: one is made at a time.
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true, mode: 0o700 });
-  const snapshot = new Snapshot(ledgerFile);
+  const snapshot = new Snapshot(ledgerFile, input.lastRow);
   let server: ChromaServer | undefined;
   try {
-    const leftOut = snapshot.drawers - snapshot.embedded;
+    const leftOut = snapshot.missing;
     if (leftOut > 0 && !input.partial)
       throw new PalaceError(
         "STORE_UNAVAILABLE",
@@ -116,7 +120,14 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
     return {
-      ...{ dir, drawers: hash.rows, leftOut, hash: hash.hex, graph },
+      ...{
+        dir,
+        drawers: hash.rows,
+        leftOut,
+        later: snapshot.drawers - snapshot.embedded - leftOut,
+        hash: hash.hex,
+        graph,
+      },
       others: [
         ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
         ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),

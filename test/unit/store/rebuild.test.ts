@@ -35,7 +35,7 @@ function ledgerOf(texts: readonly string[], model: string, withVector = texts.le
   ledger.close();
   return {
     ...{ ledgerFile: file, palaceDir: join(folder, "home/palace"), home: join(folder, "home"), tag: "tag" },
-    ...{ dir: join(folder, "out/palace"), chroma: null, partial: false },
+    ...{ dir: join(folder, "out/palace"), chroma: null, lastRow: texts.length, partial: false },
   };
 }
 
@@ -64,6 +64,9 @@ test("an export that is refused or cancelled leaves nothing, and --partial leave
   });
   expect(readdirSync(join(folder, "out"))).toEqual([]);
   expect(await exportPalace({ ...input, partial: true }, new Steps())).toMatchObject({ drawers: 1, leftOut: 1 });
+  // What came after it was asked for need not be in it.
+  const sooner = { ...input, dir: join(folder, "out/sooner"), lastRow: 1 };
+  expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
 });
 
 const records: PalaceRecord[] = [0, 1, 2].map((n) => ({
