@@ -1,5 +1,5 @@
 /**
- * Emits dist/ from src/ with tsc, bundles the two executables whose start is felt and makes all of them executable. Run by
+ * Emits dist/ from src/ with tsc, bundles the executables whose start is felt and makes all of them executable. Run by
  * `npm run build`, by prepack, by up.ts and test.ts, and in the image; uses nothing but Node, the compiler and the bundler,
  * so that it works before anything else does.
  */
@@ -19,6 +19,7 @@ const SHEBANG = "#!/usr/bin/env node";
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
+  { name: "mempalace", format: "esm", extension: "js" },
   { name: "mempalace-docs", format: "esm", extension: "js" },
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
@@ -63,7 +64,7 @@ async function bundle(folder: string, { name, format, extension }: (typeof BUNDL
     dir: folder,
     format,
     entryFileNames: `[name].${extension}`,
-    chunkFileNames: `${name}-[name].${extension}`,
+    chunkFileNames: `${name}-part-[name].${extension}`,
     sourcemap: true,
   });
   await bundled.close();

@@ -3,6 +3,7 @@
  * Called by the route table (methods.ts) through the open palace.
  */
 import { isAbsolute } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { faultPoint } from "../platform/fault.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -14,10 +15,14 @@ import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
   config: Config;
-  /** Waits until the vectors that can be made are there. */
-  embedded: () => Promise<void>;
-  /** Why the palace cannot be worked on now: others' rows are still being taken over, or another writes it. */
+  /** The newest drawer's. */
+  lastRow: () => number;
+  /** Waits for the vectors of drawers up to that row; true when they are there, or will not come. */
+  embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;
+  /** Why the ledger does not hold all of the palace yet: others' rows are still being taken over. */
   unsettled: () => PalaceError | undefined;
+  /** Another process that writes the public palace. */
+  lockedBy: () => PalaceError | undefined;
   writer: Pick<Thread<WriterMethods>, "call">;
   /** The indexes outside the ledger take over what was made anew in it. */
   onReindexed: (rows: number[]) => Promise<void>;
@@ -32,7 +37,15 @@ export type Maintenance = {
   lookThrough(): Promise<PalaceHealthReport>;
 };
 
-type Work = (thread: Thread<RebuildMethods>, say: (step: string) => void) => Promise<object>;
+/** What is being done, as long as the thread says nothing. Errors: BROKER_CANCELLED. */
+type Say = (step: string) => void;
+type Work = (thread: Thread<RebuildMethods>, say: Say) => Promise<object>;
+
+/** Waiting is done in pieces of it, so that it can be cancelled. */
+const POLL_MS = 200;
+const SETTLE_MAX_MS = 60_000;
+/** What is exported should have all its vectors; who does not want to wait leaves them out. */
+const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
   const { config } = parts;
@@ -40,14 +53,18 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   return {
     begin(request) {
       const work: Work = async (thread, say) => {
-        const unsettled = parts.unsettled();
-        if (unsettled !== undefined) throw unsettled;
+        await settled(parts, say);
         if (request.kind === "repair") return repair(parts, thread, say);
         if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
-        say("waiting for vectors");
-        await parts.embedded();
         const { dir, chroma, partial = false } = request;
-        return thread.call("exportPalace", { ledgerFile, palaceDir, home, tag, dir, chroma, partial });
+        const lastRow = parts.lastRow();
+        const deadline = performance.now() + VECTORS_WAIT_MAX_MS;
+        while (!partial && performance.now() < deadline) {
+          say("waiting for vectors");
+          if (await parts.embedded(lastRow, POLL_MS)) break;
+        }
+        say("");
+        return thread.call("exportPalace", { ledgerFile, palaceDir, home, tag, dir, chroma, lastRow, partial });
       };
       return onThread(config, work);
     },
@@ -62,11 +79,17 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   };
 }
 
-async function repair(
-  parts: MaintenanceParts,
-  thread: Thread<RebuildMethods>,
-  say: (step: string) => void,
-): Promise<object> {
+/** A broker that has just begun looks through the palace first. Errors: PALACE_LOCKED. */
+async function settled({ unsettled }: MaintenanceParts, say: Say): Promise<void> {
+  for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
+    const why = unsettled();
+    if (why === undefined) return;
+    if (performance.now() > deadline) throw why;
+    say("waiting until others' rows are taken over");
+  }
+}
+
+async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, say: Say): Promise<object> {
   const { writer } = parts;
   say("making the index of words anew");
   await writer.call("reindexWords");
@@ -101,6 +124,8 @@ async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMeth
     await writer.call("resend", "all");
     return { driver: "chroma", palace: null };
   }
+  const locked = parts.lockedBy();
+  if (locked !== undefined) throw locked;
   const collectionId = parts.collectionId();
   const input = { ledgerFile, palaceDir, tag, collectionId, why };
   return { driver: "files", palace: await exclusively(() => thread.call("repairPalace", input)) };
@@ -121,7 +146,11 @@ function onThread(config: Config, work: Work): JobWork {
       thread = await startRebuild(config);
       try {
         if (isCancelled) await thread.call("cancel");
-        return (await work(thread, (now) => (step = now))) as JsonObject;
+        const say: Say = (now) => {
+          step = now;
+          if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+        };
+        return (await work(thread, say)) as JsonObject;
       } finally {
         await thread.close();
         thread = undefined;

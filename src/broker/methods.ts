@@ -14,6 +14,7 @@ import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
 import { sourceList } from "../engine/source-list.ts";
 import { asTyped } from "../engine/validate.ts";
+import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../engine/wake-up.ts";
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
@@ -110,6 +111,13 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     await earlierWrites;
     stringOf(params, "query");
     return redactAnswer(await searchTool((await ready()).reads, params, searchMode(params["mode"])), redact);
+  },
+  "palace.wakeUp": async ({ ready }, { params, earlierWrites }) => {
+    await earlierWrites;
+    const { reader } = (await ready()).reads;
+    if (!reader.isFounded()) return { story: NO_PALACE };
+    const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
+    return { story: essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX)) };
   },
   "job.start": async ({ ready }, { params }) => {
     const { _meta, ...given } = params;

@@ -76,9 +76,6 @@ export type PalaceOptions = {
 /** A model that is there is loaded by then; one that must be downloaded is not waited for. */
 const MODEL_WAIT_MAX_MS = 10_000;
 
-/** What is exported should have all its vectors; who does not want to wait leaves them out. */
-const VECTORS_WAIT_MAX_MS = 10 * 60_000;
-
 /** Of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
@@ -298,7 +295,9 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   const jobs = new Jobs(log);
   const maintenanceOfAll = createMaintenance({
     config,
-    unsettled: () => upstreamLock.lockedBy() ?? (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    unsettled: () => (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    lockedBy: () => upstreamLock.lockedBy(),
+    lastRow: () => reader.lastRow(),
     writer,
     onReindexed: async (rows) => {
       await vectors.refresh({ written: rows, removed: [] });
@@ -315,9 +314,12 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       }
     },
     collectionId: () => driver?.collectionId,
-    embedded: async () => {
-      await model.settled(MODEL_WAIT_MAX_MS);
-      await backlog?.settled(VECTORS_WAIT_MAX_MS);
+    embedded: async (lastRow, timeoutMs) => {
+      await model.settled(timeoutMs);
+      await backlog?.settled(timeoutMs);
+      const isComing = backlog !== undefined || ["loading", "downloading"].includes(model.state().modelState);
+      const [oldest] = reader.pendingTexts(0, 1);
+      return !isComing || oldest === undefined || oldest.row > lastRow;
     },
   });
 

@@ -406,6 +406,8 @@ export type Methods = {
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
+  /** Layer 1 of upstream's wake-up: what matters most, of all or of one wing. */
+  "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

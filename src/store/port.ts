@@ -103,6 +103,8 @@ export interface LedgerReader {
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
+  /** The last `limit` that were filed, in row order. */
+  newestDrawers(wing: string | undefined, limit: number): Drawer[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined: of all wings. */
   sources(wing: string | undefined): SourceRow[];

@@ -58,6 +58,7 @@ test("the environment variables are these", () => {
 test("the executables are these, and both names of the shim are one file", () => {
   const { bin } = manifest;
   expect(Object.keys(bin).sort()).toEqual([
+    "mempalace",
     "mempalace-broker",
     "mempalace-docs",
     "mempalace-mcp",

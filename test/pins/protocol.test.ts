@@ -75,6 +75,7 @@ test("our own methods are these", () => {
     "memory.erasure": true,
     "memory.undoPreview": true,
     "memory.undo": true,
+    "palace.wakeUp": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -22,6 +22,11 @@ const VERBS = [
   "tools",
   "mine docs",
   "why",
+  "export",
+  "repair",
+  "repair-status",
+  "migrate",
+  "jobs",
 ];
 
 /** What upstream's tools say of a palace that holds nothing. */

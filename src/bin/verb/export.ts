@@ -42,15 +42,17 @@ type Result = JsonObject & {
   dir: string;
   drawers: number;
   leftOut: number;
+  later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: { entities: number; facts: number; tunnels: number; hallways: number };
   writer: string;
 };
 
-function print({ dir, drawers, leftOut, hash, others, graph, writer }: Result, out: Output): void {
+function print({ dir, drawers, leftOut, later, hash, others, graph, writer }: Result, out: Output): void {
   out.text(`${plural(drawers, "drawer")} written by ${writer} and verified (sha256 ${hash.slice(0, 16)}…): ${dir}`);
   if (leftOut > 0) out.text(`${plural(leftOut, "drawer")} without a vector left out`);
+  if (later > 0) out.text(`${plural(later, "drawer")} filed since then not in it`);
   for (const { name, rows, unreadable } of others)
     out.text(`${name}: ${plural(rows, "row")}${unreadable === 0 ? "" : `, ${unreadable} could not be read`}`);
   out.text(

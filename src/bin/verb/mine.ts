@@ -9,6 +9,11 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   convos: () => import("./convos.ts"),
   sessions: () => import("./sessions.ts"),
 };
+/** Whether this version has a feeder of that name. */
+export function hasKind(name: string): boolean {
+  return Object.hasOwn(KINDS, name);
+}
+
 const USAGE = `palace mine projects DIR | docs DIR | convos DIR | sessions [options]
 
 Files a source into the palace: a project, its documentation alone, transcripts of conversations, an agent's sessions.

@@ -162,6 +162,15 @@ export class SqliteLedgerReader implements LedgerReader {
     return records.map(toDrawer);
   }
 
+  newestDrawers(wing: string | undefined, limit: number): Drawer[] {
+    const { where, values } = condition(wing === undefined ? {} : { wing });
+    return this.#database
+      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`)
+      .all(...values, limit)
+      .reverse()
+      .map(toDrawer);
+  }
+
   sources(wing: string | undefined): SourceRow[] {
     return this.#database
       .prepare<string[], SourceRow>(
@@ -197,6 +206,11 @@ export class SqliteLedgerReader implements LedgerReader {
            WHERE p.row > ? ORDER BY p.row LIMIT ?`,
       )
       .all(afterRow, limit);
+  }
+
+  /** The newest drawer's; 0 where there is none. */
+  lastRow(): number {
+    return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
   }
 
   embeddingCounts(): { embedded: number; pending: number } {

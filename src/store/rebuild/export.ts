@@ -15,11 +15,13 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import { SILENT_LOG } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { createChromaDriver } from "../driver/chroma.ts";
 import { createFilesDriver } from "../driver/files.ts";
+import { MODEL_NAME } from "../embedding/model-files.ts";
 import type { PalaceDriver, PalaceRecord } from "../port.ts";
 import { DRAWERS } from "../watch/chroma-file.ts";
 import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
@@ -43,6 +45,8 @@ export type ExportInput = {
   dir: string;
   /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
   chroma: string | undefined | null;
+  /** The newest drawer when it was asked for: those up to it must be in it, those behind it only if they can. */
+  lastRow: number;
   /** Leave out drawers that have no vector yet. */
   partial: boolean;
 };
@@ -52,6 +56,8 @@ export type ExportReport = {
   drawers: number;
   /** Drawers without a vector, which are not in it. */
   leftOut: number;
+  /** Drawers that were filed after it was asked for and had no vector yet: they are not of its moment. */
+  later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
@@ -66,10 +72,10 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   // Of an export that was killed: one is made at a time.
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true, mode: 0o700 });
-  const snapshot = new Snapshot(ledgerFile);
+  const snapshot = new Snapshot(ledgerFile, input.lastRow);
   let server: ChromaServer | undefined;
   try {
-    const leftOut = snapshot.drawers - snapshot.embedded;
+    const leftOut = snapshot.missing;
     if (leftOut > 0 && !input.partial)
       throw new PalaceError(
         "STORE_UNAVAILABLE",
@@ -105,6 +111,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
       await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
     }
     const graph = writeGraphFiles(snapshot, draft);
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, [DRAWERS, ...others.map(({ name }) => name)]);
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
@@ -113,7 +120,14 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
     return {
-      ...{ dir, drawers: hash.rows, leftOut, hash: hash.hex, graph },
+      ...{
+        dir,
+        drawers: hash.rows,
+        leftOut,
+        later: snapshot.drawers - snapshot.embedded - leftOut,
+        hash: hash.hex,
+        graph,
+      },
       others: [
         ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
         ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),
@@ -125,6 +139,13 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     await server?.stop();
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** As 3.11 records it with each collection; without it, it says that it has to guess. An unknown model is not claimed. */
+function writeModelName(folder: string, collections: readonly string[]): void {
+  const identity = { model_name: "minilm", dimension: 0 };
+  const content = Object.fromEntries(collections.map((name) => [name, identity]));
+  writeFileAtomic(join(folder, "mempalace_embedder.json"), JSON.stringify(content, null, 2));
 }
 
 function openDriver(draft: string, server: ChromaServer | undefined, collection: string): PalaceDriver {

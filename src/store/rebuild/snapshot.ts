@@ -16,12 +16,26 @@ export class Snapshot {
   readonly drawers: number;
   /** Of them with a vector; the others cannot be in a palace. */
   readonly embedded: number;
+  /** Name of the model their vectors are of. */
+  readonly model: string | undefined;
+
+  /** Drawers up to `lastRow` without one. Those behind it came later, and may wait for theirs still. */
+  readonly missing: number;
 
   /** Errors: as openForReading. */
-  constructor(ledgerFile: string) {
+  constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");
     this.drawers = this.#count("drawer");
+    const model = this.#database.prepare<[], string>("SELECT value FROM meta WHERE key = 'model'").pluck();
+    this.model = model.get();
+    this.missing =
+      this.#database
+        .prepare<[number], number>(
+          "SELECT count(*) FROM drawer d WHERE d.row <= ? AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row)",
+        )
+        .pluck()
+        .get(lastRow) ?? 0;
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 

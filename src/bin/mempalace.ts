@@ -1,0 +1,73 @@
+#!/usr/bin/env node
+/**
+ * `mempalace VERB`: upstream's command line (palace.md 9), the same verbs, flags, output and exit codes, through the broker: it
+ * never opens the palace. A verb that this version cannot do says so and what to type instead.
+ */
+import "../platform/node-version.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { ABSENT } from "./upstream/absent.ts";
+import { reportError, type Verb } from "./verb.ts";
+
+/** What an unchanged skill or script may expect of us. */
+const UPSTREAM = "3.11.0";
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+
+const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> = {
+  mine: ["Mine files into the palace", async () => (await import("./upstream/mine.ts")).verb],
+  search: ["Find anything, exact words", async () => (await import("./upstream/search.ts")).verb],
+  status: ["Show what's been filed", async () => (await import("./upstream/status.ts")).verb],
+  "wake-up": ["Show L0 + L1 wake-up context", async () => (await import("./upstream/wake-up.ts")).verb],
+  sync: ["Prune drawers whose sources are gone", async () => (await import("./upstream/sync.ts")).verb],
+  repair: ["Make the palace anew", async () => (await import("./upstream/repair.ts")).repair],
+  "repair-status": ["Compare rows and vectors", async () => (await import("./upstream/repair-status.ts")).verb],
+  migrate: ["Make a palace of an older version anew", async () => (await import("./upstream/repair.ts")).migrate],
+  instructions: ["Output skill instructions", async () => (await import("./upstream/instructions.ts")).verb],
+  mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
+};
+
+const argv = process.argv.slice(2);
+let at = 0;
+while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;
+const [common, name, rest] = [argv.slice(0, at), argv[at] ?? "", argv.slice(at + 1)];
+const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+
+// `mempalace search x | head` closes our stdout early; that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+try {
+  if (entry !== undefined) process.exit(exitCode(await (await entry[1]()).execute([...common, ...rest], process.env)));
+  else if (common.includes("--version")) process.stdout.write(`MemPalace ${UPSTREAM} (palace-devbox ${VERSION})\n`);
+  else if (name === "") printHelp();
+  else throw refusal(name, rest);
+} catch (error) {
+  process.exit(exitCode(reportError("mempalace", error, argv.includes("--json"))));
+}
+
+/** Upstream knows three: wrong usage, interrupted, failed. */
+function exitCode(code: number): number {
+  return [0, EXIT_USAGE, EXIT_INTERRUPTED].includes(code) ? code : EXIT_FAILED;
+}
+
+function refusal(verb: string, args: readonly string[]): PalaceError {
+  const instead = Object.hasOwn(ABSENT, verb) ? ABSENT[verb] : undefined;
+  if (instead === undefined)
+    return new PalaceError("CONFIG_USAGE", `argument command: invalid choice: '${verb}'`, "mempalace --help");
+  const [why, hint] = instead(args);
+  return new PalaceError("ENGINE_UNSUPPORTED", `${verb}: ${why}`, hint);
+}
+
+function printHelp(): void {
+  const lines = Object.entries(VERBS).map(([verb, [does]]) => `    ${verb.padEnd(18)}${does}`);
+  const text = [
+    "usage: mempalace [-h] [--version] [--palace PALACE] VERB ...",
+    "",
+    "MemPalace's command line, through the one broker that holds the palace.",
+    "",
+    ...lines,
+    "",
+    "mempalace VERB --help says more; palace --help has what is not MemPalace's.",
+  ];
+  process.stdout.write(`${text.join("\n")}\n`);
+}

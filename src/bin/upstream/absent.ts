@@ -1,0 +1,41 @@
+/**
+ * Verbs of upstream's command line that this version does not do, each with why and what to type instead. None of them pretends:
+ * the command fails and says this.
+ */
+type Instead = (args: readonly string[]) => readonly [why: string, hint: string];
+
+const call = (tool: string): Instead => {
+  return () => [
+    "the command line has no such verb yet, the tool has",
+    `palace call ${tool}; its parameters: palace tools ${tool}`,
+  ];
+};
+
+export const ABSENT: Readonly<Record<string, Instead>> = {
+  init: ([dir = "DIR"]) => [
+    "nothing has to be set up here: a wing is named by --wing or by mempalace.yaml in the folder",
+    `mempalace mine ${dir}`,
+  ],
+  sweep: ([target = "TARGET"]) => [
+    "messages that a mine has missed are not looked for one by one; a transcript is read on from where it stopped",
+    `mempalace mine ${target} --mode convos`,
+  ],
+  split: ([dir = "DIR"]) => [
+    "several sessions in one file are not split into files; they are filed together",
+    `mempalace mine ${dir} --mode convos`,
+  ],
+  compress: () => ["drawers are kept as they are; compressed copies are not made", "palace call get_aaak_spec"],
+  hook: () => [
+    "hooks are not run by this command",
+    "palace mine sessions --from claude-code files what a session said",
+  ],
+  daemon: () => ["the broker is the daemon", "palace status, palace start, palace stop"],
+  serve: () => ["the broker serves all agents", "palace start"],
+  update: () => ["this is another program than MemPalace's", "npm install -g palace-devbox"],
+  export: ([dir = "DIR"]) => ["that is a verb of palace", `palace export ${dir}`],
+  rooms: call("list_rooms"),
+  wings: call("list_wings"),
+  kg: call("kg_query"),
+  tunnels: call("list_tunnels"),
+  hallways: call("list_hallways"),
+};

@@ -1,0 +1,34 @@
+/** `mempalace wake-up`: who one is (L0, a file of the user's) and what matters most (L1, from the palace). */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { defineVerb } from "../verb.ts";
+
+const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
+
+export const verb = defineVerb({
+  usage: `mempalace wake-up [--wing W]
+
+Prints what an agent should know at the start of a session: identity.txt and the essential story of the palace, or of one wing.`,
+  options: { wing: { type: "string" } },
+  args: [0, 0],
+  run: async ({ values: { wing }, config, out }) => {
+    const client = await connectClient({ config, agent: "mempalace wake-up", start: "auto" });
+    const params = wing === undefined ? {} : { wing };
+    const { story } = await client.call("palace.wakeUp", params).finally(() => client.close());
+    const text = `${identity(config)}\n\n${story}`;
+    const tokens = Math.floor(Array.from(text).length / 4);
+    if (out.isJson) out.document({ text, tokens });
+    else out.text(`Wake-up text (~${tokens} tokens):\n${"=".repeat(50)}\n${text}`);
+    return 0;
+  },
+});
+
+function identity({ paths }: Config): string {
+  try {
+    return readFileSync(join(paths.settingsDir, "identity.txt"), "utf8").trim();
+  } catch {
+    return NO_IDENTITY;
+  }
+}

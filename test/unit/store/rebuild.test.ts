@@ -1,0 +1,120 @@
+/** Exporting and verifying a palace without Chroma: what verification finds, what is left when it ends early. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { PalaceWriter } from "../../../src/store/driver/files/palace-writer.ts";
+import type { PalaceRecord } from "../../../src/store/port.ts";
+import { ContentHash } from "../../../src/store/rebuild/content-hash.ts";
+import { type ExportInput, exportPalace } from "../../../src/store/rebuild/export.ts";
+import { Steps } from "../../../src/store/rebuild/steps.ts";
+import { tidy } from "../../../src/store/rebuild/swap.ts";
+import { verifyCollection } from "../../../src/store/rebuild/verify.ts";
+import { chromaFile, DRAWERS } from "../../../src/store/watch/chroma-file.ts";
+import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "rebuild-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const unit = (seed: number): Float32Array => {
+  const vector = Float32Array.from({ length: 8 }, (_, at) => Math.sin(seed * 7 + at));
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+};
+
+function ledgerOf(texts: readonly string[], model: string, withVector = texts.length): ExportInput {
+  const file = join(folder, "ledger.sqlite3");
+  const ledger = createLedger(file);
+  insertDrawers(
+    ledger,
+    texts.map((text, at) => ({ text, ...(at < withVector && { vector: unit(at) }) })),
+  );
+  ledger.prepare("INSERT INTO meta VALUES ('model', ?)").run(model);
+  ledger.close();
+  return {
+    ...{ ledgerFile: file, palaceDir: join(folder, "home/palace"), home: join(folder, "home"), tag: "tag" },
+    ...{ dir: join(folder, "out/palace"), chroma: null, lastRow: texts.length, partial: false },
+  };
+}
+
+test("an export holds every drawer and says which model its vectors are of, where that is MemPalace's own", async () => {
+  const input = ledgerOf(["one", "two \uD800 lone", "three"], "all-MiniLM-L6-v2");
+  const report = await exportPalace(input, new Steps());
+  expect(report).toMatchObject({ drawers: 3, leftOut: 0, writer: "files" });
+  expect(JSON.parse(readFileSync(join(input.dir, "mempalace_embedder.json"), "utf8"))).toEqual({
+    [DRAWERS]: { model_name: "minilm", dimension: 0 },
+  });
+  const other = { ...input, dir: join(folder, "out/again") };
+  const ledger = new Database(input.ledgerFile);
+  ledger.exec("UPDATE meta SET value = 'custom:1' WHERE key = 'model'");
+  ledger.close();
+  expect((await exportPalace(other, new Steps())).hash).toBe(report.hash);
+  expect(existsSync(join(other.dir, "mempalace_embedder.json"))).toBe(false);
+});
+
+test("an export that is refused or cancelled leaves nothing, and --partial leaves out what has no vector", async () => {
+  const input = ledgerOf(["one", "two"], "m", 1);
+  await expect(exportPalace(input, new Steps())).rejects.toMatchObject({ message: /^1 of 2 drawers have no vector/ });
+  const cancelled = new Steps();
+  cancelled.cancel();
+  await expect(exportPalace({ ...input, partial: true }, cancelled)).rejects.toMatchObject({
+    code: "BROKER_CANCELLED",
+  });
+  expect(readdirSync(join(folder, "out"))).toEqual([]);
+  expect(await exportPalace({ ...input, partial: true }, new Steps())).toMatchObject({ drawers: 1, leftOut: 1 });
+  // What came after it was asked for need not be in it.
+  const sooner = { ...input, dir: join(folder, "out/sooner"), lastRow: 1 };
+  expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
+});
+
+const records: PalaceRecord[] = [0, 1, 2].map((n) => ({
+  ...{ id: `d${n}`, text: `text ${n}`, metadata: { wing: "w", n, deep: n + 0.5, live: true }, vector: unit(n) },
+}));
+
+/** Verifies what was written after `damage` was done to it. */
+async function verified(damage: (database: Database.Database) => void, expected = records): Promise<void> {
+  const writer = new PalaceWriter(folder);
+  writer.upsert(records);
+  writer.close();
+  const database = new Database(chromaFile(folder));
+  damage(database);
+  database.close();
+  const hash = new ContentHash();
+  for (const record of [...expected].reverse()) hash.add(record);
+  const byId = new Map(expected.map((record) => [record.id, record]));
+  const want = { rows: hash.rows, hash: hash.hex, record: (id: string) => byId.get(id) };
+  await verifyCollection(folder, DRAWERS, want, () => Promise.resolve());
+}
+
+test("what was written as it should be passes, in whatever order", async () => {
+  await expect(verified(() => {})).resolves.toBeUndefined();
+});
+
+test.each([
+  ["a text", "UPDATE embedding_metadata SET string_value = 'other' WHERE key = 'chroma:document' AND id = 1", "differ"],
+  ["a number", "UPDATE embedding_metadata SET float_value = 9.5 WHERE key = 'deep' AND id = 2", "differ"],
+  ["a row", "PRAGMA foreign_keys = OFF; DELETE FROM embeddings WHERE embedding_id = 'd1'", "2 rows instead of 3"],
+  [
+    "a vector",
+    "UPDATE embeddings_queue SET vector = (SELECT vector FROM embeddings_queue WHERE id = 'd0')",
+    "another vector",
+  ],
+  ["a queue", "DELETE FROM embeddings_queue WHERE id = 'd2'", "no vector"],
+  ["an id", "UPDATE embeddings SET embedding_id = 'd9' WHERE embedding_id = 'd2'", "was not asked for"],
+])("%s that is not as it should be is found", async (_what, sql, why) => {
+  await expect(verified((database) => void database.exec(sql))).rejects.toMatchObject({
+    code: "STORE_CORRUPT",
+    message: expect.stringContaining(why) as string,
+  });
+});
+
+test("tidying up takes away nothing where nothing was begun, and no folder of a palace that cannot be read", () => {
+  const writer = new PalaceWriter(folder);
+  writer.upsert(records);
+  writer.close();
+  const before = readdirSync(folder);
+  tidy(folder, "tag");
+  expect(readdirSync(folder)).toEqual(before);
+});
