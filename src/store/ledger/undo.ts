@@ -60,8 +60,11 @@ export class SqliteUndo implements UndoTx {
       )
       .pluck()
       .all(sinceMs, untilMs);
+    // Facts come before the entities they are about.
+    const leaving = new Set<string>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
-      const item = this.#judge(history);
+      const item = this.#judge(history, leaving);
+      if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
     return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, agents } };
@@ -89,22 +92,22 @@ export class SqliteUndo implements UndoTx {
   }
 
   /** Undefined: it is as it was, nothing is to be done. */
-  #judge(history: History): UndoItem | undefined {
+  #judge(history: History, leaving: ReadonlySet<string>): UndoItem | undefined {
     const { kind, id, before, after, isBroken } = history;
     const current = this.#currentDigest(kind, id);
     if (current === this.#digestOf(kind, before)) return undefined;
     // Follows what becomes of the source's drawers.
-    if (kind === "source") return { kind, id, change: "restore" };
+    if (kind === "source") return before === null && this.#isUnmarked(id) ? undefined : { kind, id, change: "restore" };
     if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#lastWriter(kind, id) };
-    if (kind === "entity" && before === null && this.#isNamed(id)) return undefined;
+    if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
   }
 
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
-    // What was planned as unused may be used by a fact that comes back in the same write, and the other way round.
-    if (kind === "entity" && before === null && this.#isNamed(id)) return;
+    // A fact that comes back in the same write may be about it.
+    if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
 
@@ -122,9 +125,15 @@ export class SqliteUndo implements UndoTx {
     this.#tx.putSource({ sourceFile, wing, mtime, sha256, drawers });
   }
 
-  #isNamed(entity: string): boolean {
-    const sql = "SELECT 1 FROM kg_triple WHERE subject = @entity OR object = @entity LIMIT 1";
-    return this.#database.prepare<{ entity: string }, number>(sql).pluck().get({ entity }) !== undefined;
+  #isNamed(entity: string, leaving: ReadonlySet<string>): boolean {
+    const sql = "SELECT id FROM kg_triple WHERE subject = @entity OR object = @entity";
+    const facts = this.#database.prepare<{ entity: string }, string>(sql).pluck().all({ entity });
+    return facts.some((id) => !leaving.has(id));
+  }
+
+  #isUnmarked(sourceFile: string): boolean {
+    const sql = "SELECT sha256 FROM source WHERE source_file = ?";
+    return (this.#database.prepare<[string], string>(sql).pluck().get(sourceFile) ?? "") === "";
   }
 
   #currentDigest(kind: ImageKind, id: string): string | null {
