@@ -18,6 +18,8 @@ type Hit = {
   similarity?: number | null;
   bm25_score?: number;
   weak?: boolean;
+  outdated?: { fact: string; ended: string }[];
+  near_duplicates?: string[];
   explain?: Explanation;
 };
 
@@ -91,6 +93,8 @@ function printHit(hit: Hit, at: number, out: Output): void {
     typeof hit.similarity === "number" ? `similarity ${hit.similarity.toFixed(3)}` : "",
     typeof hit.bm25_score === "number" ? `words ${hit.bm25_score.toFixed(3)}` : "",
     hit.weak === true ? "weak" : "",
+    ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
+    hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
   ].filter((score) => score !== "");
   const { wing = "?", room = "?", source_file: source = "?" } = hit;
   if (!out.isTerminal) {
