@@ -112,12 +112,13 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     return redactAnswer(await searchTool((await ready()).reads, params, searchMode(params["mode"])), redact);
   },
-  "palace.wakeUp": async ({ ready }, { params, earlierWrites }) => {
+  "palace.wakeUp": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
     const { reader } = (await ready()).reads;
     if (!reader.isFounded()) return { story: NO_PALACE };
     const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
-    return { story: essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX)) };
+    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX));
+    return redactAnswer({ story }, redact);
   },
   "job.start": async ({ ready }, { params }) => {
     const { _meta, ...given } = params;

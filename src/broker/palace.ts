@@ -8,12 +8,10 @@ import type { Log } from "../platform/log.ts";
 import { goneError, rememberLedger } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../protocol/limits.ts";
-import type { AdoptionReport, StatusReport } from "../protocol/spec.ts";
+import type { StatusReport } from "../protocol/spec.ts";
 import { modelOf } from "../store/adopt/model-of.ts";
 import { createTakeOver } from "../store/adopt/take-over.ts";
 import { startClosetKeeper } from "../store/closet-keeper.ts";
-import { createChromaDriver } from "../store/driver/chroma.ts";
-import { createFilesDriver } from "../store/driver/files.ts";
 import { driverVectorIndex } from "../store/driver/vector-index.ts";
 import { type Erasure, startErasure } from "../store/erase/erasure.ts";
 import { type Backlog, startBacklog } from "../store/embedding/backlog.ts";
@@ -26,14 +24,15 @@ import { createSettingsStore } from "../store/settings-file.ts";
 import { sourceFiles } from "../store/source-files.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
-import { CLOSETS, mayHold } from "../store/watch/chroma-file.ts";
-import { CountedDriver } from "../store/watch/counted-driver.ts";
+import { mayHold } from "../store/watch/chroma-file.ts";
 import { startWatch } from "../store/watch/watch.ts";
 import { Jobs } from "./jobs.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { startModel } from "./model.ts";
-import type { UpstreamLock } from "./upstream-lock.ts";
+import { guessWriter, openDriver, takingOver, writtenCollection } from "./public-palace.ts";
 import { WriteQueue } from "./queue.ts";
+import { whenQuiet } from "./quiet.ts";
+import type { UpstreamLock } from "./upstream-lock.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type PalaceStatus = Pick<
@@ -81,10 +80,6 @@ const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, clos
 
 /** A palace in which nobody writes is looked after, too. */
 const PRUNE_MS = 3_600_000;
-
-/** Maintenance waits for so long a pause between writes, but not for ever. */
-const QUIET_MS = 500;
-const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
@@ -167,6 +162,15 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
           },
         });
 
+  /** Nothing is sent to the public palace from the moment it resolves until its answer is called. */
+  const hold = async (): Promise<() => void> => {
+    const releases = [await outbox?.hold(), await closets.hold()];
+    return () => releases.forEach((release) => release?.());
+  };
+  const wakeOutboxes = (): void => {
+    outbox?.wake();
+    closets.wake();
+  };
   const watch = startWatch({
     palaceDir: paths.palaceDir,
     ledgerFile,
@@ -183,10 +187,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resendClosets", ids);
       closets.wake();
     },
-    hold: async () => {
-      const releases = [await outbox?.hold(), await closets.hold()];
-      return () => releases.forEach((release) => release?.());
-    },
+    hold,
     takeOver: createTakeOver({
       palaceDir: paths.palaceDir,
       ledgerFile,
@@ -209,10 +210,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       },
       log,
     }),
-    onSettled: () => {
-      outbox?.wake();
-      closets.wake();
-    },
+    onSettled: wakeOutboxes,
     guess: (recent) => guessWriter(recent, upstreamLock),
     log,
   });
@@ -277,8 +275,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     palace: {
       dir: paths.palaceDir,
       driver: driver?.kind ?? "none",
-      hold: async () => (await outbox?.hold()) ?? (() => {}),
-      wake: () => outbox?.wake(),
+      hold,
+      wake: wakeOutboxes,
       detail: () => outbox?.status().detail ?? "",
       isHere: () => driver?.kind === "files" || mayHold(paths.palaceDir, driver?.collectionId ?? ""),
     },
@@ -305,11 +303,11 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       maintenance.wake();
     },
     exclusively: async (work) => {
-      const release = await outbox?.hold();
+      const release = await hold();
       try {
         return await work();
       } finally {
-        release?.();
+        release();
         void watch.look();
       }
     },
@@ -364,10 +362,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       strays: watch.status(),
       adoption: watch.adoption(),
     }),
-    wakeOutbox: () => {
-      outbox?.wake();
-      closets.wake();
-    },
+    wakeOutbox: wakeOutboxes,
     drain: () => queue.drain(),
     abandon: () => model.close(),
     async close() {
@@ -382,84 +377,6 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       reader.close();
       await writer.call("close");
       await writer.close();
-    },
-  };
-}
-
-/** Of the drawers, or `beside` those of the closets. */
-function openDriver(
-  config: Config,
-  log: Log,
-  mayMend: () => boolean,
-  beside?: CountedDriver,
-): CountedDriver | undefined {
-  const { chroma, paths, fault } = config;
-  const collection = beside === undefined ? {} : { collection: CLOSETS };
-  switch (config.driver) {
-    case "none":
-      return undefined;
-    case "chroma":
-      return new CountedDriver(createChromaDriver({ chroma, log, ...collection }), beside);
-    case "files":
-      return new CountedDriver(
-        createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend, ...collection }),
-        beside,
-      );
-  }
-}
-
-function takingOver({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
-  if (state === "refused")
-    return new PalaceError(
-      "PALACE_LOCKED",
-      `the public palace cannot be compared with this memory: ${detail}; ${hint}`,
-      "",
-    );
-  const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
-  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
-}
-
-/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
-function writtenCollection(reader: SqliteLedgerReader): string | undefined {
-  const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
-  return id === "" ? undefined : id;
-}
-
-/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
-function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
-  if (recent && lock.status().state === "held")
-    return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";
-  const former = lock.formerHolder();
-  return former === "" ? "a MemPalace, before this broker" : `a MemPalace, perhaps ${former}`;
-}
-
-/** Runs `step` in pauses of the writing, again while it says there is more. */
-function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
-  let timer: NodeJS.Timeout | undefined;
-  let wokenAtMs: number | undefined;
-  let stopped = false;
-  const run = async (): Promise<void> => {
-    wokenAtMs = undefined;
-    let more = false;
-    try {
-      more = await step();
-    } catch (error) {
-      log.error("maintenance failed", { why: String(error) });
-    }
-    if (more && wokenAtMs === undefined) schedule(0);
-  };
-  const schedule = (afterMs: number): void => {
-    clearTimeout(timer);
-    if (!stopped) timer = setTimeout(() => void run(), afterMs).unref();
-  };
-  return {
-    wake: () => {
-      wokenAtMs ??= Date.now();
-      schedule(Date.now() - wokenAtMs > QUIET_WAIT_MAX_MS ? 0 : QUIET_MS);
-    },
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
     },
   };
 }

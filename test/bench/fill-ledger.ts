@@ -18,6 +18,8 @@ export const CHUNKS = 40;
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
+/** The journal of a ledger that was just filled is young. */
+const NOTHING_PRUNED = { auditMs: Number.MAX_SAFE_INTEGER, undoMs: Number.MAX_SAFE_INTEGER, imagesBytes: 2 ** 40 };
 const DOCUMENTS_PER_GROUP = 8;
 const VECTORS_PER_GROUP = 2_000;
 
@@ -52,7 +54,7 @@ export function fillLedger({ ledgerFile, model, text, from, to }: Filling): numb
       writer.storeVectors(vectors, model, quantize);
       last = pending.at(-1)?.row ?? last;
     }
-    while (writer.maintain());
+    while (writer.maintain(NOTHING_PRUNED, Date.now()));
     return reader.drawerCount();
   } finally {
     reader.close();

@@ -46,6 +46,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 /** Where broker, engine and store are wired together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace.ts",
+  "broker/public-palace.ts",
   "broker/maintenance.ts",
   "broker/model.ts",
   "broker/writer-thread.ts",

@@ -3,7 +3,7 @@ import { text as readText } from "node:stream/consumers";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
-import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/spec.ts";
+import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { confirm } from "../confirm.ts";
 import { type Output, plural, shorten } from "../output.ts";
 import { findTraces, removeTraces, type Trace } from "../traces.ts";

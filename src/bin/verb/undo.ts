@@ -1,7 +1,7 @@
 /** `palace undo`: takes back what one agent wrote since a moment. */
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
-import type { UndoReport } from "../../protocol/spec.ts";
+import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../confirm.ts";
 import { type Output, plural } from "../output.ts";
 import { defineVerb, usageError } from "../verb.ts";

@@ -10,7 +10,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
-import type { ErasureReport } from "../../protocol/spec.ts";
+import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import { chromaFile } from "../watch/chroma-file.ts";
 import type { EraseMethods } from "./erase-thread.ts";

@@ -10,6 +10,7 @@ export class SqliteClosetTx implements ClosetTx {
   readonly #put;
   readonly #remove;
   readonly #removeOthers;
+  readonly #forget;
 
   constructor(database: LedgerDatabase, onChange: (closets: number) => void) {
     this.#onChange = onChange;
@@ -32,6 +33,12 @@ export class SqliteClosetTx implements ClosetTx {
     this.#removeOthers = database.prepare(
       `DELETE FROM closet WHERE source_file = ? AND source_file <> '' AND id NOT IN (SELECT value FROM json_each(?))`,
     );
+    this.#forget = database
+      .prepare<{ sources: string; match: string; inJson: string }, string>(
+        `DELETE FROM closet WHERE (source_file <> '' AND source_file IN (SELECT value FROM json_each(@sources)))
+           OR (@match <> '' AND (instr(text, @match) OR instr(metadata, @inJson) OR instr(id, @match))) RETURNING id`,
+      )
+      .pluck();
   }
 
   count(sourceFile: string): number {
@@ -55,5 +62,12 @@ export class SqliteClosetTx implements ClosetTx {
     const { changes } = this.#remove.run(sourceFile);
     this.#onChange(changes);
     return changes;
+  }
+
+  /** Those of the sources, and those that hold the text; `inJson` is it as it stands in a JSON string. Returns their ids. */
+  forget(sources: readonly string[], match = "", inJson = ""): string[] {
+    const ids = this.#forget.all({ sources: JSON.stringify(sources), match, inJson });
+    this.#onChange(ids.length);
+    return ids;
   }
 }

@@ -43,6 +43,10 @@ export class SqliteForget implements ForgetTx {
     const words = wordsOf(found, selector);
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named);
+    // They quote their source, whichever of its drawers it is.
+    const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
+    const { match } = selector;
+    const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     for (const { id } of drawers) this.#tx.deleteDrawer(id);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
@@ -50,7 +54,7 @@ export class SqliteForget implements ForgetTx {
     // What is taken out must not be kept for taking it back.
     this.#tx.images.clear();
     this.#tx.touch();
-    const ids = [...new Set([...words.ids, ...named.ids])];
+    const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
     const { lastInsertRowid } = this.#database
       .prepare("INSERT INTO erasure (ids, at_ms) VALUES (?, ?)")
       .run(JSON.stringify(ids), atMs);

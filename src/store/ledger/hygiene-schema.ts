@@ -33,6 +33,8 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   vector_code: "deleted with the drawer",
   pending_embedding: "deleted with the drawer",
   place: "counts by wing and room",
+  closet: "those of the drawers' sources, and those that hold the text, are deleted with their vectors",
+  closet_outbox: "ids alone",
   outbox: "ids alone",
   source: "dropped with its last drawer",
   source_fts: "the source is indexed anew, its segments are merged into one (LedgerEraser)",

@@ -71,8 +71,14 @@ export class SqliteLedgerReader implements LedgerReader {
 
   /** How many of the drawers are listed for the palace. */
   unsentAmong(ids: readonly string[]): number {
-    const sql = "SELECT count(*) FROM outbox WHERE id IN (SELECT value FROM json_each(?))";
-    return this.#database.prepare<[string], number>(sql).pluck().get(JSON.stringify(ids)) ?? 0;
+    const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
+    const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
+    return (
+      this.#database
+        .prepare<{ ids: string }, number>(sql)
+        .pluck()
+        .get({ ids: JSON.stringify(ids) }) ?? 0
+    );
   }
 
   findDrawer(id: string): Drawer | undefined {

@@ -112,10 +112,17 @@ export class SqliteUndo implements UndoTx {
   }
 
   #restoreDrawer(id: string, before: string | null): void {
+    this.#dropClosets(this.#tx.findDrawer(id)?.metadata);
     if (before === null) return void this.#tx.deleteDrawer(id);
     const { text, metadata } = JSON.parse(before) as { text: string; metadata: Metadata };
     if (this.#tx.findDrawer(id) === undefined) this.#tx.insertDrawers([{ id, text, metadata }]);
     else this.#tx.updateDrawer(id, { text, metadata });
+  }
+
+  /** They point at what is there now, and can be built again; what a language model wrote cannot. */
+  #dropClosets(metadata: Metadata | undefined): void {
+    const source = metadata?.["source_file"];
+    if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
   }
 
   /** A source that was not filed before has no mark: its feeder files it again when it is asked to. */

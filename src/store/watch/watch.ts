@@ -17,9 +17,10 @@ import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import { chromaFile, CLOSETS, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
-import { refusalOf } from "./refusal.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { CountedDriver, SentCounts } from "./counted-driver.ts";
+import { refusalOf } from "./refusal.ts";
+import { type Mark, parseSeen, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
@@ -68,30 +69,6 @@ const NOTHING: Omit<StrayReport, "state" | "detail"> = {
   ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
 };
 const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" };
-
-/** Where palace and driver stood at one quiet moment. */
-type Mark = Readonly<{
-  head: number;
-  /** Of the folders of both collections' indexes. */
-  segment: number;
-  adopt: string | undefined;
-  closets: string | undefined;
-  sent: SentCounts;
-}>;
-/** What is kept in the ledger between brokers. */
-type Seen = {
-  ours: string;
-  head: number;
-  segment: number;
-  unindexed: number;
-  report: StrayReport;
-  /** Absent in ledgers of before: the collection taken over, and the palace's number when both sides agreed. */
-  adopt?: string;
-  /** The same of the closets' collection; absent in ledgers that knew none. */
-  closets?: string;
-  agreedHead?: number;
-  adoption?: AdoptionReport;
-};
 
 export function startWatch(options: WatchOptions): Watch {
   const watch = new Watcher({
@@ -404,11 +381,3 @@ class Watcher {
 }
 
 const IDLE: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };
-
-function parseSeen(text: string | undefined): Seen | undefined {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Seen);
-  } catch {
-    return undefined;
-  }
-}
