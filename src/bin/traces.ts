@@ -3,7 +3,7 @@
  * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
  */
 import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 
@@ -48,7 +48,8 @@ export function findTraces(config: Config, texts: readonly string[], sources: re
     return "backup";
   };
   for (const folder of folders) look(folder);
-  for (const source of [...sources, opencodeDb, claudeDir, piDir]) look(source, "source");
+  // A source without a whole path is a name, and no file of this folder.
+  for (const source of [...sources, opencodeDb, claudeDir, piDir].filter(isAbsolute)) look(source, "source");
   return [...found.values()];
 }
 

@@ -36,8 +36,8 @@ export const verb = defineVerb({
     const client = await connectClient({ config, agent: "palace forget", start: "auto" });
     try {
       const preview = await client.call("memory.forgetPreview", selector);
-      const traces = findTraces(config, preview.traces, preview.sources);
       if (values["dry-run"] === true) {
+        const traces = findTraces(config, preview.traces, preview.sources);
         const { traces: _pieces, ...shown } = preview;
         if (out.isJson) out.document({ ...shown, files: traces });
         else {

@@ -45,8 +45,9 @@ export type Erasure = {
   stop(): Promise<void>;
 };
 
-/** What stands in the way is looked at again so often. */
-const RETRY_MS = 2_000;
+/** What stands in the way is looked at again after this long, then after twice as long each time, up to the maximum. */
+const RETRY_MIN_MS = 2_000;
+const RETRY_MAX_MS = 60_000;
 /** The pump sends at once when woken, unless something is in its way. */
 const SENT_MAX_MS = 15_000;
 const POLL_MS = 50;
@@ -65,6 +66,7 @@ class Eraser {
   /** What keeps something from being erased; empty: nothing, or nothing is to be erased. */
   #problems: string[] = [];
   #notes: string[] = [];
+  #failures = 0;
   /** The ledger holds nothing of what was listed up to here. */
   #rewrittenSeq = 0;
   #stopped = false;
@@ -79,8 +81,13 @@ class Eraser {
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       if (!this.#stopped && this.#options.pending().length > 0)
-        this.#timer = setTimeout(() => this.wake(), this.#problems.length > 0 ? RETRY_MS : 0).unref();
+        this.#timer = setTimeout(() => this.wake(), this.#retryMs()).unref();
     });
+  }
+
+  #retryMs(): number {
+    this.#failures = this.#problems.length > 0 ? this.#failures + 1 : 0;
+    return this.#failures === 0 ? 0 : Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures - 1, 8));
   }
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
