@@ -28,6 +28,8 @@ const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */
 const LAG_WARN_MS = 60_000;
 const OPEN_MAX_MS = 30_000;
+/** For the model to be found, or not; one that is loaded for longer is loading, which is an answer. */
+const MODEL_MAX_MS = 5_000;
 const POLL_MS = 50;
 
 /** `mayStart`: a broker is started if none is running. Never throws. */
@@ -90,7 +92,9 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
 async function askWhenOpen(client: Client): Promise<StatusReport> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const status = await client.call("palace.status", {});
-    if (status.state !== "opening" || waitedMs >= OPEN_MAX_MS) return status;
+    const isLooking = status.engine?.kind !== "command" && status.search.modelState === "loading";
+    const waitMaxMs = status.state === "opening" ? OPEN_MAX_MS : isLooking ? MODEL_MAX_MS : 0;
+    if (waitedMs >= waitMaxMs) return status;
     await sleep(POLL_MS);
   }
 }

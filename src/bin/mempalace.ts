@@ -16,6 +16,7 @@ const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
 const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> = {
+  init: ["Set up rooms from a folder's structure", async () => (await import("./upstream/init.ts")).verb],
   mine: ["Mine files into the palace", async () => (await import("./upstream/mine.ts")).verb],
   search: ["Find anything, exact words", async () => (await import("./upstream/search.ts")).verb],
   status: ["Show what's been filed", async () => (await import("./upstream/status.ts")).verb],

@@ -2,7 +2,7 @@
  * `mempalace`, upstream's command line through the broker: where its texts are specified they are those of the real 3.11 on an
  * equal palace; exit codes are upstream's three; a verb that is not there says what to type instead.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
@@ -92,7 +92,8 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 whe
     [["mine", palace.home, "--mode", "guess"], 2, "--mode takes"],
     [["mine", join(palace.home, "nowhere"), "--mode", "convos"], 1, "nowhere"],
     [["mine", palace.home, "--mode", "extract"], 1, "no mining of extract"],
-    [["init", "/project"], 1, "mempalace mine /project"],
+    [["init", join(palace.home, "nowhere")], 1, "directory not found"],
+    [["split", "/chats"], 1, "mempalace mine /chats --mode convos"],
     [["hook", "run", "--hook", "stop", "--harness", "claude-code"], 1, "hooks"],
     [["instructions", "mine"], 0, "# MemPalace: mine"],
     [["instructions", "dance"], 2, "invalid choice"],
@@ -107,6 +108,32 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 whe
       expect.stringContaining(words),
     ]);
   }
+});
+
+test("init writes the rooms that the folders suggest, as upstream finds them, and never over a project file", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, "My Project");
+  for (const folder of ["docs", "src/api", "node_modules/ui", "Front-End", "x", "special things", "(odd)"])
+    mkdirSync(join(root, folder), { recursive: true });
+  const look = await palace.run("mempalace", ["init", root]);
+  expect([look.code, look.stdout]).toEqual([0, expect.stringContaining("Nothing written")]);
+  expect(existsSync(join(root, "mempalace.yaml"))).toBe(false);
+  expect(await palace.run("mempalace", ["init", root, "--yes", "--no-llm"])).toMatchObject({ code: 0 });
+  const names = (text: string): string[] =>
+    [...text.matchAll(/^ *- name: (.+)$/gm)].map(([, name = ""]) => name).sort();
+  const ours = readFileSync(join(root, "mempalace.yaml"), "utf8");
+  expect(ours).toContain("wing: my_project\n");
+  expect(names(ours)).toEqual(["backend", "documentation", "frontend", "general", "special_things", "src"]);
+  const again = await palace.run("mempalace", ["init", root, "--yes"]);
+  expect(again.stdout).toContain("stays as it is");
+  expect(readFileSync(join(root, "mempalace.yaml"), "utf8")).toBe(ours);
+  if (missing !== undefined) return;
+  rmSync(join(root, "mempalace.yaml"));
+  const theirs = await runMempalace(VERSION, ["init", root, "--yes", "--no-llm"], { home: palace.home });
+  expect(theirs.code, theirs.output).toBe(0);
+  const text = readFileSync(join(root, "mempalace.yaml"), "utf8");
+  expect(names(text)).toEqual(names(ours));
+  expect(text).toContain("wing: my_project\n");
 });
 
 test("mine files conversations, search finds them, sync tells what is gone, --palace names another palace", async () => {

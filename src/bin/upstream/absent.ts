@@ -12,10 +12,6 @@ const call = (tool: string): Instead => {
 };
 
 export const ABSENT: Readonly<Record<string, Instead>> = {
-  init: ([dir = "DIR"]) => [
-    "nothing has to be set up here: a wing is named by --wing or by mempalace.yaml in the folder",
-    `mempalace mine ${dir}`,
-  ],
   sweep: ([target = "TARGET"]) => [
     "messages that a mine has missed are not looked for one by one; a transcript is read on from where it stopped",
     `mempalace mine ${target} --mode convos`,

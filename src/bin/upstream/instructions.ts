@@ -8,7 +8,7 @@ const GUIDES: Readonly<Record<string, string>> = {
 1. Check that the command is there: \`mempalace --version\`. If not: \`npm install -g palace-devbox\` (Node 24 or newer), or from a
    clone \`./scripts/up\`.
 2. Ask the user which project directory to begin with.
-3. Nothing has to be initialised in it; a wing of another name is said with \`--wing\`, or by \`mempalace.yaml\` in that directory.
+3. \`mempalace init --yes <dir>\`: writes the rooms that its folders suggest to \`mempalace.yaml\` there.
 4. Register the server with the client: \`claude mcp add mempalace -- mempalace-mcp\` (Claude Code), or what \`mempalace mcp\` prints.
 5. Verify: \`mempalace status\`, and \`palace doctor\` if something is wrong.
 6. Suggest the next steps: \`mempalace mine <dir>\` to file, \`mempalace search "<question>"\` to find.

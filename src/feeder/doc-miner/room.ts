@@ -25,7 +25,8 @@ const FOLDER_ROOMS: Record<string, string> = {
   scripts: "scripts tools utils",
   configuration: "config configs settings infrastructure infra deploy",
 };
-const ROOM_OF_FOLDER = new Map(
+/** Name of a folder, lower case with underscores → the room it means. */
+export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );
 
