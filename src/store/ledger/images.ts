@@ -55,9 +55,10 @@ export class Images {
       const { kind, id } = noted;
       if (noted.kind === "drawer") {
         const { before, after } = noted;
-        const digests = [before, after].map((state) => (state === undefined ? null : drawerDigest(state)));
-        const [was = null, is = null] = before === undefined ? [null, digests[1]] : digests;
-        return was === is ? [] : [{ kind, id, before: before === undefined ? null : imageOf(before), after: is }];
+        const image = before === undefined ? null : imageOf(before);
+        const isSame = image === null ? after === undefined : after !== undefined && image === imageOf(after);
+        if (isSame) return [];
+        return [{ kind, id, before: image, after: after === undefined ? null : drawerDigest(after) }];
       }
       const after = this.stateOf(noted.kind, id);
       if (noted.before === after) return [];

@@ -54,7 +54,7 @@ const NO_METADATA = "_repaired_empty_meta";
 
 /** Tells two states of a drawer apart; lone surrogates are what SQLite makes of them. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
-  return digest(`${canonical(metadata)}\n${text.toWellFormed()}`);
+  return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
 
 export function digest(text: string): string {
