@@ -90,6 +90,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
+  "message.add": (dependencies, call) => write(dependencies, "message.add", call),
   "drawer.search": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");

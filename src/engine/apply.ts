@@ -12,6 +12,7 @@ import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
+import { addMessages } from "./sweep.ts";
 import { sync } from "./sync.ts";
 
 const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
@@ -32,6 +33,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "source.replace": replaceSource,
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
+  "message.add": addMessages,
 };
 
 export function isWrite(method: string): boolean {

@@ -125,6 +125,15 @@ export type SourceContent = {
   addedBy: string;
 };
 
+/** One message of an agent's session, by the numbers the agent gave. */
+export type SweptMessage = {
+  sessionId: string;
+  uuid: string;
+  timestamp: string;
+  role: "user" | "assistant";
+  content: string;
+};
+
 export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
@@ -259,6 +268,10 @@ export type Methods = {
     params: ConversationPart;
     /** `drawers` were written, `added` of them are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
+  };
+  "message.add": {
+    params: { sourceFile: string; messages: SweptMessage[]; sourceDirIno?: string };
+    result: { added: number; changed: number; present: number };
   };
   "drawer.search": {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode };

@@ -61,6 +61,7 @@ test("our own methods are these", () => {
     "source.replace": true,
     "source.remove": true,
     "conversation.replace": true,
+    "message.add": true,
     "drawer.search": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;

@@ -52,6 +52,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "source.replace": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),
   "conversation.replace": MINE_INSTEAD(),
+  "message.add": MINE_INSTEAD(),
 } satisfies Partial<Record<MethodName, string>>;
 
 function MINE_INSTEAD(): string {
