@@ -14,6 +14,7 @@ import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
 import { forget, undo } from "./hygiene.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
+import { addMessages } from "./sweep.ts";
 import { sync } from "./sync.ts";
 
 const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
@@ -37,6 +38,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "closet.rebuild": rebuildClosets,
   "memory.forget": forget,
   "memory.undo": undo,
+  "message.add": addMessages,
 };
 
 export function isWrite(method: string): boolean {

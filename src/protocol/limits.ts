@@ -9,6 +9,8 @@ export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
 export const JSON_DEPTH_MAX = 64;
 /** Largest document a feeder files as one source. */
 export const SOURCE_SIZE_MAX_BYTES = 5 * 1024 * 1024;
+/** Messages of a sweep in one call. */
+export const MESSAGES_PART_MAX = 256;
 /** Sessions that one question asks for. */
 export const SESSIONS_ASKED_MAX = 10_000;
 /** Drawers of a conversation in one call: others' writes go in between the calls. */

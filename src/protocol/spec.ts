@@ -129,6 +129,15 @@ export type SourceContent = {
   addedBy: string;
 };
 
+/** One message of an agent's session, by the numbers the agent gave. */
+export type SweptMessage = {
+  sessionId: string;
+  uuid: string;
+  timestamp: string;
+  role: "user" | "assistant";
+  content: string;
+};
+
 export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
@@ -347,6 +356,10 @@ export type Methods = {
     params: { sourceFiles: string[] };
     /** `kept`: sources whose closets a language model has written; `unfit`: those without drawers of a miner. */
     result: { sources: number; closets: number; kept: number; unfit: number };
+  };
+  "message.add": {
+    params: { sourceFile: string; messages: SweptMessage[]; sourceDirIno?: string };
+    result: { added: number; changed: number; present: number };
   };
   "drawer.search": {
     params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode; explain?: boolean };

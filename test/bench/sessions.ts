@@ -1,7 +1,9 @@
 /**
  * `mempalace-session` over an opencode database of 140 sessions and 1,500 messages: its own part of the first run, which ends
- * when every drawer has its vector, and an unchanged re-run. And what an agent's write waits behind a part of a transcript.
+ * when every drawer has its vector, and an unchanged re-run. Vectors of them all take long on a slow machine: the time for some
+ * is measured, and stands for the rest. And what an agent's write waits behind a part of a transcript.
  */
+import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { CONVERSATION_PART_DRAWERS_MAX } from "../../src/protocol/limits.ts";
@@ -13,16 +15,20 @@ import { atMost, ms, type Row } from "./measure.ts";
 const SESSIONS = 140;
 const MESSAGES = 1500;
 
+/** Vectors that are not timed: the model warms up. */
+const WARM = 32;
+/** Vectors that are timed, or as many as are made in the time. */
+const TIMED = 640;
+const TIMED_MAX_MS = 120_000;
+
 export async function bench(): Promise<Row[]> {
   if (realModelDir === undefined) {
     process.stderr.write("left out: sessions (../shared/models is not there)\n");
     return [];
   }
-  await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
-  await palace.startBroker();
-  const client = await palace.client();
-  const search = async () => (await client.call("palace.status", {})).search;
-  while ((await search()).modelState !== "ready") await delay(20);
+  await using palace = createTestPalace({ built: true });
+  // Without the model first: what the miner itself takes is not what is left of the machine by the embedder.
+  const broker = await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
   fillOpencode(database, { sessions: SESSIONS, messages: MESSAGES, seed: 11 });
 
@@ -33,14 +39,19 @@ export async function bench(): Promise<Row[]> {
     if (code !== 0) throw new Error(stderr);
     return { tookMs: performance.now() - startedAt, report: JSON.parse(stdout) as Report };
   };
-  const startedAt = performance.now();
   const first = await run();
-  while ((await search()).pending > 0) await delay(20);
-  const firstMs = performance.now() - startedAt;
   const again = await run();
   database.close();
   if (first.report.filed !== SESSIONS || again.report.unchanged !== SESSIONS)
     throw new Error(`filed ${first.report.filed}, unchanged ${again.report.unchanged}`);
+  broker.kill("SIGTERM");
+  await once(broker, "exit");
+
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: realModelDir });
+  const client = await palace.client();
+  const embedded = async (): Promise<number> => (await client.call("palace.status", {})).search.embedded;
+  const vectorMs = await msPerVector(embedded, first.report.drawers);
+  const firstMs = first.tookMs + vectorMs * first.report.drawers;
 
   // A whole part on its way, and an agent's write right behind it, on a connection of its own.
   const agent = await palace.client();
@@ -56,7 +67,7 @@ export async function bench(): Promise<Row[]> {
   await part;
   agent.close();
   client.close();
-  const detail = `${ms(again.tookMs)} / ${ms(firstMs)}, ${first.report.drawers} drawers`;
+  const detail = `${ms(again.tookMs)} / ${ms(firstMs)}, ${first.report.drawers} drawers of ${vectorMs.toFixed(1)} ms each`;
   return [
     atMost("unchanged mempalace-session / first run, 140 sessions", again.tookMs / firstMs, 0.02, detail),
     atMost(
@@ -72,4 +83,17 @@ export async function bench(): Promise<Row[]> {
       `${ms(waitedMs)} behind ${texts.length} drawers`,
     ),
   ];
+}
+
+/** From the moment that the model is warm; of all where there are few. */
+async function msPerVector(embedded: () => Promise<number>, drawers: number): Promise<number> {
+  const start = Math.min(WARM, drawers / 2);
+  while ((await embedded()) < start) await delay(20);
+  const [from, startedAt] = [await embedded(), performance.now()];
+  for (;;) {
+    const [done, tookMs] = [(await embedded()) - from, performance.now() - startedAt];
+    const isEnough = done >= TIMED || done + from >= drawers || tookMs > TIMED_MAX_MS;
+    if (isEnough && done > 0) return tookMs / done;
+    await delay(50);
+  }
 }

@@ -47,6 +47,7 @@ const METHODS = new Set([
   "conversation.replace",
   "closet.sources",
   "closet.rebuild",
+  "message.add",
   "drawer.search",
 ]);
 
@@ -93,6 +94,7 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
     const wrong = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
     return { grown: Number(result["added"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad transcript" }) };
   }
+  if (message["method"] === "message.add") return { grown: Number(result["added"]) };
   if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
   if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };
   const value = valueOf(result) ?? {};

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { ourRows, type Row, upstreamRows } from "../helpers/mined-rows.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { mempalaceMissing, runMempalace } from "../helpers/python-mempalace.ts";
-import { chooserOf, transcriptFiles } from "../helpers/transcripts.ts";
+import { chooserOf, claudeCodeLines, transcriptFiles } from "../helpers/transcripts.ts";
 
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
@@ -112,3 +112,47 @@ for (const mode of ["exchange", "general"] as const)
       }
     },
   );
+
+test.skipIf(missing !== undefined)(
+  "a sweep files the same messages as with MemPalace 3.11, and each once",
+  { timeout: 600_000 },
+  async () => {
+    await using palace = createTestPalace();
+    const home = mkdtempSync(join(tmpdir(), "upstream-"));
+    const root = join(home, "sessions");
+    mkdirSync(root);
+    const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
+    for (let at = 0; at < 6; at++) {
+      const lines = claudeCodeLines(chooser, 30).map((line, index) => {
+        const record = JSON.parse(line) as Record<string, unknown>;
+        const numbers = {
+          sessionId: `s-${at % 4}`,
+          uuid: `m-${at}-${index}`,
+          timestamp: `2026-01-02T03:${10 + at}:${10 + index}Z`,
+        };
+        return JSON.stringify({ ...record, ...numbers, ...(chooser.chance(0.05) && { uuid: "" }) });
+      });
+      writeFileSync(join(root, `${at}.jsonl`), [...lines, "{", '{"type":"summary"}', ""].join("\n"));
+    }
+    try {
+      const upstream = join(home, "palace");
+      const swept = await runMempalace(VERSION, ["--palace", upstream, "sweep", root], { home });
+      expect(swept.code, swept.output).toBe(0);
+      const run = async (): Promise<Record<string, unknown>> => {
+        const { code, stdout, stderr } = await palace.run("palace", ["mine", "sweep", root, "--json"]);
+        expect(code, stderr).toBe(0);
+        return JSON.parse(stdout) as Record<string, unknown>;
+      };
+      const first = await run();
+      const theirs = await upstreamRows(VERSION, home, upstream);
+      const mine = ourRows(palace);
+      expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
+      expect(mine.size).toBeGreaterThan(60);
+      for (const [id, row] of mine) expect(timeless([id, row])).toEqual(timeless([id, theirs.get(id) as Row]));
+      expect(first).toMatchObject({ added: mine.size, present: 0 });
+      expect(await run()).toMatchObject({ added: 0, changed: 0, present: mine.size });
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  },
+);

@@ -7,14 +7,16 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: () => import("./projects.ts"),
   docs: () => import("./docs.ts"),
   convos: () => import("./convos.ts"),
+  sweep: () => import("./sweep.ts"),
   sessions: () => import("./sessions.ts"),
 };
+
 /** Whether this version has a feeder of that name. */
 export function hasKind(name: string): boolean {
   return Object.hasOwn(KINDS, name);
 }
 
-const USAGE = `palace mine projects DIR | docs DIR | convos DIR | sessions [options]
+const USAGE = `palace mine projects DIR | docs DIR | convos DIR | sessions | sweep DIR [options]
 
 Files a source into the palace: a project, its documentation alone, transcripts of conversations, an agent's sessions.
 \`palace mine docs --help\` has the options of one.`;
@@ -34,7 +36,7 @@ export const verb: Verb = {
     throw new PalaceError(
       "CONFIG_USAGE",
       problem,
-      "usage: palace mine projects DIR | docs DIR | convos DIR | sessions",
+      "usage: palace mine projects DIR | docs DIR | convos DIR | sessions | sweep DIR",
     );
   },
 };

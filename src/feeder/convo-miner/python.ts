@@ -8,15 +8,25 @@ const DEPTH_MAX = 200;
 
 /** `json.dumps(value, separators=(",", ":"))`: ASCII alone. */
 export function jsonDumps(value: unknown, depth = 0): string {
+  return dumps(value, [",", ":"], depth);
+}
+
+/** `json.dumps(value)`. */
+export function jsonDumpsSpaced(value: unknown): string {
+  return dumps(value, [", ", ": "], 0);
+}
+
+function dumps(value: unknown, separators: readonly [string, string], depth: number): string {
+  const [comma, colon] = separators;
   if (depth > DEPTH_MAX) return "null";
   if (typeof value === "string") return ascii(JSON.stringify(value));
   if (typeof value === "number") return numberText(value);
-  if (Array.isArray(value)) return `[${value.map((one) => jsonDumps(one, depth + 1)).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((one) => dumps(one, separators, depth + 1)).join(comma)}]`;
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).map(
-      ([key, one]) => `${ascii(JSON.stringify(key))}:${jsonDumps(one, depth + 1)}`,
+      ([key, one]) => `${ascii(JSON.stringify(key))}${colon}${dumps(one, separators, depth + 1)}`,
     );
-    return `{${entries.join(",")}}`;
+    return `{${entries.join(comma)}}`;
   }
   return value === true ? "true" : value === false ? "false" : "null";
 }
