@@ -99,7 +99,7 @@ export interface LedgerReader {
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** In row order. Dates are looked for in every drawer of the place, everything else in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** At most `limit` rows that pass, in row order, the newest where only `since` is given; `among` the given ones, or among all. */
+  /** At most `limit` rows that pass, in row order, the newest if only `since` is given; `among` the given ones or all. */
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];

@@ -52,6 +52,7 @@ process.stdout.write(
   `${cpus().length} × ${cpu?.model.trim()}, load ${loadavg()[0]?.toFixed(1)}; Node ${process.versions.node}; ` +
     `mine of ${drawers} drawers in ${parts} parts, calls on a palace of ${calls}\n`,
 );
+let barred = 0;
 let misses = 0;
 for (const version of versions) {
   const missing = await mempalaceMissing(version);
@@ -63,6 +64,7 @@ for (const version of versions) {
   const show = (row: PythonRow): void => {
     const holds = row.bar === undefined || row.ratio >= row.bar;
     const isBarred = row.bar !== undefined && version === BARS_OF;
+    if (isBarred) barred += 1;
     if (isBarred && !holds) misses += 1;
     const bar = row.bar === undefined ? "" : `>= ${row.bar}`;
     const verdict = isBarred ? (holds ? "ok  " : "MISS") : "    ";
@@ -73,7 +75,5 @@ for (const version of versions) {
   if (values.only !== "calls") for (const row of await benchMine(version, { drawers, parts })) show(row);
   if (values.only !== "mine") for (const row of await benchCalls(version, { drawers: calls })) show(row);
 }
-process.stdout.write(
-  `${misses === 0 ? "all bars hold" : `${misses} bars missed`}; load at the end ${loadavg()[0]?.toFixed(1)}\n`,
-);
+process.stdout.write(`${barred - misses} of ${barred} bars hold; load at the end ${loadavg()[0]?.toFixed(1)}\n`);
 process.exit(misses === 0 ? 0 : 1);
