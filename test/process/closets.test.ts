@@ -256,3 +256,23 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
     expectSame(ledgerClosets(palace), await dumpChroma("3.11.0", palace.home, palace.config.paths.palaceDir, CLOSETS));
   });
 });
+
+it("palace closets rebuild makes them anew, of one wing or of all, and status counts them", async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
+  await palace.startBroker();
+  await mine(palace);
+  const before = [...ledgerClosets(palace)].map(([id, { text }]) => ({ id, text }));
+  const database = new Database(palace.config.paths.ledgerFile);
+  database.exec("DELETE FROM closet");
+  database.close();
+  expect((await status(palace)).closets.count).toBe(0);
+  const elsewhere = await palace.run("palace", ["closets", "rebuild", "--wing", "elsewhere", "--json"]);
+  expect(JSON.parse(elsewhere.stdout)).toEqual({ sources: 0, closets: 0, kept: 0 });
+  const done = await palace.run("palace", ["closets", "rebuild", "--json"]);
+  expect(JSON.parse(done.stdout)).toEqual({ sources: 3, closets: 3, kept: 0 });
+  expect([...ledgerClosets(palace)].map(([id, { text }]) => ({ id, text }))).toEqual(before);
+  expect((await palace.run("palace", ["status"])).stdout).toMatch(
+    /closets\t3 closets that point at drawers, 3 still to embed\n/,
+  );
+  expect(await palace.run("palace", ["closets", "burn"])).toMatchObject({ code: 2 });
+});
