@@ -3,8 +3,12 @@
  * server. Beside python-mempalace.ts, which speaks through the tools.
  */
 import { execFile } from "node:child_process";
+import { hash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+import { CI_CACHE, mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
 
 export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };
 
@@ -50,6 +54,33 @@ export async function fillChroma(
   { rows, syncThreshold }: { rows: number; syncThreshold: number },
 ): Promise<void> {
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
+}
+
+/** The same palace, made once a version and machine and kept beside the virtual environments; copied to `palace`. */
+export async function cachedChroma(
+  version: MempalaceVersion,
+  palace: string,
+  size: { rows: number; syncThreshold: number },
+): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), "palace-maker-"));
+  try {
+    mempalaceEnv(home);
+    const model = readFileSync(join(home, "tiny-model/onnx/model.onnx"));
+    // Whatever it was made with and of is in its name: another script or model makes another one.
+    const name = hash("sha256", `${FILL}\0${JSON.stringify(size)}\0${model.toString("base64")}`).slice(0, 16);
+    const kept = join(CI_CACHE, "palaces", `${version}-${name}`);
+    if (!existsSync(kept)) {
+      await fillChroma(version, home, join(home, "made"), size);
+      mkdirSync(dirname(kept), { recursive: true });
+      cpSync(join(home, "made"), `${kept}.${process.pid}`, { recursive: true });
+      // Another test may have been quicker: it is the same palace.
+      if (!existsSync(kept)) renameSync(`${kept}.${process.pid}`, kept);
+      else rmSync(`${kept}.${process.pid}`, { recursive: true });
+    }
+    cpSync(kept, palace, { recursive: true });
+  } finally {
+    rmSync(home, { recursive: true });
+  }
 }
 
 export async function python(

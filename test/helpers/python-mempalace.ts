@@ -22,25 +22,26 @@ const CALL_TIMEOUT_MS = 120_000;
 const READY_TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
-const cache =
+/** What is made once a machine: virtual environments, palaces. */
+export const CI_CACHE =
   process.env["DEVBOX_CI_HOME"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? homedir(), ".cache"), "devbox-ci");
 
 /** An executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
 export function mempalaceBin(version: MempalaceVersion, name: string): string {
-  return join(cache, `mempalace-${version}`, "bin", name);
+  return join(CI_CACHE, `mempalace-${version}`, "bin", name);
 }
 
 /** Installs it if need be. Why it cannot be used here; undefined if it can. Errors: the same reason, where CI=true. */
 export async function mempalaceMissing(version: MempalaceVersion): Promise<string | undefined> {
-  const folder = join(cache, `mempalace-${version}`);
+  const folder = join(CI_CACHE, `mempalace-${version}`);
   // pip lays the package itself last, after all it needs; the lock keeps a second test from installing beside the first.
   const script = `
     [ -x "$1/bin/mempalace-mcp" ] && exit 0
     rm -rf "$1"
     python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check "mempalace==$2"`;
   try {
-    mkdirSync(cache, { recursive: true });
+    mkdirSync(CI_CACHE, { recursive: true });
     await run("flock", [`${folder}.lock`, "sh", "-c", script, "sh", folder, version], { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
   } catch (error) {

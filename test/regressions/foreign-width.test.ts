@@ -1,0 +1,46 @@
+/**
+ * A palace whose vectors have another width than our model's refused every record by itself, 256 times, and then the pump said
+ * that the palace was wrong. It is one notice, and nobody is to blame.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { createLog } from "../../src/platform/log.ts";
+import { createFilesDriver } from "../../src/store/driver/files.ts";
+import { startOutbox } from "../../src/store/outbox.ts";
+import type { PalaceRecord } from "../../src/store/port.ts";
+import { MemoryOutboxSource, QuickClock } from "../helpers/memory-outbox.ts";
+
+const record = (id: string, width: number): PalaceRecord => ({
+  ...{ id, text: `text of ${id}`, metadata: { wing: "w", room: "r" } },
+  vector: new Float32Array(width).fill(0.1),
+});
+
+it("a palace of another width is said once, and nothing of ours is refused for good", async () => {
+  const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
+  const lines: string[] = [];
+  const log = createLog((line) => lines.push(line), "warn");
+  const theirs = createFilesDriver({ palaceDir, log });
+  await theirs.open();
+  await theirs.upsert([record("theirs", 768)]);
+  await theirs.close();
+  const source = new MemoryOutboxSource();
+  for (let n = 0; n < 300; n++) source.write(record(`ours_${n}`, 384));
+  const driver = createFilesDriver({ palaceDir, log });
+  const outbox = startOutbox({ source, driver, log, clock: new QuickClock(), onState: () => {} });
+  try {
+    await vi.waitFor(() => expect(outbox.status().state).toBe("waiting"), { timeout: 20_000 });
+    expect(outbox.status()).toMatchObject({
+      lag: 300,
+      detail: expect.stringMatching(/vectors of 768 numbers, our model makes 384/) as string,
+    });
+    // The quick clock has it tried again and again.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(lines.filter((line) => line.includes("outbox."))).toHaveLength(1);
+    expect(await driver.count()).toBe(1);
+  } finally {
+    await outbox.stop();
+    rmSync(palaceDir, { recursive: true });
+  }
+});
