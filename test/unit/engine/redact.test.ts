@@ -163,8 +163,10 @@ it.each(HOSTILE)("%s are read in linear time", (_what, text) => {
   const [small, large] = [text(20_000), text(400_000)];
   took(small);
   const before = Math.max(Math.min(took(small), took(small), took(small)), 0.3);
-  // Twenty times the text: twenty times the work, not four hundred times. The allowance is for a busy machine.
-  expect(Math.min(took(large), took(large)) / before).toBeLessThan(100);
+  // Twenty times the text: twenty times the work, not four hundred times. A busy machine may have its way a few times.
+  let ratio = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 8 && ratio >= 100; attempt++) ratio = Math.min(ratio, took(large) / before);
+  expect(ratio).toBeLessThan(100);
 });
 
 function lines(count: number, line: (n: number) => string): string {
