@@ -20,8 +20,13 @@ const VERBS = [
   "search",
   "call",
   "tools",
-  "mine docs",
+  "mine projects",
   "why",
+  "reveal",
+  "forget",
+  "undo",
+  "adopt",
+  "closets",
   "export",
   "repair",
   "repair-status",
@@ -332,6 +337,6 @@ test("palace shim is a shim, and palace mine docs is mempalace-docs", async () =
   expect((await json(palace, ["why", join(root, "README.md")])).value).toMatchObject({ taken: true, palace: "filed" });
   expect(await palace.run("palace", ["mine", "wine", root])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("palace mine docs"),
+    stderr: expect.stringContaining("palace mine projects DIR | docs DIR"),
   });
 });

@@ -267,8 +267,9 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a stray MemPalace 
 /** How many of these Chroma gives a vector for; it fails a request as a whole for one that has none. */
 async function withVector(url: string, ids: readonly string[]): Promise<number> {
   const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
-  const [{ id }] = (await (await fetch(collections)).json()) as [{ id: string }];
-  const response = await fetch(`${collections}/${id}/get`, {
+  const found = (await (await fetch(collections)).json()) as { id: string; name: string }[];
+  const drawers = found.find(({ name }) => name === "mempalace_drawers");
+  const response = await fetch(`${collections}/${drawers?.id}/get`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ids, include: ["embeddings"] }),
