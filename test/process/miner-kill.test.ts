@@ -14,6 +14,7 @@ import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 const KILLS = 20;
+const RUNS_MAX = 32;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 
 function put(path: string, text: string): void {
@@ -87,7 +88,7 @@ function content(palace: TestPalace, isStaged: boolean): unknown[] {
 }
 
 test.each(MINERS)(
-  `$name: killed ${KILLS} times, it ends as if nobody had disturbed it`,
+  "$name: killed again and again, it ends as if nobody had disturbed it",
   { timeout: 600_000 },
   async ({ name, make, grow, argv }) => {
     const isStaged = name === "docs";
@@ -98,7 +99,7 @@ test.each(MINERS)(
     make(root);
     await palace.startBroker();
     let killed = 0;
-    for (let run = 0; run < KILLS; run++) {
+    for (let run = 0; run < RUNS_MAX && killed < KILLS; run++) {
       if (run % 4 === 3) grow(root, run);
       const child = spawn(process.execPath, [palace.executable("palace"), ...argv(root)], {
         cwd: ROOT,
@@ -109,11 +110,12 @@ test.each(MINERS)(
       // From its first word on: before that there is nothing to break.
       await Promise.race([once(child.stderr, "data"), ended]);
       child.stderr.resume();
-      await delay(chooser.below(150));
+      await delay(chooser.below(100));
       if (child.exitCode === null) killed += Number(child.kill("SIGKILL"));
       await ended;
     }
-    expect(killed).toBeGreaterThan(KILLS / 2);
+    // A quick machine is done with many a run before its blow falls.
+    expect(killed).toBeGreaterThan(KILLS / 4);
     for (const one of [palace, calm]) {
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
