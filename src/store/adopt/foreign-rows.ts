@@ -174,9 +174,7 @@ export class ForeignRows {
   /** What the ledger knows of these ids; a removal still on its way is known and not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
-    const found = this.#ledger
-      .prepare<[string, string], KnownRow>(KNOWN[this.#kind])
-      .all(list, list);
+    const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
     return new Map(
       found.map(({ id, text, metadata, embedded, listed, mark }) => {
         const content = { text, metadata: JSON.parse(metadata) as Metadata };
