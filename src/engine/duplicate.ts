@@ -5,7 +5,7 @@
 import { isItem, type Likeness, MATCHES_MAX } from "./checkpoint.ts";
 import { CHUNK_SIZE } from "./drawer.ts";
 import { preview } from "./logical.ts";
-import type { ReadContext } from "./read-tools.ts";
+import type { SearchDependencies } from "./search.ts";
 import { round, slices, wellFormed } from "./text.ts";
 
 const THRESHOLD = 0.9;
@@ -13,7 +13,10 @@ const SETTLE_MAX_MS = 1_000;
 
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-export async function checkDuplicate(context: ReadContext, values: Record<string, unknown>): Promise<unknown> {
+/** `settled` resolves when drawers filed so far have their vectors, or after the time given, ms. */
+type Likening = SearchDependencies & { settled: (timeoutMs: number) => Promise<void> };
+
+export async function checkDuplicate(context: Likening, values: Record<string, unknown>): Promise<unknown> {
   if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
   const content = wellFormed(values["content"]);
   const embedder = context.embedder();
@@ -34,7 +37,7 @@ export async function checkDuplicate(context: ReadContext, values: Record<string
 
 /** Index of the item → what it is like, where that is anything. Nothing at all without a model. */
 export async function compareItems(
-  context: ReadContext,
+  context: Likening,
   params: Record<string, unknown>,
 ): Promise<Record<number, Likeness> | undefined> {
   const embedder = context.embedder();
@@ -65,7 +68,7 @@ export async function compareItems(
 }
 
 /** The nearest few with a vector, best first, in check_duplicate's words. */
-async function nearestDrawers({ vectors, reader }: ReadContext, vector: Float32Array): Promise<Match[]> {
+async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
   return reader.drawersByRow(near.map(({ row }) => row)).map(({ row, id, wing, room, text }) => ({
