@@ -148,7 +148,8 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   },
   "memory.erasure": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;
-    return (await ready()).hygiene.erased(Math.min(Number(params["waitMs"]) || 0, REQUEST_TIMEOUT_MS / 2));
+    const waitMs = typeof params["waitMs"] === "number" ? params["waitMs"] : 0;
+    return (await ready()).hygiene.erased(Math.min(waitMs, REQUEST_TIMEOUT_MS / 2));
   },
   "memory.undoPreview": async ({ ready }, { params, earlierWrites }) => {
     await earlierWrites;

@@ -24,8 +24,13 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
     sha256: text(params, "sha256"),
     mtime: seconds(params, "mtime"),
   }));
-  const removed = tx.deleteSource(sourceFile);
   const chunks = chunkDocument(content);
+  // As upstream: what is too short to be filed leaves what stands under its name alone, notes made by hand among it.
+  if (chunks.length === 0) {
+    tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
+    return { drawers: 0, removed: 0 };
+  }
+  const removed = tx.deleteSource(sourceFile);
   const filedAt = localTimestamp(call.atMs * 1000);
   const optional: Metadata = {
     ...optionalText(params, "contentDate", "content_date"),

@@ -3,6 +3,7 @@
  * make. Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
  */
 import { pythonRepr } from "../../engine/temporal.ts";
+import { asText } from "../../engine/validate.ts";
 
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
 
@@ -33,7 +34,7 @@ export function refusal(error: string, errorClass?: string, hint?: string): Refu
 export function readRequest(values: Record<string, unknown>): MineRequest | Refusal {
   const mode = values["mode"] ?? "projects";
   if (typeof mode !== "string" || !MODES.includes(mode))
-    return refusal(`invalid mode '${String(mode)}'; expected one of: ${MODES.join(", ")}`);
+    return refusal(`invalid mode '${asText(mode)}'; expected one of: ${MODES.join(", ")}`);
   const include = values["include_ignored"] ?? [];
   if (!Array.isArray(include) || !include.every((path) => typeof path === "string" && path.trim() !== ""))
     return refusal("include_ignored must be an array of non-empty project-relative path strings", "ValueError");
@@ -50,10 +51,10 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
       "convert them to text or markdown, then mine the folder with mode projects",
     );
   const how = extract ?? "exchange";
-  if (mode === "convos" && !EXTRACTS.includes(String(how)))
-    return refusal(`invalid extract '${String(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
+  if (mode === "convos" && !EXTRACTS.includes(asText(how)))
+    return refusal(`invalid extract '${asText(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
   return {
-    ...{ source, mode: mode as MineRequest["mode"], extract: String(how), includeIgnored: include as string[] },
+    ...{ source, mode: mode as MineRequest["mode"], extract: asText(how), includeIgnored: include as string[] },
     wing: typeof wing === "string" && wing !== "" ? wing : undefined,
     agent: typeof agent === "string" && agent.trim() !== "" ? agent : "mempalace",
     limit: typeof limit === "number" ? Math.min(Math.max(0, limit), 999_999_999) : 0,
@@ -63,7 +64,7 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
 
 export function notFound(source: unknown): Refusal {
   return refusal(
-    `source not found: ${source === null ? "None" : typeof source === "string" ? pythonRepr(source) : String(source)}`,
+    `source not found: ${source === null ? "None" : typeof source === "string" ? pythonRepr(source) : asText(source)}`,
   );
 }
 

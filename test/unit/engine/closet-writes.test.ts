@@ -92,8 +92,10 @@ test("a document mined again has the closets of its new text and no others", () 
   expect(closets().length).toBeGreaterThan(1);
   mine("/p/a.md", TEXT);
   expect(closets().map(({ id }) => id.slice(-3))).toEqual(["_01"]);
+  const before = closets();
+  // Too short to be filed: what was filed of it stays, as upstream has it.
   mine("/p/a.md", "");
-  expect(closets()).toEqual([]);
+  expect(closets()).toEqual(before);
 });
 
 test("a closet waits for its vector, is listed with it, and its removal is listed when the palace may hold it", () => {
