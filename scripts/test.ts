@@ -15,6 +15,8 @@ type Suite = Readonly<{
   /** Commands, or what to give vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
+  /** Measures nothing by the clock: it runs at the same time as its neighbours of that kind. */
+  patient?: true;
   /** Why it cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
@@ -33,9 +35,9 @@ const SUITES: readonly Suite[] = [
   { name: "simulation", vitest: ["--project", "simulation"] },
   { name: "contract", vitest: ["--project", "contract"] },
   { name: "process", vitest: ["--project", "process"] },
-  { name: "differential", vitest: ["--project", "differential"] },
-  { name: "fuzz", vitest: ["--project", "fuzz"] },
-  { name: "soak", vitest: ["--project", "soak"] },
+  { name: "differential", vitest: ["--project", "differential"], patient: true },
+  { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
+  { name: "soak", vitest: ["--project", "soak"], patient: true },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 
@@ -51,32 +53,21 @@ const USAGE = `usage: ./scripts/test [--all] [SUITE ...] [FILE ...] [vitest opti
   --all   a suite that cannot run here is a failure (CI=true does the same)`;
 
 export async function run(options: RunOptions): Promise<number> {
-  const { argv, env, log, print, signal } = options;
+  const { argv, env, print, signal } = options;
   if (argv.includes("--help")) {
     print(USAGE);
     return 0;
   }
   const strict = argv.includes("--all") || env["CI"] === "true";
-  const results: Tally[] = [];
   const chosenSuites = chosen(argv.filter((argument) => argument !== "--all"));
-  for (const suite of chosenSuites) {
+  // What this very run has built is what the process tests start, as users do; else they run the sources.
+  const builds = chosenSuites.findIndex(({ name }) => name === "build");
+  const results: Tally[] = [];
+  for (const group of groups(chosenSuites)) {
     signal.throwIfAborted();
-    const startedAt = performance.now();
-    const why = suite.missing?.(options);
-    // What this very run has built is what the process tests start, as users do; else they run the sources.
-    const built =
-      results.length > 0 && chosenSuites.some(({ name }) => name === "build") ? { PALACE_TEST_BUILT: "1" } : {};
-    const ran =
-      why === undefined
-        ? await runSuite(suite, { ...options, env: { ...env, ...built } })
-        : { ...NOTHING, leftOut: [why] };
-    const empty = ran.passed + ran.failed === 0;
-    const result = empty && strict ? { ...ran, failed: 1 } : ran;
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    log(
-      `== ${suite.name}: ${result.passed} passed, ${result.failed} failed${empty ? ", left out" : ""} (${seconds} s)`,
-    );
-    results.push({ ...result, leftOut: result.leftOut.map((line) => `${suite.name}: ${line}`) });
+    const isBuilt = builds !== -1 && results.length > builds;
+    const env = { ...options.env, ...(isBuilt && { PALACE_TEST_BUILT: "1" }) };
+    results.push(...(await Promise.all(group.map((suite) => runWhole(suite, { ...options, env }, strict)))));
   }
   const { passed, failed, leftOut, failures } = total(results);
   if (leftOut.length > 0) print(`left out:`);
@@ -97,6 +88,29 @@ function chosen(argv: readonly string[]): readonly Suite[] {
   if (rest.length === 0) return named;
   if (named.length === 0) return [{ name: "chosen", vitest: rest }];
   return named.map((suite) => (suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] }));
+}
+
+/** Patient neighbours stand together: one of them lasts three minutes, whatever else is done. */
+function groups(suites: readonly Suite[]): Suite[][] {
+  return suites.reduce<Suite[][]>((done, suite) => {
+    const last = done.at(-1);
+    if (suite.patient === true && last?.at(-1)?.patient === true) last.push(suite);
+    else done.push([suite]);
+    return done;
+  }, []);
+}
+
+async function runWhole(suite: Suite, options: RunOptions, strict: boolean): Promise<Tally> {
+  const startedAt = performance.now();
+  const why = suite.missing?.(options);
+  const ran = why === undefined ? await runSuite(suite, options) : { ...NOTHING, leftOut: [why] };
+  const empty = ran.passed + ran.failed === 0;
+  const result = empty && strict ? { ...ran, failed: 1, failures: [`${suite.name}: left out`] } : ran;
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  options.log(
+    `== ${suite.name}: ${result.passed} passed, ${result.failed} failed${empty ? ", left out" : ""} (${seconds} s)`,
+  );
+  return { ...result, leftOut: result.leftOut.map((line) => `${suite.name}: ${line}`) };
 }
 
 async function runSuite({ name, commands = {}, vitest }: Suite, options: RunOptions): Promise<Tally> {
