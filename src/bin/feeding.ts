@@ -10,6 +10,8 @@ import { Progress } from "./progress.ts";
 export const SKIPS_SHOWN_MAX = 20;
 export const EXIT_PARTIAL = 8;
 export const EXIT_INTERRUPTED = 130;
+/** How long a miner without its starter may take to leave by itself. */
+const ORPHAN_MAX_MS = 2_000;
 
 /** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
@@ -29,7 +31,12 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
 export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>, isWatched = false): Promise<T> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
-  if (isWatched) process.stdin.once("end", stop).once("error", stop).resume();
+  // Who started us is gone, perhaps the broker itself: nobody may be there to finish with. What is half done is not done.
+  const leave = (): void => {
+    stop();
+    setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();
+  };
+  if (isWatched) process.stdin.once("end", leave).once("error", leave).resume();
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {

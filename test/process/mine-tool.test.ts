@@ -92,7 +92,7 @@ test(
       expect(minersOf(pid)).toEqual([child]);
       broker.kill(signal);
       await once(broker, "exit");
-      for (let left = 600; isAlive(child); left--) {
+      for (let left = 200; isAlive(child); left--) {
         expect(left, `the miner outlived its broker, ended by ${signal}`).toBeGreaterThan(0);
         await delay(100);
       }
