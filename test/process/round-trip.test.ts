@@ -12,6 +12,7 @@ import { readChroma, readCollections } from "../../src/store/watch/chroma-file.t
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { cachedChroma, type ChromaRow, dumpChroma, python } from "../helpers/python-chroma.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../helpers/python-mempalace.ts";
+import { seededRandom } from "../helpers/random.ts";
 import { expectSame, inStep, ledgerRows } from "../helpers/python-rows.ts";
 
 const MAKER = "3.3.6";
@@ -43,6 +44,14 @@ async function dumpCopy(version: "3.3.6" | "3.11.0", { home, config }: TestPalac
   }
 }
 
+/** Words of its own: the tiny model does not look at the order of letters, and of rows with one vector an index loses more. */
+function textOf(n: number): string {
+  const random = seededRandom(n);
+  const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
+  const words = Array.from({ length: 12 }, () => Array.from({ length: 6 }, letter).join(""));
+  return `ours ourword${n}x ${words.join(" ")}`;
+}
+
 async function startKilled(palace: TestPalace, fault: string): Promise<void> {
   const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
   expect(await once(broker, "exit"), fault).toEqual([null, "SIGKILL"]);
@@ -62,13 +71,23 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/** Every id by the nearest neighbour of its own vector, through Chroma's index. */
+/**
+ * How many drawers of ours there are, how many of them are found by a word of their own, and how many are among the ten
+ * neighbours of their own vector.
+ */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
-g = c.get(where={"wing": "ours"}, include=["embeddings"])
-near = c.query(query_embeddings=g["embeddings"], n_results=3)
-print(json.dumps([len(g["ids"]), sum(d[0] < 1e-4 for d in near["distances"])]))`;
+g = c.get(where={"wing": "ours"}, include=["embeddings", "documents"])
+worded = sum(c.get(where_document={"$contains": text.split(" ")[1]}, include=[])["ids"] == [id] for id, text in zip(g["ids"], g["documents"]))
+near = c.query(query_embeddings=g["embeddings"], n_results=10)
+print(json.dumps([len(g["ids"]), worded, sum(id in ids for id, ids in zip(g["ids"], near["ids"]))]))`;
+
+/**
+ * Chroma's index approximates: of the very same rows, filed by MemPalace 3.3.6 itself into the same palace, it finds 990 of
+ * 1,000 so, and of ours between 984 and 998, another number each time it is built. What is not in the index at all would show.
+ */
+const NEAR_MIN = 0.95 * OURS;
 
 const WRITE = `
 import chromadb, sys
@@ -103,7 +122,7 @@ describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
         const died = once(broker, "exit");
         await using shim = await palace.shim();
         const add = (n: number): Promise<unknown> =>
-          shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: `ours ourword${n}x` });
+          shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: textOf(n) });
         const work = (async () => {
           for (let from = 0; from < OURS / 2; from += 100)
             await Promise.all(Array.from({ length: 100 }, (_, n) => add((half * OURS) / 2 + from + n)));
@@ -125,7 +144,9 @@ describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
           // The first call, before anything has opened the index.
           expect(await theirs.call("status"), version).toMatchObject({ total_drawers: DRAWERS + OURS });
         }
-        expect(JSON.parse(await python(version, palace.home, FIND, [copy])), version).toEqual([OURS, OURS]);
+        const [count, worded, near = 0] = JSON.parse(await python(version, palace.home, FIND, [copy])) as number[];
+        expect([count, worded], version).toEqual([OURS, OURS]);
+        expect(near, version).toBeGreaterThan(NEAR_MIN);
         expectSame(rows, await dumpChroma(version, palace.home, copy));
         rmSync(copy, { recursive: true });
       }
