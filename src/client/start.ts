@@ -24,6 +24,8 @@ import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
 import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
+/** A start mark older than that was left by somebody who died. */
+const START_MARK_MS = START_TIMEOUT_MS / 2;
 /** A start that came to nothing is repeated after this, then after twice as long, and so on. */
 const START_AGAIN_MS = 1_000;
 /** A resident that runs makes a second one leave at once. */
@@ -114,7 +116,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     // Again after a while, ever longer: what was started may have died, or ended for want of work before we came.
     if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
       if (lastStart !== undefined) againMs *= 2;
-      if (takeStarting(config.paths, START_TIMEOUT_MS / 2)) {
+      if (takeStarting(config.paths, START_MARK_MS)) {
         spawnBroker(config);
         started = true;
       }
@@ -157,7 +159,13 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
 
 /** `more`: further arguments of the broker's. */
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
-  spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]).on("error", (cause) => {
+  const startedAtMs = performance.now();
+  const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
+  // One that leaves before anybody could have started the next has left its mark behind, and would hold up all others.
+  child.on("exit", () => {
+    if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
+  });
+  child.on("error", (cause) => {
     setFailed(
       config.paths,
       new PalaceError("BROKER_START_FAILED", `${process.execPath} cannot be started`, "install Node 24 again", {
@@ -174,13 +182,13 @@ function spawnResident(config: Config): void {
 }
 
 /** One of our executables, with this very Node, that outlives us. */
-function spawnDetached({ paths }: Config, name: string, args: readonly string[]): ChildProcess {
+function spawnDetached({ paths, env }: Config, name: string, args: readonly string[]): ChildProcess {
   // Not this file's own extension: in the shim's bundle that is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../bin/${name}.${extension}`, import.meta.url));
   // The palace is passed on where it was named by an argument; the environment names it otherwise.
   const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
-  const child = spawn(process.execPath, [file, ...args, ...palace], { detached: true, stdio: "ignore", cwd: "/" });
+  const child = spawn(process.execPath, [file, ...args, ...palace], { detached: true, stdio: "ignore", cwd: "/", env });
   child.unref();
   return child;
 }

@@ -28,6 +28,8 @@ export type ModelConfig = Readonly<{
 
 export type Config = Readonly<{
   paths: Paths;
+  /** What all this was read from; a broker that is started for it gets the same. */
+  env: Env;
   /** Endpoint used verbatim, or undefined: discover. */
   endpoint: string | undefined;
   agentName: string | undefined;
@@ -81,6 +83,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return Object.freeze({
     paths,
+    env,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
     tools: choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full"),
