@@ -1,11 +1,14 @@
 /**
- * A persisted index as Chroma's Rust core writes it, made by hand: header.bin, data_level0.bin and index_metadata.pickle. For
- * tests that need no Chroma; test/process/adopt-python.test.ts reads what the real one wrote.
+ * A persisted index as Chroma's Rust core writes it, made by hand, without a link in it. For tests that
+ * need no Chroma; test/process/adopt-python.test.ts reads what the real one wrote.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const VECTOR_AT = 132;
+const [LEVELS_AT, LINKS_AT] = [52, 60];
+/** On an upper level, and on the lowest. */
+const LINKS = [16, 32] as const;
 
 export type SegmentEntry = { id: string; vector: Float32Array; deleted?: boolean };
 
@@ -15,9 +18,9 @@ export function writeSegment(folder: string, entries: readonly SegmentEntry[]): 
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
 }
 
-export function segmentFiles(
-  entries: readonly SegmentEntry[],
-): Record<"header.bin" | "data_level0.bin" | "index_metadata.pickle", Buffer> {
+type SegmentFile = "header.bin" | "data_level0.bin" | "length.bin" | "link_lists.bin" | "index_metadata.pickle";
+
+export function segmentFiles(entries: readonly SegmentEntry[]): Record<SegmentFile, Buffer> {
   const dimensions = entries[0]?.vector.length ?? 2;
   const labelAt = VECTOR_AT + 4 * dimensions;
   const size = labelAt + 8;
@@ -34,8 +37,14 @@ export function segmentFiles(
   [0, capacity, entries.length, size, labelAt, VECTOR_AT].forEach((value, index) => {
     header.writeBigUInt64LE(BigInt(value), 4 + 8 * index);
   });
+  header.writeInt32LE(entries.length === 0 ? -1 : 0, LEVELS_AT);
+  LINKS.forEach((links, index) => header.writeBigUInt64LE(BigInt(links), LINKS_AT + 8 * index));
   const labels = entries.flatMap(({ id, deleted }, slot) => (deleted === true ? [] : [[id, slot + 1] as const]));
-  return { "header.bin": header, "data_level0.bin": data, "index_metadata.pickle": pickleOf(labels) };
+  const four = Buffer.alloc(4 * entries.length);
+  return {
+    ...{ "header.bin": header, "data_level0.bin": data, "index_metadata.pickle": pickleOf(labels) },
+    ...{ "length.bin": four, "link_lists.bin": four },
+  };
 }
 
 /** Protocol 3, the instructions that the Rust core uses. */

@@ -23,7 +23,7 @@ import {
 import { createCollection, createPalace, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 import { readMark } from "./palace-file.ts";
-import { openSegment } from "./segment.ts";
+import { openSegment, SEGMENT_FILES } from "./segment.ts";
 
 /** As long as Chroma itself waits for another's transaction; it is on a thread that nobody else needs. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -94,8 +94,7 @@ export class PalaceWriter {
       if (collection === undefined) return undefined;
       this.#setThreshold(collection);
       const folder = join(this.#palaceDir, collection.vectorSegment);
-      const look = ["header.bin", "data_level0.bin", "index_metadata.pickle"]
-        .map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+      const look = SEGMENT_FILES.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
         .concat(statSync(folder, { throwIfNoEntry: false })?.ino ?? 0)
         .join();
       if (look === this.#checked) return undefined;

@@ -4,7 +4,8 @@
  * Imported by palace-file.ts and tests.
  *
  * Source: palace.md 4.5, checked against files of 1.5.9: a slot is 4 bytes of links' count and marks (third byte, bit 0: deleted),
- * the links, the vector, the label; the pickle says which id has which label.
+ * the links, the vector, the label; the pickle says which id has which label. What we do not read ourselves is looked at too
+ * (links, upper levels, lengths): Chroma follows a link that leads nowhere, and dies of it.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -25,9 +26,22 @@ export type WholeSegment = {
   close(): void;
 };
 
+export const SEGMENT_FILES = [
+  ...["header.bin", "data_level0.bin", "length.bin", "link_lists.bin", "index_metadata.pickle"],
+] as const;
+
 const HEADER_SIZE_BYTES = 100;
 /** header.bin, little end first. */
-const AT = { version: 0, offset: 4, capacity: 12, elements: 20, elementSize: 28, labelAt: 36, vectorAt: 44 } as const;
+const AT = {
+  ...{ version: 0, offset: 4, capacity: 12, elements: 20, elementSize: 28, labelAt: 36, vectorAt: 44 },
+  ...{ levels: 52, entry: 56, upperLinks: 60, lowestLinks: 68 },
+} as const;
+/** Of one list of links: how many are used, before the links themselves. */
+const COUNT_SIZE_BYTES = 4;
+const LINK_SIZE_BYTES = 4;
+const LINKS_MAX = 65_535;
+/** hnswlib gives each level a chance of 1 in M of the next one. */
+const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Third byte of a slot: bit 0 = deleted. */
 const MARKS_AT = 2;
@@ -49,6 +63,9 @@ export function openSegment(folder: string): Segment {
     const file = join(folder, "data_level0.bin");
     const size = sizeOf(file) ?? 0;
     if (size < header.elements * header.elementSize) throw new Torn("data_level0.bin is shorter than its header says");
+    const lengths = statSync(join(folder, "length.bin")).size;
+    if (lengths < header.elements * 4) throw new Torn("length.bin is shorter than its header says");
+    checkUpperLevels(join(folder, "link_lists.bin"), header);
     fd = openSync(file, "r");
     return whole(fd, header, labels);
   } catch (error) {
@@ -57,7 +74,17 @@ export function openSegment(folder: string): Segment {
   }
 }
 
-type Header = { elements: number; elementSize: number; labelAt: number; vectorAt: number; dimensions: number };
+type Header = {
+  elements: number;
+  elementSize: number;
+  labelAt: number;
+  vectorAt: number;
+  dimensions: number;
+  levels: number;
+  /** Links that one element has at most, on an upper level and on the lowest. */
+  upperLinks: number;
+  lowestLinks: number;
+};
 
 /** Exported for the fuzz test. Errors: any Error: torn. */
 export function headerOf(bytes: Buffer): Header {
@@ -66,18 +93,24 @@ export function headerOf(bytes: Buffer): Header {
   if (bytes.readInt32LE(AT.version) !== 1) throw new Torn("header.bin is of another version");
   const [capacity, elements, elementSize] = [number(AT.capacity), number(AT.elements), number(AT.elementSize)];
   const [labelAt, vectorAt] = [number(AT.labelAt), number(AT.vectorAt)];
+  const [upperLinks, lowestLinks] = [number(AT.upperLinks), number(AT.lowestLinks)];
+  const [levels, entry] = [bytes.readInt32LE(AT.levels), bytes.readUInt32LE(AT.entry)];
   const vectorSize = labelAt - vectorAt;
   const fits =
     number(AT.offset) === 0 &&
     elements <= capacity &&
-    vectorAt > MARKS_AT &&
+    vectorAt === COUNT_SIZE_BYTES + lowestLinks * LINK_SIZE_BYTES &&
+    Math.max(lowestLinks, upperLinks) <= LINKS_MAX &&
+    levels <= LEVELS_MAX &&
+    (elements === 0 || (levels >= 0 && entry < elements)) &&
     vectorSize > 0 &&
     vectorSize % 4 === 0 &&
     vectorSize / 4 <= DIMENSIONS_MAX &&
     elementSize === labelAt + LABEL_SIZE_BYTES &&
     elements * elementSize < Number.MAX_SAFE_INTEGER;
   if (!fits) throw new Torn("header.bin contradicts itself");
-  return { elements, elementSize, labelAt, vectorAt, dimensions: vectorSize / 4 };
+  const dimensions = vectorSize / 4;
+  return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
 /** Id → label. Exported for the fuzz test. Errors: any Error: torn. */
@@ -121,8 +154,35 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
+/** For each element the size of its lists, bytes, and then the lists, one a level. Errors: Torn. */
+function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
+  const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
+  // A file of hundreds of gigabytes, mostly holes, has been seen in the field.
+  if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
+    throw new Torn("link_lists.bin is too long");
+  const bytes = readFileSync(file);
+  let at = 0;
+  for (let element = 0; element < elements; element++) {
+    if (at + 4 > bytes.length) throw new Torn("link_lists.bin is cut off");
+    const size = bytes.readUInt32LE(at);
+    at += 4;
+    if (size % listSize !== 0 || at + size > bytes.length) throw new Torn("link_lists.bin is cut off");
+    for (const end = at + size; at < end; at += listSize) checkLinks(bytes, at, upperLinks, elements, "link_lists.bin");
+  }
+  if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
+}
+
+/** Errors: Torn, for a list with a link that leads nowhere. */
+function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
+  const count = bytes.readUInt16LE(at);
+  let fits = count <= linksMax;
+  for (let link = 0; fits && link < count; link++)
+    fits = bytes.readUInt32LE(at + COUNT_SIZE_BYTES + link * LINK_SIZE_BYTES) < elements;
+  if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
+}
+
 /** Label → slot of every element that is not deleted, read once from end to end. */
-function slotsOf(fd: number, { elements, elementSize, labelAt }: Header): Map<number, number> {
+function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));
   const bytes = Buffer.alloc(Math.min(elements, perScan) * elementSize);
@@ -132,6 +192,7 @@ function slotsOf(fd: number, { elements, elementSize, labelAt }: Header): Map<nu
     if (readSync(fd, bytes, 0, length, first * elementSize) < length) throw new Torn("data_level0.bin is cut off");
     for (let at = 0; at < count; at++) {
       const start = at * elementSize;
+      checkLinks(bytes, start, lowestLinks, elements, "data_level0.bin");
       if (((bytes[start + MARKS_AT] ?? 0) & 1) === 1) continue;
       slots.set(Number(bytes.readBigUInt64LE(start + labelAt)), first + at);
     }

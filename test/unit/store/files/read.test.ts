@@ -1,5 +1,5 @@
 /** The readers of foreign bytes on bytes made by hand; the real ones are read in test/process/adopt-python.test.ts. */
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -95,6 +95,36 @@ describe("a persisted index", () => {
     // The vector of id3 is there, but marked as deleted.
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id3", 4]]));
     expect(torn()).toMatch(/no vector of id3/);
+  });
+
+  it("that Chroma could not load, or would die of, is torn too", () => {
+    const torn = (name: string, change: (bytes: Buffer) => Buffer | undefined): string => {
+      writeSegment(folder, entries);
+      const changed = change(readFileSync(join(folder, name)));
+      if (changed === undefined) rmSync(join(folder, name));
+      else writeFileSync(join(folder, name), changed);
+      const segment = openSegment(folder);
+      return segment.state === "torn" ? segment.why : segment.state;
+    };
+    const patched =
+      (at: number, ...values: number[]) =>
+      (bytes: Buffer) => {
+        bytes.set(values, at);
+        return bytes;
+      };
+    expect(torn("length.bin", (bytes) => bytes)).toBe("whole");
+    expect(torn("length.bin", () => undefined)).toMatch(/ENOENT/);
+    expect(torn("length.bin", (bytes) => bytes.subarray(4))).toMatch(/length.bin is shorter/);
+    expect(torn("link_lists.bin", () => undefined)).toMatch(/ENOENT/);
+    expect(torn("link_lists.bin", (bytes) => bytes.subarray(4))).toMatch(/link_lists.bin is cut off/);
+    expect(torn("link_lists.bin", (bytes) => Buffer.concat([bytes, bytes]))).toMatch(/link_lists.bin is too long/);
+    expect(torn("link_lists.bin", patched(0, 1))).toMatch(/link_lists.bin is cut off/);
+    expect(torn("header.bin", patched(56, 5))).toMatch(/contradicts itself/);
+    expect(torn("header.bin", patched(52, 0xff, 0xff, 0xff, 0xff))).toMatch(/contradicts itself/);
+    // One link of the first slot: to the last element, and behind it.
+    expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 4))).toBe("whole");
+    expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 5))).toMatch(/data_level0.bin has a link that leads nowhere/);
+    expect(torn("data_level0.bin", patched(0, 33))).toMatch(/data_level0.bin has a link that leads nowhere/);
   });
 });
 
