@@ -18,6 +18,7 @@ const EXIT_INTERRUPTED = 130;
 const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> = {
   init: ["Set up rooms from a folder's structure", async () => (await import("./upstream/init.ts")).verb],
   mine: ["Mine files into the palace", async () => (await import("./upstream/mine.ts")).verb],
+  sweep: ["File every message of transcripts", async () => (await import("./upstream/sweep.ts")).verb],
   search: ["Find anything, exact words", async () => (await import("./upstream/search.ts")).verb],
   status: ["Show what's been filed", async () => (await import("./upstream/status.ts")).verb],
   "wake-up": ["Show L0 + L1 wake-up context", async () => (await import("./upstream/wake-up.ts")).verb],
@@ -25,6 +26,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   repair: ["Make the palace anew", async () => (await import("./upstream/repair.ts")).repair],
   "repair-status": ["Compare rows and vectors", async () => (await import("./upstream/repair-status.ts")).verb],
   migrate: ["Make a palace of an older version anew", async () => (await import("./upstream/repair.ts")).migrate],
+  hook: ["Do what a coding agent's hook asks for", async () => (await import("./upstream/hook.ts")).verb],
   instructions: ["Output skill instructions", async () => (await import("./upstream/instructions.ts")).verb],
   mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
 };

@@ -58,6 +58,8 @@ export type Config = Readonly<{
   model: ModelConfig;
   /** Where coding agents keep their sessions. */
   sessions: SessionPlaces;
+  /** What the hooks of coding agents do; upstream's config.json may say more. */
+  hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
   /** Secrets in what agents are handed. */
   redact: (typeof REDACT)[number];
   /** How long the journal keeps its rows. */
@@ -112,6 +114,10 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       userHome: readVariable(env, "HOME") ?? "/",
     },
     sessions: sessionPlaces(env),
+    hooks: {
+      autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
+      mineDir: readVariable(env, "MEMPAL_DIR"),
+    },
     auditMs: auditMs(env),
     redact: choice(env, "MEMPALACE_REDACT", REDACT, "recall"),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),

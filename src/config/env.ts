@@ -20,6 +20,12 @@ export const VARIABLES = {
     meaning: "palace directory; a broker, ledger and graph of its own live in it, as with --palace",
   },
   MEMPAL_PALACE_PATH: { group: "upstream", default: "", meaning: "older spelling of MEMPALACE_PALACE_PATH" },
+  MEMPALACE_HOOKS_AUTO_SAVE: {
+    group: "upstream",
+    default: "true",
+    meaning: "`false`: `mempalace hook run` does nothing; anything else: as hooks.auto_save of config.json says",
+  },
+  MEMPAL_DIR: { group: "upstream", default: "", meaning: "a project that `mempalace hook run` mines as well" },
   MEMPALACE_CONFIG_DIR: { group: "upstream", default: "", meaning: "upstream's home, when MEMPALACE_PATH is not set" },
   MEMPALACE_BROKER: {
     group: "client",

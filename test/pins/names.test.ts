@@ -15,6 +15,8 @@ test("the environment variables are these", () => {
     "MEMPALACE_PATH",
     "MEMPALACE_PALACE_PATH",
     "MEMPAL_PALACE_PATH",
+    "MEMPALACE_HOOKS_AUTO_SAVE",
+    "MEMPAL_DIR",
     "MEMPALACE_CONFIG_DIR",
     "MEMPALACE_BROKER",
     "MEMPALACE_LISTEN",

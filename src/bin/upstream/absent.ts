@@ -12,19 +12,11 @@ const call = (tool: string): Instead => {
 };
 
 export const ABSENT: Readonly<Record<string, Instead>> = {
-  sweep: ([target = "TARGET"]) => [
-    "messages that a mine has missed are not looked for one by one; a transcript is read on from where it stopped",
-    `mempalace mine ${target} --mode convos`,
-  ],
   split: ([dir = "DIR"]) => [
     "several sessions in one file are not split into files; they are filed together",
     `mempalace mine ${dir} --mode convos`,
   ],
   compress: () => ["drawers are kept as they are; compressed copies are not made", "palace call get_aaak_spec"],
-  hook: () => [
-    "hooks are not run by this command",
-    "palace mine sessions --from claude-code files what a session said",
-  ],
   daemon: () => ["the broker is the daemon", "palace status, palace start, palace stop"],
   serve: () => ["the broker serves all agents", "palace start"],
   update: () => ["this is another program than MemPalace's", "npm install -g palace-devbox"],

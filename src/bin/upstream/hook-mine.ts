@@ -1,0 +1,75 @@
+/**
+ * Mines what a hook points at, in a process of its own that outlives the hook: one for the same arguments at a time, by a file
+ * with its pid (palace.md 8.3, mine slots). Two at once would cost nothing but time. Imported by hook.ts.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Env } from "../../config/env.ts";
+import { executable } from "../executable.ts";
+
+const SLOT_MAX_S = 2 * 3600;
+
+export type HookMine = { stateDir: string; logFile: string; env: Env };
+
+/** False: the same is being mined already. `waitMs`: it is ended after that; left out: it goes on by itself. */
+export async function mineBeside(
+  { stateDir, logFile, env }: HookMine,
+  args: readonly string[],
+  waitMs?: number,
+): Promise<boolean> {
+  const slots = join(stateDir, "mine_pids");
+  mkdirSync(slots, { recursive: true, mode: 0o700 });
+  const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
+  const fd = take(slot);
+  if (fd === undefined) return false;
+  const log = openSync(logFile, "a", 0o600);
+  try {
+    const [command, file] = executable("palace");
+    const stdio = ["ignore", log, log] as const;
+    const child = spawn(command, [file, "mine", ...args, "--quiet"], {
+      env,
+      stdio: [...stdio],
+      detached: true,
+      cwd: "/",
+    });
+    writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
+    child.unref();
+    if (waitMs === undefined) return true;
+    const timer = setTimeout(() => child.kill(), waitMs);
+    await new Promise((resolve) => child.once("exit", resolve).once("error", resolve));
+    clearTimeout(timer);
+    rmSync(slot, { force: true });
+    return true;
+  } finally {
+    closeSync(fd);
+    closeSync(log);
+  }
+}
+
+/** The slot's file, open and empty. A slot whose process is gone, or that is hours old, is free. */
+function take(slot: string): number | undefined {
+  for (const isRetry of [false, true]) {
+    try {
+      return openSync(slot, "wx", 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (isRetry || isBusy(slot)) return undefined;
+      rmSync(slot, { force: true });
+    }
+  }
+  return undefined;
+}
+
+function isBusy(slot: string): boolean {
+  const [pid = 0, startedAtS = 0] = readFileSync(slot, "utf8").split(" ").map(Number);
+  // Somebody who has just made the file, and writes it now, is as good as busy.
+  if (pid === 0) return true;
+  try {
+    process.kill(pid, 0);
+    return Date.now() / 1000 - startedAtS < SLOT_MAX_S;
+  } catch {
+    return false;
+  }
+}

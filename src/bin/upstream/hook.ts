@@ -1,0 +1,203 @@
+/**
+ * `mempalace hook run`: what coding agents call when a session begins, when an answer is done and before they compact (palace.md
+ * 8.3; words and names as 3.11 has them). It never fails an agent: what goes wrong stands in hook_state/hook.log.
+ */
+import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { text as readAll } from "node:stream/consumers";
+import { connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { defineVerb } from "../verb.ts";
+import { type HookMine, mineBeside } from "./hook-mine.ts";
+import { checkpointOf, projectOf, readTalk, type Talk, themesOf } from "./transcript.ts";
+
+const HOOKS = ["session-start", "stop", "precompact"] as const;
+/** Harness → who keeps the diary. */
+const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
+/** Messages of the user between two checkpoints. */
+const EVERY = 15;
+/** Less is no conversation. */
+const TRANSCRIPT_MIN_BYTES = 100;
+/** Agents give a stop hook 30 s and one before compaction 90 s. */
+const DIARY_MAX_MS = 20_000;
+const PRECOMPACT_MAX_MS = 60_000;
+
+type Input = { session: string; transcript: string | undefined; isAgain: boolean };
+type Answer = Record<string, string>;
+type Scene = Input & { config: Config; agent: string; mine: HookMine; log: (line: string) => void };
+
+export const verb = defineVerb({
+  usage: `mempalace hook run --hook session-start|stop|precompact --harness claude-code|codex
+
+For the hooks of coding agents: reads one JSON document from stdin, answers one on stdout. After every ${EVERY} messages of the
+user, stop writes a checkpoint to the diary and has the transcript mined; precompact has it mined.`,
+  options: { hook: { type: "string" }, harness: { type: "string" } },
+  args: [1, 1],
+  run: async ({ values: { hook = "", harness = "" }, args: [run], config, env, out }) => {
+    if (run !== "run") throw usage(`hook ${run ?? ""}: there is only run`);
+    if (!HOOKS.some((name) => name === hook)) throw usage(`--hook takes ${HOOKS.join(", ")}, not ${hook}`);
+    const agent = Object.hasOwn(HARNESSES, harness) ? HARNESSES[harness] : undefined;
+    if (agent === undefined) throw usage(`--harness takes ${Object.keys(HARNESSES).join(", ")}, not ${harness}`);
+    const input = parseInput(process.stdin.isTTY ? "" : await readAll(process.stdin));
+    out.document(await answer({ ...input, config, agent }, hook, env));
+    return 0;
+  },
+});
+
+async function answer(
+  input: Input & { config: Config; agent: string },
+  hook: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Answer> {
+  const { settingsDir, home } = input.config.paths;
+  // Whoever has no palace, or has removed it, is left alone.
+  if (![settingsDir, home].some(isFolder) || !input.config.hooks.autoSave) return {};
+  const stateDir = join(settingsDir, "hook_state");
+  const logFile = join(stateDir, "hook.log");
+  const log = (line: string): void => {
+    const time = new Date().toTimeString().slice(0, 8);
+    appendFileSync(logFile, `[${time}] ${line}\n`, { mode: 0o600 });
+  };
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    const scene: Scene = { ...input, log, mine: { stateDir, logFile, env } };
+    if (hook === "stop") return await stop(scene);
+    log(`${hook} of session ${input.session}`);
+    if (hook === "precompact") {
+      await mineTranscript(scene, undefined);
+      await mineFolder(scene, PRECOMPACT_MAX_MS);
+    }
+  } catch (error) {
+    try {
+      log(`${hook} failed: ${String(error)}`);
+    } catch {
+      // A full disk: the agent goes on all the same.
+    }
+  }
+  return {};
+}
+
+async function stop(scene: Scene): Promise<Answer> {
+  const { config, session, transcript, isAgain, agent, log, mine } = scene;
+  const settings = hookSettings(config);
+  if (!settings.autoSave || transcript === undefined) return {};
+  if (!settings.silentSave && isAgain) return {};
+  const talk = await readTalk(transcript);
+  const countFile = join(mine.stateDir, `${session}_last_save`);
+  const saved = countOf(countFile);
+  log(`session ${session}: ${talk.count} messages, ${talk.count - saved} since the last checkpoint`);
+  if (talk.count - saved < EVERY) return {};
+  const project = projectOf(talk.cwd, transcript);
+  if (!settings.silentSave) {
+    writeFileAtomic(countFile, String(talk.count));
+    await mineTranscript(scene, project);
+    await mineFolder(scene);
+    return { decision: "block", reason: reasonFor(project) };
+  }
+  await writeCheckpoint(config, agent, session, talk, `wing_${project}`);
+  writeFileAtomic(join(mine.stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
+  writeFileAtomic(countFile, String(talk.count));
+  await mineTranscript(scene, project);
+  await mineFolder(scene);
+  const themes = themesOf(talk);
+  const of = themes.length > 0 ? ` — ${themes.join(", ")}` : "";
+  return { systemMessage: `✦ 1 checkpoint saved — ${talk.texts.length} messages woven into the palace${of}` };
+}
+
+/** A hook that was killed in between writes the same checkpoint again, and the broker knows it by its key. Errors: the broker's. */
+async function writeCheckpoint(
+  config: Config,
+  agent: string,
+  session: string,
+  talk: Talk,
+  wing: string,
+): Promise<void> {
+  const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
+  const entry = checkpointOf(session, talk, localTime().slice(0, 10));
+  try {
+    const said = (await client.callTool(
+      "mempalace_diary_write",
+      { agent_name: agent, entry, topic: "checkpoint", wing },
+      { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS },
+    )) as { success?: boolean; error?: string };
+    if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
+  } finally {
+    client.close();
+  }
+}
+
+async function mineTranscript({ transcript, mine, log }: Scene, project: string | undefined): Promise<void> {
+  if (transcript === undefined || (statSync(transcript, { throwIfNoEntry: false })?.size ?? 0) < TRANSCRIPT_MIN_BYTES)
+    return;
+  const wing = project ?? projectOf((await readTalk(transcript)).cwd, transcript);
+  const isBegun = await mineBeside(mine, ["convos", transcript, "--wing", wing]);
+  log(isBegun ? `mining ${transcript} into ${wing}` : `${transcript} is being mined already`);
+}
+
+async function mineFolder({ config, mine, log }: Scene, waitMs?: number): Promise<void> {
+  const { mineDir } = config.hooks;
+  if (mineDir === undefined || !isFolder(mineDir)) return;
+  const isBegun = await mineBeside(mine, ["projects", mineDir], waitMs);
+  log(isBegun ? `mining ${mineDir}` : `${mineDir} is being mined already`);
+}
+
+function reasonFor(project: string): string {
+  return (
+    `Save this session to the palace before you stop: mempalace_diary_write for what was done and learned, and ` +
+    `mempalace_add_drawer for what must be kept word for word, in wing ${project}. Then go on.`
+  );
+}
+
+/** `silent_save` and `auto_save` of upstream's config.json; what is no setting is as if it were not there. */
+function hookSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave: boolean } {
+  let settings: { auto_save?: unknown; silent_save?: unknown } = {};
+  try {
+    const config = JSON.parse(readFileSync(join(paths.settingsDir, "config.json"), "utf8")) as {
+      hooks?: typeof settings;
+    };
+    settings = config.hooks ?? {};
+  } catch {
+    // None, or no JSON.
+  }
+  return { autoSave: hooks.autoSave && settings.auto_save !== false, silentSave: settings.silent_save !== false };
+}
+
+function parseInput(text: string): Input {
+  let input: Record<string, unknown> = {};
+  try {
+    input = (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch {
+    // Nothing to go by: there is no transcript then.
+  }
+  const { session_id: id, transcript_path: path, stop_hook_active: again } = input;
+  const isOurs = typeof path === "string" && /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
+  return {
+    session: (typeof id === "string" ? id : "").replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown",
+    transcript: isOurs ? path : undefined,
+    isAgain: ["true", "1", "yes"].includes(String(again).toLowerCase()),
+  };
+}
+
+function countOf(file: string): number {
+  try {
+    return Math.max(0, Number.parseInt(readFileSync(file, "utf8"), 10) || 0);
+  } catch {
+    return 0;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** As Python prints it: local, without a zone. */
+function localTime(): string {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+}
+
+function usage(message: string): PalaceError {
+  return new PalaceError("CONFIG_USAGE", message, "mempalace hook --help");
+}

@@ -1,0 +1,121 @@
+/**
+ * What a hook reads of a transcript (palace.md 8.3): how much the user has said, the last of it, and which project it is of.
+ * Claude Code's lines and Codex's. Imported by hook.ts.
+ */
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+
+export type Talk = {
+  /** Messages of the user. */
+  count: number;
+  /** The last of them, oldest first. */
+  texts: string[];
+  /** Folder the session was in. */
+  cwd: string | undefined;
+};
+
+const TEXTS_KEPT = 30;
+const TEXT_LENGTH = 200;
+const RECENT = 10;
+const RECENT_LENGTH = 80;
+/** Where the folder of the session is looked for, lines. */
+const CWD_WITHIN = 200;
+const THEMES = 3;
+/** What says nothing of the matter; names of more than three letters only are themes. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    "about after again also another because been before being both cannot could does doing done down each even every from " +
+    "have here into just know like look make many maybe more most much must need none only other over really same shall should " +
+    "since some still such sure than thank thanks that their them then there these they thing things think this those through " +
+    "under until very want well were what when where which while will with without would your yours"
+  ).split(" "),
+);
+
+/** Errors: none; a line that is no JSON is passed over, a file that cannot be read has nothing in it. */
+export async function readTalk(file: string): Promise<Talk> {
+  const talk: Talk = { count: 0, texts: [], cwd: undefined };
+  let lines = 0;
+  try {
+    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      const record = parse(line);
+      if (record === undefined) continue;
+      if (lines++ < CWD_WITHIN) talk.cwd ??= cwdOf(record);
+      const text = userText(record);
+      if (text === undefined || text.includes("<command-message>")) continue;
+      talk.count += 1;
+      if (text.trim() === "" || text.includes("<system-reminder>")) continue;
+      talk.texts.push(text.trim().slice(0, TEXT_LENGTH));
+      if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
+    }
+  } catch {
+    // Gone, or not ours to read.
+  }
+  return talk;
+}
+
+/** The entry of the diary. */
+export function checkpointOf(session: string, { texts }: Talk, date: string): string {
+  const recent = texts.slice(-RECENT).map((text) => text.slice(0, RECENT_LENGTH));
+  return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
+}
+
+/** Most frequent words, at most three. */
+export function themesOf({ texts }: Talk): string[] {
+  const counts = new Map<string, number>();
+  for (const [word] of texts
+    .join(" ")
+    .toLowerCase()
+    .matchAll(/(?<![\p{L}\p{N}_])\p{L}{4,}(?![\p{L}\p{N}_])/gu))
+    if (!STOP_WORDS.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, THEMES)
+    .map(([word]) => word);
+}
+
+/** `my_app`: from the session's folder, else from the name Claude Code gave to the transcript's. */
+export function projectOf(cwd: string | undefined, transcript: string): string {
+  const [, encoded] = /\/\.claude\/projects\/-([^/]+)/.exec(transcript) ?? [];
+  const decoded = encoded
+    ?.replace(/^(?:Users|home)-[^-]+-/, "")
+    .replace(/^(?:git|dev|projects|Projects|src|code|work|Documents)-/, "");
+  const [, named] = /-Projects-([^/]+)/.exec(transcript) ?? [];
+  return [cwd?.split(/[/\\]/).filter(Boolean).at(-1), decoded, named].map(slug).find(Boolean) ?? "sessions";
+}
+
+function slug(name: string | undefined): string {
+  return (name ?? "").toLowerCase().replaceAll(/[\s-]+/g, "_");
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {
+  const found = cwd ?? (payload as { cwd?: unknown } | null | undefined)?.cwd;
+  return typeof found === "string" && found !== "" ? found : undefined;
+}
+
+/** Undefined: nothing that the user said. */
+function userText({ type, message, payload }: Record<string, unknown>): string | undefined {
+  if (type === "event_msg") {
+    const said = payload as { type?: unknown; message?: unknown } | null | undefined;
+    return said?.type === "user_message" ? textOf(said.message) : undefined;
+  }
+  const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown };
+  return role === "user" ? textOf(content) : undefined;
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((block) => (block as { text?: unknown } | null)?.text ?? "")
+    .filter(Boolean)
+    .join(" ");
+}
