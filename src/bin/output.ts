@@ -27,9 +27,12 @@ export class Output {
     process.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** A line or several for people; nothing with --json, unless the text is what was asked for. */
+  /**
+   * A line or several for people; nothing with --json, unless the text is what was asked for. What was filed may be anybody's:
+   * it does not steer a terminal. A program is given every byte.
+   */
   text(lines: string): void {
-    process.stdout.write(`${lines}\n`);
+    process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }
 
   /** Aligned on a terminal, tab-separated otherwise. */
@@ -67,7 +70,14 @@ export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
 
 /** Text from outside without what would move the cursor or turn the reading direction. Line feeds and tabs become spaces. */
 export function printable(text: string): string {
-  return text.replace(/[\t\n]/g, " ").replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, "\uFFFD");
+  return harmless(text.replace(/[\t\n]/g, " "));
+}
+
+/** The same with its lines and tabs. */
+export function harmless(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (one) =>
+    /[\t\n]/.test(one) ? one : "\uFFFD",
+  );
 }
 
 /** One line of at most `max` characters. */

@@ -11,6 +11,7 @@ import type { JobRequest, JsonObject, PalaceHealthReport } from "../protocol/spe
 import type { RebuildMethods, RebuildThreadData } from "../store/rebuild/rebuild-thread.ts";
 import { startThread, type Thread, threadFile } from "../store/thread.ts";
 import type { JobProgress, JobWork } from "./jobs.ts";
+import type { Peer } from "./peer.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
@@ -167,14 +168,21 @@ function onThread(config: Config, work: Work): JobWork {
   };
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
-export function readJobRequest(params: Record<string, unknown>): JobRequest {
+/** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the socket. */
+export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
   const refuse = (why: string): PalaceError =>
     new PalaceError("PROTOCOL_BAD_PARAMS", why, "the parameters are in protocol/spec.ts");
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {
     if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");
     if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw refuse("chroma must be a path");
+    // It names a program and a folder of this machine: an admin of the memory need not be one who may run and write anything here.
+    if (door !== "unix")
+      throw new PalaceError(
+        "BROKER_DENIED",
+        "an export is made on the broker's machine, through its socket",
+        "there: palace export DIR",
+      );
     return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
   }
   if (kind === "repair") return { kind };

@@ -121,9 +121,9 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX));
     return redactAnswer({ story }, redact);
   },
-  "job.start": async ({ ready }, { params }) => {
+  "job.start": async ({ ready }, { peer, params }) => {
     const { _meta, ...given } = params;
-    const request = readJobRequest(given);
+    const request = readJobRequest(given, peer);
     const { jobs, maintenance } = await ready();
     return jobs.start(request.kind, request, () => maintenance.begin(request));
   },

@@ -47,6 +47,8 @@ type Pending = { line: string; since: number };
 
 /** How often a request is put to a busy broker, or to brokers that keep dying, before its owner hears of it. */
 const PATIENCE_MS = 60_000;
+/** Who waits for an answer as long as that is told before then that there is none to be had, and why. */
+const BUSY_PATIENCE_MS = 45_000;
 /** A broker elsewhere that was there a moment ago: it is being started again, or the way to it is broken. */
 const RESTART_PATIENCE_MS = 10_000;
 /** The same for who can do without: an agent hears within a second that there is no broker. */
@@ -234,7 +236,7 @@ export class Link {
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       // Neither was the call taken: it is put again, to this broker or to the next.
       if (data?.code === "BROKER_SHUTTING_DOWN") return;
-      if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < PATIENCE_MS) {
+      if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < BUSY_PATIENCE_MS) {
         this.#clock.after(data.retryAfterMs ?? RETRY_MAX_MS, () => this.#repeat(id));
         return;
       }

@@ -48,7 +48,8 @@ export type Paths = Readonly<{
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string): Paths {
-  const user = readVariable(env, "HOME") ?? os().homedir();
+  // Node's own homedir() is empty where HOME is set and empty.
+  const user = readVariable(env, "HOME") ?? os().userInfo().homedir;
   const folder = (name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string => {
     const value = readVariable(env, name) ?? join(user, fallback);
     if (!isAbsolute(value))

@@ -1,12 +1,12 @@
 /** Where coding agents keep their sessions, by their own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2, 3.4. */
-import { homedir } from "node:os";
+import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
 
 export type SessionPlaces = Readonly<{ opencodeDatabase: string; claudeCodeDir: string; piDir: string }>;
 
 export function sessionPlaces(env: Env): SessionPlaces {
-  const user = readVariable(env, "HOME") ?? homedir();
+  const user = readVariable(env, "HOME") ?? userInfo().homedir;
   const data = join(readVariable(env, "XDG_DATA_HOME") ?? join(user, ".local/share"), "opencode");
   const database = readVariable(env, "OPENCODE_DB") ?? "opencode.db";
   return Object.freeze({

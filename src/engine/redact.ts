@@ -88,6 +88,49 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
+/**
+ * What previews and slices leave of a secret that they cut: its beginning at the very end of the text. Half of the shortest
+ * is told at most, since fewer characters are looked like by other words too.
+ */
+const CUT_MIN = 8;
+const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
+  ["aws access key", "(?:AKIA|ASIA)", "[A-Z2-7]"],
+  ["github token", "(?:gh[pousr]_|github_pat_)", "[A-Za-z0-9_]"],
+  ["gitlab token", "gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent)-", "[A-Za-z0-9_-]"],
+  ["slack token", "(?:xox[abeoprs]|xapp)-", "[A-Za-z0-9-]"],
+  ["api key", "sk-(?:ant|proj|svcacct|admin|or|lf)-", "[A-Za-z0-9_-]"],
+  ["api key", "sk-", "[A-Za-z0-9]"],
+  ["stripe key", "(?:[sr]k_(?:live|test)|whsec)_", "[A-Za-z0-9+/]"],
+  ["google key", "(?:AIza|GOCSPX-|ya29\\.)", "[A-Za-z0-9_-]"],
+  ["npm token", "npm_", "[A-Za-z0-9]"],
+  ["pypi token", "pypi-AgE", "[A-Za-z0-9_-]"],
+  ["hub token", "hf_", "[A-Za-z0-9]"],
+  ["hub token", "dckr_[a-z]{1,8}_", "[A-Za-z0-9_-]"],
+  ["cloud token", "(?:do[opr]_v1_|dapi|shp(?:at|ca|pa|ss)_)", "[0-9a-fA-F]"],
+  ["mail key", "SG\\.", "[A-Za-z0-9._-]"],
+  ["vault token", "hv[sbr]\\.", "[A-Za-z0-9_-]"],
+  ["bot token", "(?:[0-9]{8,10}):AA", "[A-Za-z0-9_-]"],
+  ["age key", "AGE-SECRET-KEY-1", "[A-Z0-9]"],
+  [
+    "aws secret",
+    "[Ss](?:ecret|ECRET)_?[Aa](?:ccess|CCESS)_?[Kk](?:ey|EY)[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?",
+    "[A-Za-z0-9/+]",
+  ],
+  ["storage key", "AccountKey=", "[A-Za-z0-9+/=]"],
+  ["bearer token", "(?:[Bb]earer|BEARER)\\s{1,4}", "[A-Za-z0-9._~+/=-]"],
+  ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
+  ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
+];
+// What begins with a class of letters may stand behind other words, as names of variables do.
+const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
+  kind,
+  pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
+  group: true,
+  isSecret: isMixed,
+}));
+/** Longer than any of them. */
+const CUT_TAIL = 600;
+
 const STRICT: readonly Shape[] = [
   {
     kind: "assigned secret",
@@ -111,7 +154,10 @@ export function redact(text: string, mode: RedactMode): Redacted {
   const kinds: string[] = [];
   let masked = maskBlocks(text, kinds);
   for (const shape of mode === "strict" ? [...SHAPES, ...STRICT] : SHAPES) masked = maskShape(masked, shape, kinds);
-  return { text: masked, kinds };
+  const whole = masked.slice(0, -CUT_TAIL);
+  let tail = masked.slice(-CUT_TAIL);
+  for (const shape of CUT_SHAPES) tail = maskShape(tail, shape, kinds);
+  return { text: whole + tail, kinds };
 }
 
 /** The shortest secret with what must stand around it: `://:pwd@`. */

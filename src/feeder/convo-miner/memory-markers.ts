@@ -96,8 +96,9 @@ export const MARKERS: readonly (readonly [MemoryType, readonly Marker[]])[] = [
       one(r`\bdemo\b`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
-      one(r`\d+x (compression|faster|slower|better|improvement|reduction)`),
-      one(r`\d+% (reduction|improvement|faster|better|smaller)`),
+      // From the first digit on: looked for from each of them, a long number would cost its square.
+      one(r`(?<!\d)\d+x (compression|faster|slower|better|improvement|reduction)`),
+      one(r`(?<!\d)\d+% (reduction|improvement|faster|better|smaller)`),
     ],
   ],
   [

@@ -2,8 +2,8 @@
  * A project's own wishes: `mempalace.yaml` (older: `mempal.yaml`) in the scanned folder names the wing and the rooms.
  * Used by feed.ts and `why`. Source: palace.md 3.5; names per 2.6.
  */
-import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { basename, join, sep } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Room } from "./room.ts";
 
@@ -19,7 +19,7 @@ export type Project = {
 };
 
 const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
-const FILE_SIZE_MAX = 256 * 1024;
+const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
 /** `root` is the real path. Errors: CONFIG_BAD_VALUE for a project file or wing that cannot be used. */
@@ -50,19 +50,35 @@ export function wingOfFolder(root: string): string {
 function findFile(root: string): { name: string; path: string; text: string } | undefined {
   for (const name of FILES) {
     const path = join(root, name);
+    const refuse = (what: string, cause?: unknown): PalaceError =>
+      badFile(name, what, `check the file: ls -l '${path}'`, cause);
     try {
-      return { name, path, text: readFileSync(path, "utf8") };
+      return { name, path, text: readSettings(path, `${realpathSync(root)}${sep}`, refuse) };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-        throw badFile(name, "it cannot be read", `check the file: ls -l '${path}'`, error);
+      if (error instanceof PalaceError) throw error;
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw refuse("it cannot be read", error);
     }
   }
   return undefined;
 }
 
+/** `within`: who may have a folder mined need not be one who may read what a link out of it names. */
+function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
+  const real = realpathSync(path);
+  if (!real.startsWith(within)) throw refuse("it is a link out of the folder");
+  // Without waiting for somebody who would write a pipe.
+  const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw refuse("it is no regular file");
+    if (stat.size > FILE_SIZE_MAX_BYTES) throw refuse("it is larger than settings ever are");
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
 async function parse(path: string, text: string): Promise<Record<string, unknown>> {
-  if (text.length > FILE_SIZE_MAX)
-    throw badFile(basename(path), "it is larger than settings ever are", `ls -l '${path}'`);
   // Loaded only where there is a project file: half of all starts do not need a YAML parser.
   const { parse: parseYaml } = await import("yaml");
   let settings: unknown;

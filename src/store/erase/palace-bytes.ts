@@ -29,7 +29,8 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
     if (collections.length === 0) return;
     database.transaction(() => collections.forEach((one) => eraseQueue(database, one, ids))).immediate();
     faultPoint("erase.after-queue");
-    for (const { vectorSegment } of collections) eraseVectors(join(palaceDir, vectorSegment), ids);
+    for (const one of collections)
+      eraseVectors(join(palaceDir, one.vectorSegment), withoutVectorInUse(database, one, ids));
     if (hasTable(database, FULL_TEXT)) database.exec(`INSERT INTO ${FULL_TEXT} (${FULL_TEXT}) VALUES ('optimize')`);
     faultPoint("erase.before-palace-rewrite");
     rewrite(database);
@@ -74,6 +75,24 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
       segment: collection.metadataSegment,
       id: collection.id,
       mark: readMark(database, collection.metadataSegment) ?? 0,
+    });
+}
+
+/** A row that is there, because it holds another text by now, needs its vector, unless the queue has a newer one. */
+function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
+  return database
+    .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
+      `SELECT value FROM json_each(@ids)
+         WHERE value NOT IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)
+           OR value IN (SELECT id FROM embeddings_queue
+                          WHERE topic LIKE '%/' || @id AND vector IS NOT NULL AND seq_id > @mark)`,
+    )
+    .pluck()
+    .all({
+      ids: JSON.stringify(ids),
+      segment: collection.metadataSegment,
+      id: collection.id,
+      mark: readMark(database, collection.vectorSegment) ?? 0,
     });
 }
 

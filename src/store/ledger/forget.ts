@@ -15,7 +15,7 @@ const DRAWER_ID = /^(?:drawer|diary)_/;
 /** Tools show so much of a text (engine/logical.ts), code points. */
 const PREVIEW = 200;
 
-type JournalRow = { seq: number; arguments: string; result: string };
+type JournalRow = { seq: number; method: string; arguments: string; result: string };
 
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
@@ -130,13 +130,15 @@ export class SqliteForget implements ForgetTx {
     );
     const dirty: { seq: number; result: string }[] = [];
     const ids = new Set<string>();
-    const rows = this.#database.prepare<[], JournalRow>("SELECT seq, arguments, result FROM journal");
+    const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
     for (const row of rows.iterate()) {
-      const strings = [...stringsOf(JSON.parse(row.arguments)), ...stringsOf(JSON.parse(row.result))];
-      if (!strings.some((text) => words.isOf(text) || words.ids.has(text))) continue;
+      const given = [...stringsOf(JSON.parse(row.arguments))];
+      const strings = [...given, ...stringsOf(JSON.parse(row.result))];
+      const isOfSource = given.some((text) => words.isSource(text, row.method));
+      if (!isOfSource && !strings.some((text) => words.isOf(text) || words.ids.has(text))) continue;
       dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
-      // A drawer that once held the text, and holds another now, has an older state in the palace's log.
-      if (words.match !== undefined) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
+      // A drawer that once held the text, and holds another now or is gone, has an older state in the palace's log.
+      if (words.isWide) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
     }
     for (const { seq, result } of dirty) clean.run(result, seq);
     return { rows: dirty.length, ids: [...ids] };
@@ -157,17 +159,24 @@ export class SqliteForget implements ForgetTx {
     for (const [kind, ids] of kinds) if (ids.length > 0) removed += remove.run(kind, JSON.stringify(ids)).changes;
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
-    if (selector.source !== undefined)
-      removed += this.#database
-        .prepare("DELETE FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?")
-        .run(selector.source).changes;
-    const { match } = selector;
-    if (match === undefined) return removed;
-    const holding = this.#database
-      .prepare<[string, string], { kind: string; id: string }>(
-        "SELECT DISTINCT kind, id FROM change WHERE instr(before, ?) > 0 OR instr(id, ?) > 0",
-      )
-      .all(inJson(match), match);
+    const { match, source } = selector;
+    const holding: { kind: string; id: string }[] = [];
+    if (source !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
+          )
+          .all(source),
+      );
+    if (match !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string, string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE instr(before, ?) > 0 OR instr(id, ?) > 0",
+          )
+          .all(inJson(match), match),
+      );
     for (const { kind, id } of holding) {
       if (kind === "drawer") named.ids.push(id);
       removed += remove.run(kind, JSON.stringify([id])).changes;
@@ -176,18 +185,32 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-type Words = { ids: ReadonlySet<string>; match: string | undefined; isOf: (text: string) => boolean };
+type Words = {
+  ids: ReadonlySet<string>;
+  isOf: (text: string) => boolean;
+  /** Of a row of that method: what it was given is of a source that is forgotten, or holds the whole of one that loses drawers. */
+  isSource: (text: string, method: string) => boolean;
+  /** Drawers that are not there any more are looked for, too. */
+  isWide: boolean;
+};
 
-function wordsOf({ drawers }: Found, { ids = [], match }: ForgetSelector): Words {
+function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector): Words {
   const names = new Set([...ids, ...drawers.map(({ id }) => id)]);
   const texts = new Set<string>();
+  const sources = new Set(drawers.map(({ metadata }) => metadata["source_file"]).filter((file) => file !== ""));
   for (const { text, metadata } of drawers) {
     texts.add(text);
     texts.add(`${Array.from(text).slice(0, PREVIEW).join("")}...`);
     const parent = metadata["parent_drawer_id"] ?? metadata["parent_entry_id"];
     if (typeof parent === "string" && parent !== "") names.add(parent);
   }
-  return { ids: names, match, isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)) };
+  return {
+    ids: names,
+    isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
+    // Feeders' methods alone have a dot in them, and are given whole documents: a drawer's text is a part of such a one.
+    isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
+    isWide: match !== undefined || source !== undefined,
+  };
 }
 
 function* stringsOf(value: unknown): Generator<string> {

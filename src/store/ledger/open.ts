@@ -2,7 +2,7 @@
  * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
  */
 import Database from "better-sqlite3";
-import { existsSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
@@ -18,7 +18,11 @@ const WRITE_CACHE_KIB = 64 * 1024;
  */
 export function openForWriting(file: string): LedgerDatabase {
   return translated("open the ledger", file, () => {
-    if (!existsSync(file)) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (!existsSync(file)) {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      // An adopted palace may lie where others look; SQLite gives its log the same mode.
+      closeSync(openSync(file, "a", 0o600));
+    }
     const database = new Database(file);
     try {
       prepare(database, file);

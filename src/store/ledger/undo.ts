@@ -3,7 +3,6 @@
  * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
  * write, whose own before-images make it one that can be taken back.
  */
-import { invariant } from "../../platform/invariant.ts";
 import type { Metadata, UndoItem, UndoPlan, UndoTx } from "../port.ts";
 import type { ImageKind } from "./images.ts";
 import type { LedgerDatabase } from "./open.ts";
@@ -12,7 +11,15 @@ import type { SqliteLedgerTx } from "./transaction.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
 /** All changes of one thing by the agent: what it was before the first, and left by the last. */
-type History = { kind: ImageKind; id: string; before: string | null; after: string | null; isBroken: boolean };
+type History = {
+  kind: ImageKind;
+  id: string;
+  before: string | null;
+  after: string | null;
+  isBroken: boolean;
+  firstSeq: number;
+};
+type Window = { agent: string; sinceMs: number; untilMs: number };
 
 const ORDER: readonly ImageKind[] = ["drawer", "source", "triple", "entity", "tunnel", "hallway"];
 
@@ -63,7 +70,7 @@ export class SqliteUndo implements UndoTx {
     // Facts come before the entities they are about.
     const leaving = new Set<string>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
-      const item = this.#judge(history, leaving);
+      const item = this.#judge(history, leaving, { agent, sinceMs, untilMs });
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
@@ -78,10 +85,10 @@ export class SqliteUndo implements UndoTx {
       )
       .all(agent, sinceMs, untilMs);
     const histories = new Map<string, History>();
-    for (const { kind, id, before, after } of rows) {
+    for (const { seq, kind, id, before, after } of rows) {
       const name = `${kind} ${id}`;
       const known = histories.get(name);
-      if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false });
+      if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
       else {
         // Somebody else wrote between two writes of this agent.
         known.isBroken ||= this.#digestOf(kind, before) !== known.after;
@@ -92,13 +99,13 @@ export class SqliteUndo implements UndoTx {
   }
 
   /** Undefined: it is as it was, nothing is to be done. */
-  #judge(history: History, leaving: ReadonlySet<string>): UndoItem | undefined {
+  #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
     const { kind, id, before, after, isBroken } = history;
     const current = this.#currentDigest(kind, id);
     if (current === this.#digestOf(kind, before)) return undefined;
     // Follows what becomes of the source's drawers.
     if (kind === "source") return before === null && this.#isUnmarked(id) ? undefined : { kind, id, change: "restore" };
-    if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#lastWriter(kind, id) };
+    if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
   }
@@ -157,16 +164,16 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(JSON.parse(image) as { text: string; metadata: Metadata }) : digest(image);
   }
 
-  /** The agent whose write changed it last; others' MemPalaces write no journal. */
-  #lastWriter(kind: ImageKind, id: string): string {
-    const agent = this.#database
-      .prepare<[string, string], string>(
-        `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal WHERE c.kind = ? AND c.id = ?
+  /** Whose write came in between, or after; others' MemPalaces write no journal. */
+  #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
+    const other = this.#database
+      .prepare<[string, string, number, string, number, number], string>(
+        `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
+           WHERE c.kind = ? AND c.id = ? AND c.journal > ? AND NOT (j.agent = ? AND j.at_ms BETWEEN ? AND ?)
            ORDER BY c.journal DESC LIMIT 1`,
       )
       .pluck()
-      .get(kind, id);
-    invariant(agent, `${kind} ${id} has a history without a journal`);
-    return agent;
+      .get(kind, id, firstSeq, agent, sinceMs, untilMs);
+    return other ?? "a MemPalace beside this memory";
   }
 }

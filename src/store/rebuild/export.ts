@@ -7,14 +7,15 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
-  statSync,
 } from "node:fs";
-import { dirname, isAbsolute, join, relative } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import { SILENT_LOG } from "../../platform/log.ts";
@@ -66,12 +67,13 @@ export type ExportReport = {
 
 /** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
 export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
-  const { dir, tag, ledgerFile } = input;
-  assertUsable(input);
+  const { tag, ledgerFile } = input;
+  const dir = resolve(input.dir);
+  assertUsable({ ...input, dir });
   const draft = `${dir}.export-${tag}`;
   // Of an export that was killed: one is made at a time.
   rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  makeFolder(draft);
   const snapshot = new Snapshot(ledgerFile, input.lastRow);
   let server: ChromaServer | undefined;
   try {
@@ -181,15 +183,32 @@ async function fill(
 function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   const refuse = (why: string): PalaceError =>
     new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
-  if (!isAbsolute(dir)) throw refuse("is not an absolute path");
+  if (dir.includes("\0")) throw refuse("is no path");
   for (const own of [home, palaceDir]) {
-    const within = relative(own, dir);
-    if (within === "" || (!within.startsWith("..") && !isAbsolute(within)))
+    const within = relative(realOf(own), realOf(dir));
+    if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))
       throw refuse(`lies in this memory's own ${own}`);
   }
-  if (!existsSync(dir)) return;
-  if (!statSync(dir).isDirectory()) throw refuse("is not a folder");
+  const there = lstatSync(dir, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  // Nothing is renamed over a link, wherever it points.
+  if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw refuse("is not empty");
+}
+
+/** Through symbolic links, as far as the path is there. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
+}
+
+/** One by one: Node's own `recursive` never ends where a file system takes no new folder (/proc). Errors: the file system's. */
+function makeFolder(path: string): void {
+  if (!existsSync(dirname(path))) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** The folder's files and their names outlast a power cut. */

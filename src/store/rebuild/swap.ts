@@ -4,6 +4,7 @@
  * Chroma's files change places; what else lies in the folder (ledger, graph) stays. A kill anywhere is cleaned up by `tidy`.
  */
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -53,6 +54,8 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   syncPath(chromaFile(draft));
   let kept: string | undefined;
   if (existsSync(file)) {
+    // Who could not read the old one cannot read the new one.
+    chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
     const sidecars = quiesce(file);
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     kept = join(palaceDir, `${KEPT}${why}-${stamp}`);

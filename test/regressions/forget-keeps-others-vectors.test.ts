@@ -1,0 +1,49 @@
+/**
+ * Forgetting a text wrote zeros over the vectors of drawers that only stood in the same journal row as one that held it: those
+ * of a checkpoint beside it. MemPalace's own search never found them again.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openSegment } from "../../src/store/driver/files/segment.ts";
+import { erasePalace } from "../../src/store/erase/palace-bytes.ts";
+import { ChromaPalace } from "../helpers/chroma-palace.ts";
+import { writeSegment } from "../helpers/hnsw-segment.ts";
+
+test("what is in use keeps its vector in the index, what is gone or was embedded anew does not", () => {
+  const folder = mkdtempSync(join(tmpdir(), "palace-forget-"));
+  try {
+    const palace = new ChromaPalace(folder);
+    const ids = ["stays", "gone", "changed"];
+    const vector = Float32Array.of(0.6, 0.8, 0);
+    palace.upsert(ids.map((id) => ({ id, text: `text of ${id}`, metadata: {}, vector })));
+    writeSegment(
+      join(folder, palace.vectorSegment),
+      ids.map((id) => ({ id, vector })),
+    );
+    const database = new Database(join(folder, "chroma.sqlite3"));
+    database.exec(`INSERT OR REPLACE INTO max_seq_id VALUES ('${palace.vectorSegment}', 3)`);
+    // The row of one is deleted; another has a newer text, whose vector waits in the queue.
+    palace.remove(["gone"]);
+    database
+      .prepare("INSERT INTO embeddings_queue (operation, topic, id, vector, encoding) VALUES (2, ?, ?, ?, 'FLOAT32')")
+      .run(`persistent://default/default/${palace.collectionId}`, "changed", Buffer.alloc(12, 1));
+    database.close();
+    palace.close();
+
+    erasePalace(folder, ids);
+    const segment = openSegment(join(folder, palace.vectorSegment));
+    if (segment.state !== "whole") throw new Error(segment.state);
+    const isErased = (id: string): boolean | undefined => segment.vector(id)?.every((number) => number === 0);
+    expect(Object.fromEntries(ids.map((id) => [id, isErased(id)]))).toEqual({
+      stays: false,
+      gone: true,
+      changed: true,
+    });
+    segment.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

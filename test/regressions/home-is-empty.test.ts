@@ -1,0 +1,19 @@
+/** With HOME set and empty every command said that XDG_STATE_HOME, which nobody had set, was wrong. */
+import { userInfo } from "node:os";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "../helpers/palace.ts";
+
+test("an empty HOME counts as not set: the user's folder is the one that the system knows", () => {
+  const program = `
+    const { loadConfig } = await import("${join(ROOT, "src/config/config.ts")}");
+    const { paths, sessions } = loadConfig({ HOME: "" });
+    console.log(JSON.stringify([paths.stateDir, sessions.claudeCodeDir]));`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "-e", program], {
+    env: { PATH: process.env["PATH"], HOME: "" },
+    encoding: "utf8",
+  });
+  const { homedir: user } = userInfo();
+  expect(JSON.parse(printed)).toEqual([join(user, ".local/state/palace"), join(user, ".claude/projects")]);
+});

@@ -1,0 +1,40 @@
+/**
+ * An adopted palace lies where the user put it, perhaps where others may look: the ledger was readable for everybody, and a
+ * repair made a palace that had been closed to others open to them.
+ */
+import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PalaceWriter } from "../../src/store/driver/files/palace-writer.ts";
+import { openForWriting } from "../../src/store/ledger/open.ts";
+import { draftFolder, swapIn } from "../../src/store/rebuild/swap.ts";
+import { chromaFile, DRAWERS } from "../../src/store/watch/chroma-file.ts";
+
+const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
+
+test("the ledger and its log are their user's alone, a palace made anew is open to nobody new", () => {
+  const folder = mkdtempSync(join(tmpdir(), "modes-"));
+  try {
+    chmodSync(folder, 0o755);
+    const ledger = openForWriting(join(folder, "ledger.sqlite3"));
+    expect(["", "-wal", "-shm"].map((suffix) => modeOf(join(folder, `ledger.sqlite3${suffix}`)))).toEqual(
+      Array.from({ length: 3 }, () => "600"),
+    );
+    ledger.close();
+
+    const make = (place: string): void => {
+      const writer = new PalaceWriter(place, DRAWERS);
+      writer.create();
+      writer.close();
+    };
+    make(folder);
+    chmodSync(chromaFile(folder), 0o640);
+    const draft = draftFolder(folder, "tag");
+    make(draft);
+    const kept = swapIn(folder, draft, "repair") ?? "";
+    expect([modeOf(chromaFile(folder)), modeOf(chromaFile(kept))]).toEqual(["640", "640"]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,61 @@
+/**
+ * A pipe named mempalace.yaml held the one miner of the broker for a quarter of an hour, and a link of that name was read
+ * wherever it led: an agent of another machine may have a folder mined, not what lies beside it.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readProject } from "../../src/feeder/doc-miner/project.ts";
+import { ROOT } from "../helpers/palace.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "project-file-")));
+  mkdirSync(join(folder, "project"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const refusal = async (): Promise<unknown> =>
+  readProject(join(folder, "project"), undefined).then(
+    ({ wing }) => wing,
+    (error: unknown) => (error as Error).message,
+  );
+
+test("a link that leads out is refused, one inside is followed", async () => {
+  writeFileSync(join(folder, "private.yaml"), "wing: what stands elsewhere\n");
+  symlinkSync(join(folder, "private.yaml"), join(folder, "project/mempalace.yaml"));
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is a link out of the folder");
+  rmSync(join(folder, "project/mempalace.yaml"));
+  writeFileSync(join(folder, "project/settings.yaml"), "wing: own\n");
+  symlinkSync("settings.yaml", join(folder, "project/mempalace.yaml"));
+  expect(await refusal()).toBe("own");
+});
+
+test("a folder and a large file are refused, what is not there is not", async () => {
+  mkdirSync(join(folder, "project/mempalace.yaml"));
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is no regular file");
+  rmSync(join(folder, "project/mempalace.yaml"), { recursive: true });
+  writeFileSync(join(folder, "project/mempalace.yaml"), " ".repeat(300_000));
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is larger than settings ever are");
+  rmSync(join(folder, "project/mempalace.yaml"));
+  expect(await refusal()).toBe("project");
+});
+
+test("a pipe is refused, nobody waits for its writer", () => {
+  execFileSync("mkfifo", [join(folder, "project/mempalace.yaml")]);
+  const module = pathToFileURL(join(ROOT, "src/feeder/doc-miner/project.ts")).toString();
+  const program = `
+    const { readProject } = await import("${module}");
+    await readProject(${JSON.stringify(join(folder, "project"))}).catch((error) => console.log(error.message));`;
+  const { stdout, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    encoding: "utf8",
+    timeout: 30_000,
+  });
+  expect({ stdout, signal }).toEqual({
+    stdout: "mempalace.yaml cannot be used: it is no regular file\n",
+    signal: null,
+  });
+});
