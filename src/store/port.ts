@@ -97,9 +97,9 @@ export interface LedgerReader {
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Of one source in one wing, those whose `chunk_index` is `first` to `last`, in that order; a bounded number of them. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
-  /** In row order. Dates are looked for in every drawer of the place, everything else in an index. */
+  /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** At most `limit` rows that pass, in row order, the newest if only `since` is given; `among` the given ones or all. */
+  /** At most `limit` rows that pass, in row order, those filed last if only `since` is given; `among` the given ones or all. */
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];

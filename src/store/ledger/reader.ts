@@ -15,7 +15,8 @@ import type {
   SourceRow,
 } from "../port.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
-import { drawerPage } from "./drawer-pages.ts";
+import { drawerPage, isWindow, windowIndex } from "./drawer-pages.ts";
+import { FILED_AT } from "./filed-schema.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "./record.ts";
@@ -27,8 +28,6 @@ const ROWS_PER_QUERY = 500;
 
 /** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
 const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
-
-const FILED_AT = "json_extract(metadata, '$.filed_at')";
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 /** A source filed twice has two slices of each number. */
@@ -124,15 +123,15 @@ export class SqliteLedgerReader implements LedgerReader {
   rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
     const { where, values } = condition(filter);
     if (among === undefined) {
-      // A window without an end is mostly the last days: from the newest on, it is full before the old ones are read.
       const fromNewest = filter.since !== undefined && filter.before === undefined;
-      const rows = this.#database
+      const order = isWindow(filter) ? `${FILED_AT} ${fromNewest ? "DESC" : ""}` : "row";
+      return this.#database
         .prepare<(string | number)[], number>(
-          `SELECT row FROM drawer ${where} ORDER BY row ${fromNewest ? "DESC" : ""} LIMIT ?`,
+          `SELECT row FROM drawer ${windowIndex(this.#database, filter)} ${where} ORDER BY ${order} LIMIT ?`,
         )
         .pluck()
-        .all(...values, limit);
-      return fromNewest ? rows.reverse() : rows;
+        .all(...values, limit)
+        .sort((a, b) => a - b);
     }
     const passing: number[] = [];
     for (let start = 0; start < among.length && passing.length < limit; start += ROWS_PER_QUERY) {
@@ -269,8 +268,6 @@ function condition(filter: DrawerFilter): { where: string; values: string[] } {
   if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
-  // A drawer of unknown age is never in a window.
-  if (since !== undefined || before !== undefined) parts.push(`${FILED_AT} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-*'`);
   if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
   if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
