@@ -3,37 +3,14 @@
  * to a page of the file, are read only where they are shown. Used by reader.ts.
  */
 import type { DrawerFilter } from "../port.ts";
+import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 import type { LedgerDatabase } from "./open.ts";
 
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
-/** SQL of the filter, with or without WHERE, and what is bound to it. */
-type Condition = { where: string; values: string[] };
 
 /** The first rows of several places are merged while that reads at most so much of the places. */
 const MERGED_SHARE = 1 / 4;
-
-/** Finding a moment through a drawer of the place costs about so many times what the index of moments costs a row. */
-const READ_COST = 30;
-
-export function isWindow({ since, before }: DrawerFilter): boolean {
-  return since !== undefined || before !== undefined;
-}
-
-/** SQL behind the table's name: the index that a window of time is read from; nothing for what is no window. */
-export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
-  if (!isWindow(filter)) return "";
-  if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";
-  const { wing = null, room = null } = filter;
-  if (wing === null && room === null) return "INDEXED BY drawer_filed";
-  const { here, everywhere } = database
-    .prepare<(string | null)[], { here: number | null; everywhere: number | null }>(
-      `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room) AS here,
-         sum(drawers) AS everywhere FROM place`,
-    )
-    .get(wing, room) ?? { here: 0, everywhere: 0 };
-  return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_filed";
-}
 
 /** Rows in their order. */
 export function drawerPage(

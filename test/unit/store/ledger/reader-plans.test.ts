@@ -126,19 +126,6 @@ test.each(FILTERS)("a list under %j has the drawers that going through all of th
     }
 });
 
-test("of a window without an end those are given that were filed last, in the order of the rows", () => {
-  const momentsOf = (rows: readonly number[]): string[] =>
-    reader.drawersByRow(rows).map(({ metadata }) => String(metadata["filed_at"]));
-  for (const filter of [{ since: "2026-01-03" }, { since: "2026-01-03", wing: "w1" }]) {
-    const all = reader.rowsPassing(filter, DRAWERS);
-    expect(all.length).toBeGreaterThan(30);
-    expect(all).toEqual(all.toSorted((a, b) => a - b));
-    const some = reader.rowsPassing(filter, 20);
-    expect(some).toEqual(some.toSorted((a, b) => a - b));
-    expect(momentsOf(some).toSorted()).toEqual(momentsOf(all).toSorted().slice(-20));
-  }
-});
-
 /** SQLite's plans of all that `read` asks. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
@@ -175,13 +162,10 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   "a list of a room, far down": () => reader.listDrawers({ room: "r1" }, 20, 40),
   "a list of a room of a wing": () => reader.listDrawers({ wing: "w1", room: "r1" }, 20, 0),
   "a list of a source": () => reader.listDrawers({ sourceFile: "/s3.md" }, 20, 0),
-  "rows of a source": () => reader.rowsPassing({ sourceFile: "/s3.md" }, 2_001),
   "a list of a window of time": () => reader.listDrawers({ since: "2026-01-05" }, 20, 0),
   "a list of a window of a wing": () => reader.listDrawers({ since: "2026-01-05", wing: "w1" }, 20, 0),
   "a list of a window of a room": () => reader.listDrawers({ before: "2026-01-05", room: "r1" }, 20, 0),
   "a list of a window of a source": () => reader.listDrawers({ before: "2026-01-05", sourceFile: "/s3.md" }, 20, 0),
-  "rows of a window of time": () => reader.rowsPassing({ since: "2026-01-05" }, 2_001),
-  "rows of a window among found ones": () => reader.rowsPassing({ since: "2026-01-05" }, 100, [1, 2, 3]),
   places: () => reader.places(),
   "the number of drawers": () => reader.drawerCount(),
   "sources of a wing": () => reader.sources("w1"),
