@@ -4,7 +4,15 @@
  * Source: the recipe of bench/README.md; the shape of the answer is palace.md 2.10.
  */
 import type { SearchMode } from "../protocol/spec.ts";
-import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import type {
+  Drawer,
+  DrawerFilter,
+  Embedder,
+  LedgerReader,
+  LexicalIndex,
+  Reranker,
+  VectorIndex,
+} from "../store/port.ts";
 import { chooseHits, type Chosen } from "./choose.ts";
 import { labelClosets } from "./closet-search.ts";
 import { isWeakMatch } from "./confidence.ts";
@@ -14,6 +22,7 @@ import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
 import { fuse, type Ranked, type RankMode } from "./rank.ts";
+import { rerank, type Reranked } from "./rerank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
@@ -24,6 +33,9 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** Why there is no embedder, for the answer. */
   embedderDetail: () => string;
+  /** The cross-encoder; undefined where none is there, which `rerankerDetail` says. */
+  reranker: () => Reranker | undefined;
+  rerankerDetail: () => string;
 };
 
 export type SearchRequest = {
@@ -47,6 +59,7 @@ export type SearchAnswer = {
   vectorDisabledReason: string | undefined;
   /** Quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
+  reranked: Pick<Reranked, "state" | "detail">;
 };
 
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
@@ -97,9 +110,13 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     cosine: cosines[index] ?? Number.NaN,
   }));
   const rankMode = near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
-  const ranked = fuse(candidates, rankMode).filter(
+  const fused = fuse(candidates, rankMode).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
+  const isPlain = mode === "lexical" || mode === "vector";
+  const reranker = isPlain ? undefined : dependencies.reranker();
+  const absence = isPlain ? `mode ${mode} is searched for itself` : dependencies.rerankerDetail();
+  const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, fused, absence);
   const options = {
     limit,
     dates: askedDates(query, request.now),
@@ -117,6 +134,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
         : labelClosets(dependencies.reader, hits, { ...near, rows: ranked.map((hit) => hit.row), filter }),
     candidates: rows.length,
     vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
+    reranked,
     phrases: quoted.length > 0 ? { quoted, found: phraseRows.length > 0 } : undefined,
   };
 }

@@ -317,10 +317,7 @@ export type LexicalParts = { drawer: number; pairs: number; source: number; cove
 
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
-  /**
-   * The best `limit` rows by BM25 under the filter, best first; a query without terms has none. Where no more than `limit` pass a
-   * filter of source or time, all of them, whatever they say: who names a source or a day wants what is there.
-   */
+  /** The best `limit` rows by BM25 under the filter, best first; of a source or a window of no more than that, all. */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<Scored[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
@@ -339,6 +336,11 @@ export interface VectorIndex {
 }
 
 export type ModelIdentity = { id: string; dimensions: number };
+
+/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it is not done in time. */
+export interface Reranker {
+  rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
+}
 
 /** Texts to vectors. */
 export interface Embedder {
