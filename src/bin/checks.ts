@@ -58,6 +58,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
       checkLedger(status),
       checkQueue(status),
       checkModel(status, config),
+      checkReranker(status),
       checkDriver(status),
       checkClosets(status),
       checkGraph(status),
@@ -234,6 +235,15 @@ function checkModel({ search }: StatusReport, { model: { offline } }: Config): C
         : "it is tried again by itself; to try now: palace restart; or name a folder that has it: MEMPALACE_MODEL_DIR=DIR palace restart",
     );
   return ok("model", detail);
+}
+
+/** Without one nothing is amiss. */
+function checkReranker({ search: { reranker } }: StatusReport): Check {
+  const { state, detail } = reranker ?? { state: "off", detail: "this broker knows of none" };
+  const said = `${state === "ready" ? "the first hits are put in its order" : state}: ${detail}`;
+  if (state === "failed")
+    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
+  return ok("cross-encoder", said);
 }
 
 const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {

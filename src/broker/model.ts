@@ -6,11 +6,13 @@ import type { ModelConfig } from "../config/config.ts";
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
+import type { Reranker } from "../store/port.ts";
 import { downloadModel } from "../store/embedding/download.ts";
 import { type LocalEmbedder, openEmbedder } from "../store/embedding/embedder.ts";
-import { findModel, type ModelFiles } from "../store/embedding/model-files.ts";
+import { findModel, type ModelFiles, modelIn, rerankerFolder } from "../store/embedding/model-files.ts";
 
 export type ModelState = Pick<StatusReport["search"], "model" | "modelState" | "modelDetail">;
+type RerankerState = NonNullable<StatusReport["search"]["reranker"]>;
 
 export type ModelOptions = {
   config: ModelConfig;
@@ -23,6 +25,9 @@ export type ModelOptions = {
 export type Model = {
   state(): ModelState;
   embedder(): LocalEmbedder | undefined;
+  /** The cross-encoder, which a search does without. */
+  reranker(): Reranker | undefined;
+  rerankerState(): RerankerState;
   /** Resolves when it is ready, or will not be for now, or after the time. */
   settled(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
@@ -36,6 +41,8 @@ const THREADS = 2;
 export function startModel({ config, recorded, onReady, log }: ModelOptions): Model {
   let state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   let embedder: LocalEmbedder | undefined;
+  let reranker: Reranker | undefined;
+  let rerankerState: RerankerState = { state: "off", detail: "the embedding model it runs beside is not ready" };
   let timer: NodeJS.Timeout | undefined;
   let downloadAt = 0;
   const closing = new AbortController();
@@ -92,6 +99,25 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
     state = { model: id, modelState: "ready", modelDetail: files.folder };
     log.info("model ready", { model: id, folder: files.folder });
     onReady(embedder);
+    await openReranker(embedder);
+  };
+
+  /** Looked for once: who puts one there restarts the broker. */
+  const openReranker = async (beside: LocalEmbedder): Promise<void> => {
+    const folder = rerankerFolder(config);
+    const place = await modelIn(folder);
+    if (place === undefined) {
+      rerankerState = { state: "off", detail: `no cross-encoder in ${folder}` };
+      return;
+    }
+    try {
+      reranker = await beside.openReranker(place);
+      rerankerState = { state: "ready", detail: folder };
+      log.info("cross-encoder ready", { folder });
+    } catch (error) {
+      rerankerState = { state: "failed", detail: `${folder}: ${(error as Error).message}` };
+      log.error("cross-encoder failed", { folder, why: String(error) });
+    }
   };
 
   const look = async (): Promise<void> => {
@@ -113,6 +139,8 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
   return {
     state: () => state,
     embedder: () => embedder,
+    reranker: () => reranker,
+    rerankerState: () => rerankerState,
     async settled(timeoutMs) {
       const deadline = Date.now() + timeoutMs;
       while (["loading", "downloading"].includes(state.modelState) && Date.now() < deadline && !closing.signal.aborted)
@@ -124,6 +152,7 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
       await Promise.race([looking, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
       await embedder?.close();
       embedder = undefined;
+      reranker = undefined;
     },
   };
 }

@@ -327,6 +327,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     vectors,
     embedder: () => model.embedder(),
     embedderDetail: () => model.state().modelDetail,
+    reranker: () => model.reranker(),
+    rerankerDetail: () => model.rerankerState().detail,
     settings: createSettingsStore(paths.settingsDir),
     files: sourceFiles,
     settled: async (timeoutMs) => backlog?.settled(timeoutMs),
@@ -351,6 +353,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         mode: model.embedder() === undefined ? "lexical" : "hybrid",
         vectors: local === undefined ? "chroma" : "local",
         ...model.state(),
+        reranker: model.rerankerState(),
         ...reader.embeddingCounts(),
       },
       driver: {

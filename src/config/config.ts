@@ -18,6 +18,8 @@ export type ChromaConfig = Readonly<{ url: string; token: string | undefined; te
 export type ModelConfig = Readonly<{
   /** Folder named by the user; looked into first. */
   dir: string | undefined;
+  /** Folder of the cross-encoder, named by the user. */
+  rerankDir: string | undefined;
   /** Base address for the download; undefined = the model's public hub. */
   url: string | undefined;
   offline: boolean;
@@ -108,6 +110,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     vectors: choice(env, "MEMPALACE_VECTORS", ["local", "chroma"], "local"),
     model: {
       dir: readVariable(env, "MEMPALACE_MODEL_DIR"),
+      rerankDir: readVariable(env, "MEMPALACE_RERANK_DIR"),
       url: readVariable(env, "MEMPALACE_MODEL_URL"),
       offline: flag(env, "MEMPALACE_OFFLINE"),
       cacheDir: `${paths.cacheDir}/models`,

@@ -119,6 +119,12 @@ export const VARIABLES = {
     default: "the model's public hub",
     meaning: "base address the model files are downloaded from",
   },
+  MEMPALACE_RERANK_DIR: {
+    group: "search",
+    default: "models/ms-marco-MiniLM-L-6-v2 in the cache folder of palace-devbox",
+    meaning:
+      "folder with a cross-encoder, tokenizer.json and onnx/model.onnx (or model.onnx), that reads question and drawer together and puts the first 20 hits in its order; none there: nothing changes, and it is never downloaded",
+  },
   MEMPALACE_OFFLINE: { group: "search", default: "", meaning: "1: never download anything" },
   MEMPALACE_REDACT: {
     group: "broker",

@@ -13,7 +13,7 @@ export function explainScore(
   adjustments: readonly Adjustment[],
   asked: "hybrid" | "lexical" | "vector",
 ): Record<string, unknown> {
-  const { words, cosine, lexical, lexicalShare, score } = ranked;
+  const { words, cosine, lexical, lexicalShare, score, rerank } = ranked;
   const hasVector = !Number.isNaN(cosine);
   const mode = hasVector ? asked : "lexical";
   const changes = adjustments.map(({ factor, reason }) => ({ factor: round(factor, 3), reason }));
@@ -38,6 +38,10 @@ export function explainScore(
       pairs: WEIGHTS.pairs,
       source: WEIGHTS.source,
     },
+    // Of the first hits the cross-encoder only changes who has which score.
+    ...(rerank !== undefined && {
+      rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
+    }),
     query_words_held: round(words.coverage, 3),
     confidence: round(confidenceOf(ranked), 3),
     promoted: changes.filter(({ factor }) => factor > 1),

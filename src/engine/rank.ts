@@ -9,7 +9,13 @@ export type RankMode = "hybrid" | "lexical" | "vector";
 /** `cosine` −1…1, NaN while the drawer waits for its vector. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
 /** `lexical`: its words' parts by their weights; `lexicalShare`: of the best candidate's. */
-export type Ranked = Candidate & { lexical: number; lexicalShare: number; score: number };
+export type Ranked = Candidate & {
+  lexical: number;
+  lexicalShare: number;
+  score: number;
+  /** What the cross-encoder said, and the place and score before it. */
+  rerank?: { logit: number; place: number; score: number };
+};
 
 /** Of cosine and words in the score, and of pairs and source beside the words of the drawer itself. */
 export const WEIGHTS = { cosine: 0.5, words: 0.5, pairs: 0.3, source: 0.3 } as const;

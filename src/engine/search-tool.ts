@@ -47,7 +47,7 @@ export async function searchTool(
     neighbors: neighborCount(values["neighbors"]),
     now,
   };
-  const { hits, candidates, vectorDisabledReason, phrases } = await search(dependencies, request);
+  const { hits, candidates, vectorDisabledReason, phrases, reranked } = await search(dependencies, request);
   return {
     query: sanitized.query,
     filters: {
@@ -61,6 +61,7 @@ export async function searchTool(
     results: hits,
     ...verdictOn(hits, phrases),
     ...(phrases !== undefined && { phrases }),
+    ...(request.explain && { reranked }),
     ...(vectorDisabledReason !== undefined && {
       vector_disabled: true,
       vector_disabled_reason: vectorDisabledReason,

@@ -4,7 +4,15 @@
  * Source: the recipe of bench/README.md; the shape of the answer is palace.md 2.10.
  */
 import type { SearchMode } from "../protocol/spec.ts";
-import type { Drawer, DrawerFilter, Embedder, LedgerReader, LexicalIndex, VectorIndex } from "../store/port.ts";
+import type {
+  Drawer,
+  DrawerFilter,
+  Embedder,
+  LedgerReader,
+  LexicalIndex,
+  Reranker,
+  VectorIndex,
+} from "../store/port.ts";
 import { chooseHits, type Chosen } from "./choose.ts";
 import { labelClosets } from "./closet-search.ts";
 import { isWeakMatch } from "./confidence.ts";
@@ -14,16 +22,20 @@ import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
 import { fuse, type Ranked, type RankMode } from "./rank.ts";
+import { rerank, type Reranked } from "./rerank.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow" | "rowsPassing" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
+  reader: Pick<LedgerReader, "drawersByRow" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
   embedder: () => Embedder | undefined;
   /** Why there is no embedder, for the answer. */
   embedderDetail: () => string;
+  /** The cross-encoder; undefined where none is there, which `rerankerDetail` says. */
+  reranker: () => Reranker | undefined;
+  rerankerDetail: () => string;
 };
 
 export type SearchRequest = {
@@ -47,15 +59,13 @@ export type SearchAnswer = {
   vectorDisabledReason: string | undefined;
   /** Quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
+  reranked: Pick<Reranked, "state" | "detail">;
 };
 
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
 /** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
 const CANDIDATES = 100;
-/** What passes a filter of source or time is scored as a whole up to so many drawers; of more, the nearest so many are looked at. */
-const PASSING_MAX = 2_000;
-const WIDENED = 5_000;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 const NO_WORDS = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
@@ -64,17 +74,13 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const { lexical, vectors } = dependencies;
   const { query, filter, limit, mode } = request;
   const embedder = mode === "lexical" ? undefined : dependencies.embedder();
-  // The indexes know places. Source and time are the ledger's: few drawers pass, and all of them are candidates then.
-  const isNarrow = filter.sourceFile !== undefined || filter.since !== undefined || filter.before !== undefined;
-  const passing = isNarrow ? dependencies.reader.rowsPassing(filter, PASSING_MAX + 1) : [];
-  const isExact = isNarrow && passing.length <= PASSING_MAX;
   const quoted = quotedPhrases(query);
-  const retrieved = isNarrow ? WIDENED : Math.max(CANDIDATES, limit);
+  const retrieved = Math.max(CANDIDATES, limit);
 
   const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
     const [vector] = embedder === undefined ? [] : await embedder.embed([query]);
     if (vector === undefined) return undefined;
-    return { vector, rows: isExact ? [] : (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
+    return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
   };
   // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
   let failure: string | undefined;
@@ -84,16 +90,14 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
       return undefined;
     });
   const [lexicalHits, near, phraseRows] = await Promise.all([
-    isExact ? [] : lexical.candidates(query, filter, retrieved),
+    lexical.candidates(query, filter, retrieved),
     nearestOrNothing(),
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, retrieved),
   ]);
 
-  const anywhere = isExact ? passing : [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
-  const found = isNarrow && !isExact ? dependencies.reader.rowsPassing(filter, anywhere.length, anywhere) : anywhere;
+  const found = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
   // Who quotes wants these words and no others, wherever a drawer has them.
-  const quoting = isNarrow ? dependencies.reader.rowsPassing(filter, phraseRows.length, phraseRows) : phraseRows;
-  const rows = quoting.length > 0 ? quoting : found;
+  const rows = phraseRows.length > 0 ? phraseRows : found;
   const [lexicalScores, cosines] = await Promise.all([
     lexical.score(query, rows),
     near === undefined
@@ -106,9 +110,13 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
     cosine: cosines[index] ?? Number.NaN,
   }));
   const rankMode = near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
-  const ranked = fuse(candidates, rankMode).filter(
+  const fused = fuse(candidates, rankMode).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
+  const isPlain = mode === "lexical" || mode === "vector";
+  const reranker = isPlain ? undefined : dependencies.reranker();
+  const absence = isPlain ? `mode ${mode} is searched for itself` : dependencies.rerankerDetail();
+  const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, fused, absence);
   const options = {
     limit,
     dates: askedDates(query, request.now),
@@ -126,7 +134,8 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
         : labelClosets(dependencies.reader, hits, { ...near, rows: ranked.map((hit) => hit.row), filter }),
     candidates: rows.length,
     vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
-    phrases: quoted.length > 0 ? { quoted, found: quoting.length > 0 } : undefined,
+    reranked,
+    phrases: quoted.length > 0 ? { quoted, found: phraseRows.length > 0 } : undefined,
   };
 }
 

@@ -237,6 +237,8 @@ export type StatusReport = {
     model: string | null;
     modelState: "ready" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
     modelDetail: string;
+    /** The cross-encoder; older brokers say nothing of one. */
+    reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
   };

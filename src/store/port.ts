@@ -97,10 +97,8 @@ export interface LedgerReader {
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Of one source in one wing, those whose `chunk_index` is `first` to `last`, in that order; a bounded number of them. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
-  /** In row order. Dates are looked for in every drawer of the place, everything else in an index. */
+  /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** At most `limit` rows that pass, in row order, the newest if only `since` is given; `among` the given ones or all. */
-  rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   /** The last `limit` that were filed, in row order. */
@@ -319,10 +317,10 @@ export type LexicalParts = { drawer: number; pairs: number; source: number; cove
 
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
-  /** The best `limit` rows by BM25 under the filter, best first. A query without terms has no rows. */
-  candidates(query: string, filter: PlaceFilter, limit: number): Promise<Scored[]>;
+  /** The best `limit` rows by BM25 under the filter, best first; of a source or a window of no more than that, all. */
+  candidates(query: string, filter: DrawerFilter, limit: number): Promise<Scored[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
-  phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): Promise<number[]>;
+  phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
   /** What the full lexical score L of each given row is made of (bench recipe 4). Order as given. */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
 }
@@ -330,7 +328,7 @@ export interface LexicalIndex {
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
   /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
-  nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<Scored[]>;
+  nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
   /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
   /** Takes over what a commit changed; searches asked afterwards see it. */
@@ -338,6 +336,11 @@ export interface VectorIndex {
 }
 
 export type ModelIdentity = { id: string; dimensions: number };
+
+/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it is not done in time. */
+export interface Reranker {
+  rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
+}
 
 /** Texts to vectors. */
 export interface Embedder {

@@ -62,6 +62,15 @@ const PROBES: readonly Probe[] = [
     call: (side) =>
       tool(side, "search", { query: side.corpus.query(5), since: moment(side.documents - WINDOW_DOCUMENTS) }),
   },
+  {
+    name: "search of half of the time",
+    call: (side) => tool(side, "search", { query: side.corpus.query(5), since: moment(side.documents / 2) }),
+  },
+  // The room that the first probe files into: a few drawers of a large palace.
+  {
+    name: "search in a tiny room",
+    call: (side) => tool(side, "search", { query: side.corpus.query(5), room: "added" }),
+  },
   { name: "list", flat: true, call: (side) => tool(side, "list_drawers", {}) },
   { name: "list in a wing", flat: true, call: (side) => tool(side, "list_drawers", { wing: "wing1" }) },
   { name: "list in a room", flat: true, call: (side) => tool(side, "list_drawers", { room: "room0" }) },

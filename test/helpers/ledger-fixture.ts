@@ -3,6 +3,7 @@
  */
 import Database from "better-sqlite3";
 import { SCHEMA } from "../../src/store/ledger/schema.ts";
+import type { DrawerFilter } from "../../src/store/port.ts";
 import { quantize } from "../../src/store/vectors/quantize.ts";
 
 export type FixtureDrawer = {
@@ -11,6 +12,7 @@ export type FixtureDrawer = {
   room?: string;
   sourceFile?: string;
   dateWords?: string;
+  filedAt?: string;
   vector?: Float32Array;
 };
 
@@ -24,7 +26,7 @@ export function createLedger(file: string): Database.Database {
 /** Returns the rows given. Also files each source as one document, as the real writer does in the background. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
-    "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, '{}')",
+    "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const insertWords = ledger.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
   const rows: number[] = [];
@@ -33,7 +35,8 @@ export function insertDrawers(ledger: Database.Database, drawers: readonly Fixtu
     drawers.forEach((drawer, at) => {
       const { wing = "wing", room = "room", sourceFile = "", text, dateWords = "" } = drawer;
       const id = `drawer_${start + at}`;
-      const row = Number(insert.run(id, wing, room, sourceFile, text, dateWords).lastInsertRowid);
+      const metadata = JSON.stringify(drawer.filedAt === undefined ? {} : { filed_at: drawer.filedAt });
+      const row = Number(insert.run(id, wing, room, sourceFile, text, dateWords, metadata).lastInsertRowid);
       insertWords.run(row, text, dateWords);
       if (drawer.vector !== undefined) putVector(ledger, row, drawer.vector);
       rows.push(row);
@@ -64,4 +67,41 @@ function lastRow(ledger: Database.Database): number {
 
 function bytesOf(array: Float32Array | Int8Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** Drawers of several wings, rooms, sources and days, some of unknown age; and filters of which each leaves some of them. */
+export function mixedDrawers<T extends { text: string }>(drawers: readonly T[]): (T & FixtureDrawer)[] {
+  return drawers.map((drawer, at) => ({
+    ...drawer,
+    wing: `w${at % 3}`,
+    room: `r${at % 7}`,
+    sourceFile: at % 5 === 0 ? `/s${at % 4}.md` : "",
+    ...(at % 11 !== 0 && { filedAt: `2026-01-${String(1 + (at % 28)).padStart(2, "0")}T10:00:00` }),
+  }));
+}
+
+export const MIXED_FILTERS: readonly DrawerFilter[] = [
+  { wing: "w1" },
+  { room: "r3" },
+  { wing: "w2", room: "r5" },
+  { wing: "absent" },
+  { sourceFile: "/s2.md" },
+  { sourceFile: "/s2.md", wing: "w0" },
+  { since: "2026-01-20" },
+  { before: "2026-01-03" },
+  { since: "2026-01-10", before: "2026-01-12" },
+  { since: "2026-01-10", before: "2026-01-24", wing: "w1" },
+  { since: "2026-01-05", room: "r0" },
+  { since: "2027-01-01" },
+];
+
+export function passes(drawer: FixtureDrawer, { wing, room, sourceFile, since, before }: DrawerFilter): boolean {
+  const { filedAt } = drawer;
+  return (
+    (wing === undefined || drawer.wing === wing) &&
+    (room === undefined || drawer.room === room) &&
+    (sourceFile === undefined || drawer.sourceFile === sourceFile) &&
+    (since === undefined || (filedAt !== undefined && filedAt >= since)) &&
+    (before === undefined || (filedAt !== undefined && filedAt < before))
+  );
 }

@@ -11,6 +11,7 @@ import { searchTool } from "../../src/engine/search-tool.ts";
 import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
 import { LedgerWriter } from "../../src/store/ledger/writer.ts";
 import { openLexicalIndex } from "../../src/store/lexical/lexical-index.ts";
+import type { Reranker } from "../../src/store/port.ts";
 import { openVectorIndex } from "../../src/store/vectors/vector-index.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
@@ -25,13 +26,22 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-export async function createSearchPalace(): Promise<SearchPalace> {
+/** `reranker`: none where there is none given. */
+export async function createSearchPalace(reranker?: Reranker): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(ledgerFile, applyWrite);
   const reader = new SqliteLedgerReader(ledgerFile);
   const [lexical, vectors] = await Promise.all([openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })]);
-  const dependencies = { reader, lexical, vectors, embedder: () => undefined, embedderDetail: () => "no model" };
+  const dependencies = {
+    reader,
+    lexical,
+    vectors,
+    embedder: () => undefined,
+    embedderDetail: () => "no model",
+    reranker: () => reranker,
+    rerankerDetail: () => "no cross-encoder",
+  };
   let count = 0;
 
   const write = (method: string, params: Arguments): Arguments => {

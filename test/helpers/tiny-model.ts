@@ -29,6 +29,20 @@ export function writeTinyModel(folder: string, seed = 1): string {
   return folder;
 }
 
+/**
+ * A cross-encoder just as small: its logit is the sum of the weights of the second text's pieces, one letter or two at the start of
+ * a word, and nothing else counts. Returns `folder`.
+ */
+export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
+  const vocabulary = listPieces();
+  mkdirSync(join(folder, "onnx"), { recursive: true });
+  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(describeTokenizer(vocabulary)));
+  writeFileSync(join(folder, "tokenizer_config.json"), JSON.stringify({ tokenizer_class: "BertTokenizer" }));
+  const table = Float32Array.from(vocabulary, (piece) => weights[piece] ?? 0);
+  writeFileSync(join(folder, "onnx/model.onnx"), describeReranker(table));
+  return folder;
+}
+
 /** Single letters and digits, and pairs of letters, each at the start of a word and inside. */
 function listPieces(): string[] {
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -59,7 +73,10 @@ function describeTokenizer(vocabulary: readonly string[]): object {
     post_processor: {
       type: "TemplateProcessing",
       single: [special("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, special("[SEP]")],
-      pair: [special("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, special("[SEP]")],
+      pair: [
+        ...[special("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, special("[SEP]")],
+        ...[{ Sequence: { id: "B", type_id: 1 } }, { SpecialToken: { id: "[SEP]", type_id: 1 } }],
+      ],
       special_tokens: Object.fromEntries(
         ["[CLS]", "[SEP]"].map((token) => [token, { id: token, ids: [id(token)], tokens: [token] }]),
       ),
@@ -85,19 +102,8 @@ function randomTable(rows: number, seed: number): Float32Array {
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];
   const tokens = (name: string): Buffer => describeValue(name, INT64, shape);
-  const gather = message([
-    [1, text("table")],
-    [1, text("input_ids")],
-    [2, text("last_hidden_state")],
-    [4, text("Gather")],
-  ]);
-  const weights = message([
-    [1, rows],
-    [1, DIMENSIONS],
-    [2, FLOAT],
-    [8, text("table")],
-    [9, Buffer.from(table.buffer)],
-  ]);
+  const gather = describeNode("Gather", ["table", "input_ids"], "last_hidden_state");
+  const weights = describeTensor("table", FLOAT, [rows, DIMENSIONS], table);
   const graph = message([
     [1, gather],
     [2, text("tiny")],
@@ -107,10 +113,63 @@ function describeModel(table: Float32Array, rows: number): Buffer {
     [11, tokens("token_type_ids")],
     [12, describeValue("last_hidden_state", FLOAT, [...shape, DIMENSIONS])],
   ]);
+  return describeFile(graph);
+}
+
+/** Weights of the pieces, those of the first text times 0 and of the second times 1, and their sum. */
+function describeReranker(table: Float32Array): Buffer {
+  const shape = ["batch_size", "sequence_length"];
+  const tokens = (name: string): Buffer => describeValue(name, INT64, shape);
+  const flat = message([
+    [1, text("keepdims")],
+    [3, 0],
+    [20, 2],
+  ]);
+  const graph = message([
+    [1, describeNode("Gather", ["table", "input_ids"], "weights")],
+    [1, describeNode("Gather", ["types", "token_type_ids"], "isSecond")],
+    [1, describeNode("Mul", ["weights", "isSecond"], "counted")],
+    [1, describeNode("ReduceSum", ["counted", "axes"], "logits", flat)],
+    [2, text("tiny")],
+    [5, describeTensor("table", FLOAT, [table.length, 1], table)],
+    [5, describeTensor("types", FLOAT, [2, 1], Float32Array.of(0, 1))],
+    [5, describeTensor("axes", INT64, [1], BigInt64Array.of(1n))],
+    [11, tokens("input_ids")],
+    [11, tokens("attention_mask")],
+    [11, tokens("token_type_ids")],
+    [12, describeValue("logits", FLOAT, ["batch_size", 1])],
+  ]);
+  return describeFile(graph);
+}
+
+function describeFile(graph: Buffer): Buffer {
   return message([
     [1, IR_VERSION],
     [7, graph],
     [8, message([[2, OPSET]])],
+  ]);
+}
+
+function describeNode(operator: string, inputs: readonly string[], output: string, attribute?: Buffer): Buffer {
+  return message([
+    ...inputs.map((name): Field => [1, text(name)]),
+    [2, text(output)],
+    [4, text(operator)],
+    ...(attribute === undefined ? [] : [[5, attribute] satisfies Field]),
+  ]);
+}
+
+function describeTensor(
+  name: string,
+  type: number,
+  dimensions: readonly number[],
+  values: Float32Array | BigInt64Array,
+): Buffer {
+  return message([
+    ...dimensions.map((size): Field => [1, size]),
+    [2, type],
+    [8, text(name)],
+    [9, Buffer.from(values.buffer, values.byteOffset, values.byteLength)],
   ]);
 }
 

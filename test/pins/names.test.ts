@@ -39,6 +39,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_VECTORS",
     "MEMPALACE_MODEL_DIR",
     "MEMPALACE_MODEL_URL",
+    "MEMPALACE_RERANK_DIR",
     "MEMPALACE_OFFLINE",
     "MEMPALACE_REDACT",
     "MEMPALACE_AUDIT_DAYS",

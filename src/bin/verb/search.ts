@@ -30,6 +30,7 @@ type Explanation = {
   bm25: { drawer: number; pairs: number; source: number; share_of_best: number };
   weights: { cosine: number; words: number; pairs: number; source: number };
   confidence: number;
+  rerank?: { logit: number; place_before: number; score_before: number };
   promoted: Change[];
   demoted: Change[];
 };
@@ -109,13 +110,17 @@ function printHit(hit: Hit, at: number, out: Output): void {
 }
 
 /** The sum that the score is, in a line, and a line for each thing that changed it. */
-function explanation({ score, cosine, bm25, weights, confidence, promoted, demoted }: Explanation): string[] {
+function explanation(explain: Explanation): string[] {
+  const { score, cosine, bm25, weights, confidence, rerank, promoted, demoted } = explain;
   const words =
     `${weights.words} × ${bm25.share_of_best} of the best words ` +
     `(drawer ${bm25.drawer} + ${weights.pairs} × pairs ${bm25.pairs} + ${weights.source} × source ${bm25.source})`;
   const meaning = cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`];
   return [
-    `   score ${score} = ${[...meaning, words].join(" + ")}; confidence ${confidence}`,
+    `   score ${rerank?.score_before ?? score} = ${[...meaning, words].join(" + ")}; confidence ${confidence}`,
+    ...(rerank === undefined
+      ? []
+      : [`   cross-encoder: logit ${rerank.logit}, in place ${rerank.place_before} before it; score ${score} now`]),
     ...promoted.map(({ factor, reason }) => `   promoted × ${factor}: ${reason}`),
     ...demoted.map(({ factor, reason }) => `   demoted × ${factor}: ${reason}`),
   ].map(printable);

@@ -2,7 +2,7 @@
  * VectorIndex answered by the palace driver (MEMPALACE_VECTORS=chroma): past one machine the search runs where the vectors
  * are. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
  */
-import type { Drawer, PalaceDriver, PlaceFilter, Scored, VectorIndex } from "../port.ts";
+import type { Drawer, DrawerFilter, PalaceDriver, Scored, VectorIndex } from "../port.ts";
 
 export type DriverVectorIndexOptions = {
   driver: PalaceDriver;
@@ -13,25 +13,40 @@ export type DriverVectorIndexOptions = {
   };
 };
 
+/** Asked of a palace that cannot filter by source or time: what is left of the nearest so many is looked at. */
+const WIDENED = 5_000;
+
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
   return {
-    async nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<Scored[]> {
-      const hits = await driver.query(vector, filter, limit);
+    async nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> {
+      const { wing, room, sourceFile, since, before } = filter;
+      const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
+      const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+      const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
       // The palace may be a little behind the ledger: a drawer that is gone here, or has moved, is left out.
-      return hits.flatMap(({ id, cosine }) => {
+      const found = hits.flatMap(({ id, cosine }) => {
         const drawer = reader.findDrawer(id);
-        const fits =
-          drawer !== undefined &&
-          (filter.wing === undefined || drawer.wing === filter.wing) &&
-          (filter.room === undefined || drawer.room === filter.room);
-        return !fits ? [] : [{ row: drawer.row, score: cosine }];
+        return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];
       });
+      return found.slice(0, limit);
     },
     async similarity(vector, rows) {
       return reader.vectorsByRow(rows).map((stored) => (stored === undefined ? Number.NaN : dot(vector, stored)));
     },
     async refresh() {},
   };
+}
+
+function passes({ wing, room, metadata }: Drawer, filter: DrawerFilter): boolean {
+  const { source_file: source, filed_at: filed } = metadata;
+  const isDated = typeof filed === "string" && /^\d{4}-\d\d-/.test(filed);
+  return (
+    (filter.wing === undefined || wing === filter.wing) &&
+    (filter.room === undefined || room === filter.room) &&
+    (filter.sourceFile === undefined || source === filter.sourceFile) &&
+    (filter.since === undefined || (isDated && filed >= filter.since)) &&
+    (filter.before === undefined || (isDated && filed < filter.before))
+  );
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

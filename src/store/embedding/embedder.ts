@@ -3,11 +3,11 @@
  * with the files that model-files.ts found; without it the palace is in lexical mode.
  */
 import { PalaceError } from "../../protocol/errors.ts";
-import type { Embedder, ModelIdentity } from "../port.ts";
+import type { Embedder, ModelIdentity, Reranker } from "../port.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
 import type { Lane } from "./lanes.ts";
-import type { ModelFiles } from "./model-files.ts";
+import type { ModelFiles, ModelPlace } from "./model-files.ts";
 
 /** Answers of repeated queries are kept, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
@@ -15,7 +15,14 @@ const QUERY_CACHE_MAX = 512;
 const WAITING_MAX = 4096;
 
 /** The embedder itself serves searches; `backlog` is the same model for texts that nobody waits for. */
-export type LocalEmbedder = Embedder & { readonly backlog: Embedder };
+export type LocalEmbedder = Embedder & {
+  readonly backlog: Embedder;
+  /** Loads a cross-encoder on the same thread. Errors: what its loading threw; the embedder goes on. */
+  openReranker(place: ModelPlace): Promise<Reranker>;
+};
+
+/** Searches whose hits wait to be reranked; another goes without. */
+const RERANKS_MAX = 4;
 
 /** A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
@@ -29,7 +36,30 @@ export async function openEmbedder(files: ModelFiles, { threads }: EmbedderOptio
   const thread = await startThread<EmbedMethods>(threadFile(import.meta.url, "embed-thread"), data);
   const lane = (name: Lane): Embedder => laneEmbedder(thread, identity, name);
   const search = cachedEmbedder(lane("query"));
-  return { ...search, backlog: lane("backlog") };
+  const openReranker = async (place: ModelPlace): Promise<Reranker> => {
+    await thread.call("openReranker", place);
+    return threadReranker(thread);
+  };
+  return { ...search, backlog: lane("backlog"), openReranker };
+}
+
+function threadReranker(thread: Thread<EmbedMethods>): Reranker {
+  let waiting = 0;
+  return {
+    async rerank(question, texts, timeoutMs) {
+      if (waiting >= RERANKS_MAX)
+        throw new PalaceError("STORE_UNAVAILABLE", "too many searches wait to be reranked", "try again in a moment");
+      waiting += 1;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
+        timer = setTimeout(() => reject(error), timeoutMs);
+      });
+      // One that is late counts as waiting until the thread has let it go: a slow machine must not collect them.
+      const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
+      return Promise.race([work, late]).finally(() => clearTimeout(timer));
+    },
+  };
 }
 
 function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lane: Lane): Embedder {

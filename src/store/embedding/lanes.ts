@@ -1,9 +1,10 @@
 /**
- * What the embedding thread works on next: jobs of texts in two lanes, handed out as batches of equal lengths.
- * Pure but for its own queue. A query's batch goes before any batch of the backlog, so a search waits for one at most.
+ * What the embedding thread works on next: jobs of texts in three lanes, handed out as batches of equal lengths.
+ * Pure but for its own queue. A query's batch goes before any batch of reranking or of the backlog, so a search waits
+ * for one at most.
  */
 
-export type Lane = "query" | "backlog";
+export type Lane = "query" | "rerank" | "backlog";
 export type Job<T> = { items: T[]; lane: Lane };
 
 /** More texts at once make a batch slower per text (engine.md 4). */
@@ -12,7 +13,7 @@ export const BATCH_MAX = 8;
 type Batch<T> = { job: Job<T>; indexes: number[] };
 
 export class Lanes<T> {
-  readonly #lanes: Record<Lane, Batch<T>[]> = { query: [], backlog: [] };
+  readonly #lanes: Record<Lane, Batch<T>[]> = { query: [], rerank: [], backlog: [] };
   readonly #lengthOf: (item: T) => number;
 
   constructor(lengthOf: (item: T) => number) {
@@ -27,6 +28,6 @@ export class Lanes<T> {
   }
 
   next(): Batch<T> | undefined {
-    return this.#lanes.query.shift() ?? this.#lanes.backlog.shift();
+    return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#lanes.backlog.shift();
   }
 }

@@ -23,22 +23,34 @@ const SAME_WEIGHTS: ReadonlySet<string> = new Set([
 ]);
 
 /** `folder` holds the tokenizer's files. */
-export type ModelFiles = { folder: string; modelFile: string; identity: ModelIdentity };
+export type ModelPlace = { folder: string; modelFile: string };
+export type ModelFiles = ModelPlace & { identity: ModelIdentity };
+
+const RERANKER_NAME = "ms-marco-MiniLM-L-6-v2";
 
 /** The first folder that holds a whole model, in the order: named by the user, our cache, Python's Chroma's. */
-export async function findModel(config: ModelConfig): Promise<ModelFiles | undefined> {
+export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise<ModelFiles | undefined> {
   const folders = [
     ...(config.dir === undefined ? [] : [config.dir]),
     downloadFolder(config),
     join(config.userHome, ".cache/chroma/onnx_models", MODEL_NAME, "onnx"),
   ];
   for (const folder of folders) {
-    if (!(await isFile(join(folder, "tokenizer.json")))) continue;
-    for (const modelFile of [join(folder, "onnx/model.onnx"), join(folder, "model.onnx")]) {
-      if (!(await isFile(modelFile))) continue;
-      return { folder, modelFile, identity: await identify(modelFile, config.cacheDir) };
-    }
+    const place = await modelIn(folder);
+    if (place !== undefined) return { ...place, identity: await identify(place.modelFile, config.cacheDir) };
   }
+  return undefined;
+}
+
+/** Where the cross-encoder is looked for. It changes an order and no vector, so any will do, and a palace notes none. */
+export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
+  return rerankDir ?? join(cacheDir, RERANKER_NAME);
+}
+
+export async function modelIn(folder: string): Promise<ModelPlace | undefined> {
+  if (!(await isFile(join(folder, "tokenizer.json")))) return undefined;
+  for (const modelFile of [join(folder, "onnx/model.onnx"), join(folder, "model.onnx")])
+    if (await isFile(modelFile)) return { folder, modelFile };
   return undefined;
 }
 

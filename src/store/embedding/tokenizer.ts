@@ -13,6 +13,29 @@ const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
+/** What cross-encoders of this kind are trained on. */
+export const PAIR_TOKENS_MAX = 512;
+/** A longer question would leave no room for the text. */
+const QUESTION_LENGTH_MAX = 1000;
+
+/** `secondAt`: where the second text begins among the ids. */
+export type TokenPair = { ids: number[]; secondAt: number };
+export type TokenizePair = (question: string, text: string) => TokenPair;
+
+/** As openTokenizer, for a model that reads two texts together. */
+export function openPairTokenizer(folder: string): TokenizePair {
+  const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
+  return (question, text) => {
+    const { ids, token_type_ids: types } = tokenizer.encode(question.slice(0, QUESTION_LENGTH_MAX), {
+      text_pair: text.slice(0, PAIR_TOKENS_MAX * TOKEN_LENGTH_MAX),
+      return_token_type_ids: true,
+    });
+    const cut = cutTokens(ids, PAIR_TOKENS_MAX);
+    const second = types.indexOf(1);
+    return { ids: cut, secondAt: second < 0 ? cut.length : Math.min(second, cut.length) };
+  };
+}
+
 /** `folder` holds tokenizer.json and, if the model came with one, tokenizer_config.json. */
 export function openTokenizer(folder: string): Tokenize {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));

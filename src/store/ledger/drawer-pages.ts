@@ -3,12 +3,11 @@
  * to a page of the file, are read only where they are shown. Used by reader.ts.
  */
 import type { DrawerFilter } from "../port.ts";
+import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 import type { LedgerDatabase } from "./open.ts";
 
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
-/** SQL of the filter, with or without WHERE, and what is bound to it. */
-type Condition = { where: string; values: string[] };
 
 /** The first rows of several places are merged while that reads at most so much of the places. */
 const MERGED_SHARE = 1 / 4;
@@ -26,9 +25,13 @@ export function drawerPage(
       .prepare<(string | number)[], number>(sql)
       .pluck()
       .all(...bound);
-  if (filter.sourceFile !== undefined || filter.since !== undefined || filter.before !== undefined) {
-    // A source has few drawers. The dates have no index: every drawer of the place is read, once for page and total.
-    const rows = rowsOf(`SELECT row FROM drawer ${where} ORDER BY row`, ...values);
+  if (filter.sourceFile !== undefined || isWindow(filter)) {
+    // A source has few drawers, and of a window only the index is read: once, for page and total.
+    const [all = "[]"] = database
+      .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
+      .pluck()
+      .all(...values);
+    const rows = (JSON.parse(all) as number[]).sort((a, b) => a - b);
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
   const places = database.prepare<string[], Place>(`SELECT wing, room, drawers FROM place ${where}`).all(...values);

@@ -15,6 +15,7 @@ import type {
   SourceRow,
 } from "../port.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
+import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
@@ -24,11 +25,6 @@ import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, t
 const DIARY_ROWS_MAX = 10_000;
 /** SQLite takes 32,766 bound values; we stay far below. */
 const ROWS_PER_QUERY = 500;
-
-/** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
-const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
-
-const FILED_AT = "json_extract(metadata, '$.filed_at')";
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 /** A source filed twice has two slices of each number. */
@@ -119,34 +115,6 @@ export class SqliteLedgerReader implements LedgerReader {
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
     const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
     return { drawers: this.drawersByRow(rows), total };
-  }
-
-  rowsPassing(filter: DrawerFilter, limit: number, among?: readonly number[]): number[] {
-    const { where, values } = condition(filter);
-    if (among === undefined) {
-      // A window without an end is mostly the last days: from the newest on, it is full before the old ones are read.
-      const fromNewest = filter.since !== undefined && filter.before === undefined;
-      const rows = this.#database
-        .prepare<(string | number)[], number>(
-          `SELECT row FROM drawer ${where} ORDER BY row ${fromNewest ? "DESC" : ""} LIMIT ?`,
-        )
-        .pluck()
-        .all(...values, limit);
-      return fromNewest ? rows.reverse() : rows;
-    }
-    const passing: number[] = [];
-    for (let start = 0; start < among.length && passing.length < limit; start += ROWS_PER_QUERY) {
-      const part = among.slice(start, start + ROWS_PER_QUERY);
-      const rows = part.map(() => "?").join();
-      const sql = `SELECT row FROM drawer ${where === "" ? "WHERE" : `${where} AND`} row IN (${rows})`;
-      passing.push(
-        ...this.#database
-          .prepare<(string | number)[], number>(sql)
-          .pluck()
-          .all(...values, ...part),
-      );
-    }
-    return passing.slice(0, limit);
   }
 
   places(): { wing: string; room: string; drawers: number }[] {
@@ -260,18 +228,4 @@ export class SqliteLedgerReader implements LedgerReader {
     const size = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     return size(this.#file) + size(`${this.#file}-wal`);
   }
-}
-
-function condition(filter: DrawerFilter): { where: string; values: string[] } {
-  const parts: string[] = [];
-  const values: string[] = [];
-  const { wing, room, sourceFile, since, before } = filter;
-  if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
-  if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
-  if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
-  // A drawer of unknown age is never in a window.
-  if (since !== undefined || before !== undefined) parts.push(`${FILED_AT} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-*'`);
-  if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
-  if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
-  return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }

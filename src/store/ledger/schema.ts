@@ -7,11 +7,12 @@
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
+import { FILED_SCHEMA } from "./filed-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -43,6 +44,8 @@ ${DRAWER_INSERT}`,
   3: CLOSET_SCHEMA,
   // Forgetting and taking back came.
   4: HYGIENE_SCHEMA,
+  // The index of moments came.
+  5: FILED_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -152,4 +155,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}`;

@@ -4,7 +4,9 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import type { LexicalParts, PlaceFilter, Scored } from "../port.ts";
+import { isWindow } from "../ledger/drawer-filter.ts";
+import { RowSets } from "../ledger/row-sets.ts";
+import type { DrawerFilter, LexicalParts, Scored } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
@@ -14,13 +16,15 @@ import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 
 export type LexicalThreadData = { ledgerFile: string };
 export type LexicalMethods = {
-  candidates(query: string, filter: PlaceFilter, limit: number): Scored[];
-  phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): number[];
+  candidates(query: string, filter: DrawerFilter, limit: number): Scored[];
+  phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[];
   score(query: string, rows: readonly number[]): LexicalParts[];
 };
 
 /** Drawers read for a phrase, for each that is wanted: some of them have the stems only. */
 const PHRASE_READ_FACTOR = 3;
+/** Reading a drawer and counting its words costs about so many times what ranking one of FTS5's hits does. */
+const READ_COST = 200;
 const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
 
 type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
@@ -30,6 +34,7 @@ await serveThread<LexicalMethods>(() => {
   const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
   const drawers = new FtsTable(ledger, "drawer_fts");
   const sources = new FtsTable(ledger, "source_fts");
+  const sets = new RowSets(ledger);
   const rank = prepareRanking(ledger);
   const readTexts = ledger.prepare(
     `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes
@@ -45,21 +50,57 @@ await serveThread<LexicalMethods>(() => {
     )
     .raw();
 
-  function candidates(query: string, filter: PlaceFilter, limit: number): Scored[] {
-    const { words, terms } = parseQuery(query);
+  function candidates(query: string, filter: DrawerFilter, limit: number): Scored[] {
+    const parsed = parseQuery(query);
     const { documents } = drawers.size();
-    const frequencies = terms.map((term) => drawers.termFrequency(term, documents));
-    const picked = pickWords(frequencies, documents);
+    const frequencies = parsed.terms.map((term) => drawers.termFrequency(term, documents));
+    if (Object.keys(filter).length === 0) return rankWords(parsed, frequencies, limit);
+    const { rows, allowed } = sets.of(filter);
+    const takesAll = rows.length <= limit && (filter.sourceFile !== undefined || isWindow(filter));
+    if (takesAll || rows.length * READ_COST < sum(frequencies)) {
+      const found = readRows(parsed, frequencies, rows);
+      return (takesAll ? found : found.filter(({ score }) => score > 0)).slice(0, limit);
+    }
+    return rankWords(parsed, frequencies, limit, { allowed, share: rows.length / documents });
+  }
+
+  /** `share`: of the drawers, how many are allowed. */
+  function rankWords(
+    { words }: ParsedQuery,
+    frequencies: readonly number[],
+    limit: number,
+    among?: { allowed: Uint8Array; share: number },
+  ): Scored[] {
+    const picked = pickWords(frequencies, drawers.size().documents);
     if (picked.length === 0) return [];
-    const found = rank(matchAny(picked.map((index) => words[index] as string)), filter, limit);
-    return found.length >= limit || picked.length === words.length ? found : rank(matchAny(words), filter, limit);
+    const expected = sum(picked.map((index) => frequencies[index] as number)) * (among?.share ?? 1);
+    if (picked.length < words.length && expected >= limit) {
+      const found = rank(matchAny(picked.map((index) => words[index] as string)), limit, among?.allowed);
+      if (found.length >= limit) return found;
+    }
+    return rank(matchAny(words), limit, among?.allowed);
+  }
+
+  /** The given rows by BM25, best first, without going through what the rest of the palace has of the words. */
+  function readRows({ terms }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
+    const { documents, averageLength } = drawers.size();
+    const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
+    const count = termCounter(terms, []);
+    const texts = readTexts.all(JSON.stringify(rows)) as DrawerText[];
+    return texts
+      .map(({ row, text, dateWords, sizes }) => {
+        const counts = addCounts(count(text), count(dateWords ?? ""));
+        return { row, score: sumScores(weights, counts.terms, documentLength(sizes) / averageLength) };
+      })
+      .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
   /** FTS5 compares stems, a phrase is meant to the letter: what it finds is read again. */
-  function phraseRows(phrases: readonly string[], filter: PlaceFilter, limit: number): number[] {
+  function phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
     const wanted = phrases.map((phrase) => splitWords(foldText(phrase))).filter((words) => words.length > 0);
     if (wanted.length === 0) return [];
-    const near = rank(matchPhrases(wanted), filter, limit * PHRASE_READ_FACTOR).map(({ row }) => row);
+    const allowed = Object.keys(filter).length === 0 ? undefined : sets.of(filter).allowed;
+    const near = rank(matchPhrases(wanted), limit * PHRASE_READ_FACTOR, allowed).map(({ row }) => row);
     const texts = new Map((readTexts.all(JSON.stringify(near)) as DrawerText[]).map(({ row, text }) => [row, text]));
     const holds = (row: number): boolean => {
       const text = ` ${splitWords(foldText(texts.get(row) ?? "")).join(" ")} `;
@@ -127,24 +168,20 @@ await serveThread<LexicalMethods>(() => {
   return { candidates, phraseRows, score };
 });
 
-/** BM25 by FTS5 itself, under each of the four filters. */
-function prepareRanking(ledger: Database.Database): (match: string, filter: PlaceFilter, limit: number) => Scored[] {
-  const prepare = (place: string) =>
+/**
+ * BM25 by FTS5 itself, of all rows or of those that have a 1 in `allowed`. SQLite looks into those bytes for each hit; the + keeps
+ * it from asking FTS5 once a row.
+ */
+function prepareRanking(ledger: Database.Database): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
+  const prepare = (among: string) =>
     ledger.prepare(
-      `SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH ? ${place}
+      `SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH ? ${among}
        ORDER BY bm25(drawer_fts), rowid LIMIT ?`,
     );
-  const inPlace = (condition: string) => prepare(`AND +rowid IN (SELECT row FROM drawer WHERE ${condition})`);
   const anywhere = prepare("");
-  const inWing = inPlace("wing = ?");
-  const inRoom = inPlace("(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)");
-  const inBoth = inPlace("wing = ? AND room = ?");
-  return (match, { wing, room }, limit) => {
-    if (wing !== undefined && room !== undefined) return inBoth.all(match, wing, room, limit) as Scored[];
-    if (wing !== undefined) return inWing.all(match, wing, limit) as Scored[];
-    if (room !== undefined) return inRoom.all(match, room, limit) as Scored[];
-    return anywhere.all(match, limit) as Scored[];
-  };
+  const amongRows = prepare("AND substr(?, +rowid + 1, 1) = x'01'");
+  return (match, limit, allowed) =>
+    (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
 function addCounts(a: Counts, b: Counts): Counts {
@@ -153,13 +190,13 @@ function addCounts(a: Counts, b: Counts): Counts {
 }
 
 function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
-  let sum = 0;
-  counts.forEach((count, index) => {
-    if (count > 0) sum += scoreTerm(weights[index] ?? 0, count, length);
-  });
-  return sum;
+  return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function sumWeights(weights: readonly number[], isCounted: (index: number) => boolean): number {
-  return weights.reduce((sum, weight, index) => (isCounted(index) ? sum + weight : sum), 0);
+  return sum(weights.filter((_, index) => isCounted(index)));
 }

@@ -67,8 +67,8 @@ export class CodeMemory {
     return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
   }
 
-  /** The `keep` rows of the largest approximate products under the filter, best first. */
-  scan(query: Code, filter: PlaceFilter, keep: number): Scored[] {
+  /** The `keep` rows of the largest approximate products under the filter, best first; `rows` has a 1 for each that may be among them. */
+  scan(query: Code, filter: PlaceFilter, keep: number, rows?: Uint8Array): Scored[] {
     const allowed = this.#allowedPlaces(filter);
     const best = new BestRows(keep);
     const { slots } = this.#memory;
@@ -76,6 +76,7 @@ export class CodeMemory {
     let count = 0;
     for (let slot = 0; slot < this.size; slot++) {
       if (allowed !== undefined && allowed[this.#placeOf[slot] as number] !== 1) continue;
+      if (rows !== undefined && rows[this.#rows[slot] as number] !== 1) continue;
       slots[count++] = slot;
       if (count < BATCH_SLOTS) continue;
       this.#scanBatch(count, best);

@@ -4,7 +4,9 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import type { Changes, PlaceFilter, Scored } from "../port.ts";
+import { isWindow } from "../ledger/drawer-filter.ts";
+import { RowSets } from "../ledger/row-sets.ts";
+import type { Changes, DrawerFilter, Scored } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { CodeMemory } from "./code-memory.ts";
 import { quantize } from "./quantize.ts";
@@ -12,7 +14,7 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type ScanThreadData = { ledgerFile: string };
 export type ScanMethods = {
-  nearest(vector: Float32Array, filter: PlaceFilter, limit: number): Scored[];
+  nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Scored[];
   similarity(vector: Float32Array, rows: readonly number[]): number[];
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
@@ -30,6 +32,7 @@ await serveThread<ScanMethods>(() => {
   const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
   const codes = new CodeMemory();
   loadCodes(ledger, codes);
+  const sets = new RowSets(ledger);
 
   const readVectors = ledger
     .prepare("SELECT row, vector FROM vector WHERE row IN (SELECT value FROM json_each(?))")
@@ -48,7 +51,10 @@ await serveThread<ScanMethods>(() => {
   return {
     nearest(vector, filter, limit) {
       const query = quantize(vector);
-      const near = codes.scan(query, filter, Math.max(RERANK_MIN, limit * RERANK_FACTOR));
+      // Places are known here; what has a source or a moment the ledger's indexes say.
+      const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
+      const allowed = isNarrow ? sets.of(filter).allowed : undefined;
+      const near = codes.scan(query, filter, Math.max(RERANK_MIN, limit * RERANK_FACTOR), allowed);
       // Whoever is further behind the last of the wanted than both may err cannot come among them.
       const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
       const close = near.filter((one) => one.score >= scoreMin);

@@ -62,7 +62,7 @@ beforeEach(async () => {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/models/tiny/`;
-  config = { dir: undefined, url, offline: false, cacheDir: join(home, "cache"), userHome: home };
+  config = { dir: undefined, rerankDir: undefined, url, offline: false, cacheDir: join(home, "cache"), userHome: home };
 });
 afterEach(() => {
   server.closeAllConnections();

@@ -10,7 +10,14 @@ let home: string;
 let config: ModelConfig;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-model-"));
-  config = { dir: undefined, url: undefined, offline: true, cacheDir: join(home, "cache"), userHome: home };
+  config = {
+    dir: undefined,
+    rerankDir: undefined,
+    url: undefined,
+    offline: true,
+    cacheDir: join(home, "cache"),
+    userHome: home,
+  };
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 

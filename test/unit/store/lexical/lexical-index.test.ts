@@ -7,7 +7,14 @@ import { lexicalScore } from "../../../../src/engine/rank.ts";
 import { inverseFrequency, scoreTerm } from "../../../../src/store/lexical/bm25.ts";
 import { decodeVarints } from "../../../../src/store/lexical/fts-table.ts";
 import { type LocalLexicalIndex, openLexicalIndex } from "../../../../src/store/lexical/lexical-index.ts";
-import { createLedger, type FixtureDrawer, insertDrawers } from "../../../helpers/ledger-fixture.ts";
+import {
+  createLedger,
+  type FixtureDrawer,
+  insertDrawers,
+  MIXED_FILTERS,
+  mixedDrawers,
+  passes,
+} from "../../../helpers/ledger-fixture.ts";
 import { seededRandom } from "../../../helpers/random.ts";
 
 let home: string;
@@ -80,6 +87,69 @@ test("a filter by wing, room or both leaves the others out", async () => {
   expect(await found({ wing: "b" })).toEqual(["b/x", "b/y"]);
   expect(await found({ room: "x" })).toEqual(["a/x", "b/x"]);
   expect(await found({ wing: "a", room: "y" })).toEqual(["a/y"]);
+});
+
+test.each(MIXED_FILTERS)("under %j the hits are those of the whole palace that pass it", async (filter) => {
+  const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
+  const rows = insertDrawers(ledger, drawers);
+  const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
+  // A rare word and a common one: few rows are read, many are ranked. Fewer are wanted than pass, so a filter means hits.
+  for (const query of ["mast", "boat harbour sail wind crew mast"]) {
+    const anywhere = new Set(await rowsOf(query, {}, 2_000));
+    expect(anywhere.size).toBeGreaterThan(5);
+    const wanted = Math.max(1, allowed.length - 1);
+    const found = await rowsOf(query, filter, wanted);
+    const expected = allowed.filter((row) => anywhere.has(row));
+    expect(found).toHaveLength(Math.min(wanted, expected.length));
+    expect(found.filter((row) => !expected.includes(row))).toEqual([]);
+    expect(await index.phraseRows(["boat"], filter, 2_000)).toHaveLength(
+      allowed.filter((row) => ` ${drawers[rows.indexOf(row)]?.text} `.includes(" boat ")).length,
+    );
+  }
+});
+
+test("a few drawers of a wing in a large palace come in the order that ranking all of them gives", async () => {
+  const texts = Array.from({ length: 6_000 }, () => randomText(12));
+  const wingOf = (at: number): string => (at % 600 === 0 ? "tiny" : "big");
+  const rows = insertDrawers(
+    ledger,
+    texts.map((text, at) => ({ text, wing: wingOf(at) })),
+  );
+  const tiny = rows.filter((_, at) => wingOf(at) === "tiny");
+  // Words of less than half of the drawers: FTS5 gives the others no weight.
+  const query = "mast gull lantern tide";
+  const ranked = (
+    ledger
+      .prepare("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY bm25(drawer_fts), rowid")
+      .pluck()
+      .all(query.replaceAll(" ", " OR ")) as number[]
+  ).filter((row) => tiny.includes(row));
+  expect(ranked.length).toBeGreaterThan(3);
+  expect(await rowsOf(query, { wing: "tiny" }, 100)).toEqual(ranked);
+});
+
+test("a source or a window of few drawers is looked at as a whole, the best first, whatever it says", async () => {
+  const rows = insertDrawers(ledger, [
+    { text: "rope", sourceFile: "/log.md", filedAt: "2026-01-02T10:00:00" },
+    { text: "boat", sourceFile: "/log.md", filedAt: "2026-01-03T10:00:00" },
+    { text: "boat", filedAt: "2026-02-01T10:00:00" },
+  ]) as [number, number, number];
+  expect(await rowsOf("boat", { sourceFile: "/log.md" })).toEqual([rows[1], rows[0]]);
+  expect(await rowsOf("boat", { before: "2026-01-31" })).toEqual([rows[1], rows[0]]);
+  expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
+});
+
+test("what was moved, filed or deleted since is seen under the same filter", async () => {
+  const [one, two] = insertDrawers(ledger, [
+    { text: "boat", wing: "a" },
+    { text: "boat", wing: "b" },
+  ]) as [number, number];
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([one]);
+  ledger.prepare("UPDATE drawer SET wing = 'a' WHERE row = ?").run(two);
+  const [three] = insertDrawers(ledger, [{ text: "boat", wing: "a" }]) as [number];
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([one, two, three]);
+  ledger.prepare("DELETE FROM drawer WHERE row = ?").run(one);
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([two, three]);
 });
 
 test("words next to each other as in the query score higher than apart", async () => {

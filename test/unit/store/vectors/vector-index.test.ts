@@ -4,7 +4,14 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type LocalVectorIndex, openVectorIndex } from "../../../../src/store/vectors/vector-index.ts";
-import { createLedger, insertDrawers, putVector } from "../../../helpers/ledger-fixture.ts";
+import {
+  createLedger,
+  insertDrawers,
+  MIXED_FILTERS,
+  mixedDrawers,
+  passes,
+  putVector,
+} from "../../../helpers/ledger-fixture.ts";
 import { seededRandom } from "../../../helpers/random.ts";
 
 let home: string;
@@ -83,6 +90,20 @@ test("a filter by wing, room or both leaves the others out", async () => {
   expect(await found({ room: "x" })).toEqual(["a/x", "b/x"]);
   expect(await found({ wing: "a", room: "y" })).toEqual(["a/y"]);
   expect(await found({ wing: "none" })).toEqual([]);
+});
+
+test("under a filter of place, source or time the nearest are those of a plain search among what passes", async () => {
+  const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
+  const rows = insertDrawers(ledger, drawers);
+  await open();
+  const query = randomVector();
+  const byNearness = drawers
+    .map((drawer, at) => ({ drawer, row: rows[at] as number, score: dot(query, drawer.vector) }))
+    .sort((a, b) => b.score - a.score);
+  for (const filter of MIXED_FILTERS) {
+    const expected = byNearness.filter(({ drawer }) => passes(drawer, filter)).map(({ row }) => row);
+    expect(await rowsOf(query, filter, 25), JSON.stringify(filter)).toEqual(expected.slice(0, 25));
+  }
 });
 
 test("similarity is NaN where there is no vector, in the order asked", async () => {
