@@ -79,9 +79,13 @@ export async function cachedChroma(
       await fillChroma(version, home, join(home, "made"), size);
       mkdirSync(dirname(kept), { recursive: true });
       cpSync(join(home, "made"), `${kept}.${process.pid}`, { recursive: true });
-      // Another test may have been quicker: it is the same palace.
-      if (!existsSync(kept)) renameSync(`${kept}.${process.pid}`, kept);
-      else rmSync(`${kept}.${process.pid}`, { recursive: true });
+      try {
+        renameSync(`${kept}.${process.pid}`, kept);
+      } catch (error) {
+        // Another test may have been quicker: it is the same palace.
+        if (!existsSync(kept)) throw error;
+        rmSync(`${kept}.${process.pid}`, { recursive: true });
+      }
     }
     cpSync(kept, palace, { recursive: true });
   } finally {
