@@ -34,7 +34,8 @@ const SUITES: readonly Suite[] = [
   { name: "unit", vitest: ["--project", "unit"] },
   { name: "simulation", vitest: ["--project", "simulation"] },
   { name: "contract", vitest: ["--project", "contract"] },
-  { name: "process", vitest: ["--project", "process"] },
+  // Its processes wait for each other most of the time, and none of its tests measures time: one more than there are cores.
+  { name: "process", vitest: ["--project", "process", "--maxWorkers=3"] },
   { name: "differential", vitest: ["--project", "differential"], patient: true },
   { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
   { name: "soak", vitest: ["--project", "soak"], patient: true },

@@ -2,21 +2,21 @@
  * What is in a palace, as the real Chroma of a MemPalace says it, and palaces of many rows made through it: its own Python, no
  * server. Beside python-mempalace.ts, which speaks through the tools.
  */
-import { execFile } from "node:child_process";
 import { hash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { CI_CACHE, mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+import { CI_CACHE, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+import { askPython } from "./python-resident.ts";
 
 export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };
 
+/** The vectors as what they are, 32-bit floats: as decimal numbers they would take ten times as long. */
 const DUMP = `
-import chromadb, json, sys
+import base64, chromadb, json, numpy, sys
 collection = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)
 got = collection.get(include=["documents", "metadatas", "embeddings"])
-json.dump({i: {"text": d, "metadata": m, "vector": [float(x) for x in v]}
+json.dump({i: {"text": d, "metadata": m, "vector": base64.b64encode(numpy.asarray(v, "<f4")).decode()}
   for i, d, m, v in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"])}, sys.stdout)`;
 
 /** Through Chroma's own library; opening may write (it replays what stands in the queue). */
@@ -27,7 +27,13 @@ export async function dumpChroma(
   collection = "mempalace_drawers",
 ): Promise<Map<string, ChromaRow>> {
   const dumped = await python(version, home, DUMP, [palace, collection]);
-  return new Map(Object.entries(JSON.parse(dumped) as Record<string, ChromaRow>));
+  const rows = JSON.parse(dumped) as Record<string, Omit<ChromaRow, "vector"> & { vector: string }>;
+  return new Map(
+    Object.entries(rows).map(([id, { vector, ...row }]) => {
+      const floats = new Float32Array(Uint8Array.from(Buffer.from(vector, "base64")).buffer);
+      return [id, { ...row, vector: [...floats] }];
+    }),
+  );
 }
 
 /** Rows with embeddings of the model in HOME, a flushed index, updates and deletions in the queue's tail. */
@@ -73,9 +79,13 @@ export async function cachedChroma(
       await fillChroma(version, home, join(home, "made"), size);
       mkdirSync(dirname(kept), { recursive: true });
       cpSync(join(home, "made"), `${kept}.${process.pid}`, { recursive: true });
-      // Another test may have been quicker: it is the same palace.
-      if (!existsSync(kept)) renameSync(`${kept}.${process.pid}`, kept);
-      else rmSync(`${kept}.${process.pid}`, { recursive: true });
+      try {
+        renameSync(`${kept}.${process.pid}`, kept);
+      } catch (error) {
+        // Another test may have been quicker: it is the same palace.
+        if (!existsSync(kept)) throw error;
+        rmSync(`${kept}.${process.pid}`, { recursive: true });
+      }
     }
     cpSync(kept, palace, { recursive: true });
   } finally {
@@ -83,16 +93,12 @@ export async function cachedChroma(
   }
 }
 
-export async function python(
+/** What the code prints, run by that version's Python with `args` behind its name. */
+export function python(
   version: MempalaceVersion,
   home: string,
   code: string,
   args: readonly string[],
 ): Promise<string> {
-  const { stdout } = await promisify(execFile)(mempalaceBin(version, "python"), ["-c", code, ...args], {
-    env: mempalaceEnv(home),
-    maxBuffer: 1024 * 1024 * 1024,
-    timeout: 300_000,
-  });
-  return stdout;
+  return askPython(version, { home, code, args });
 }

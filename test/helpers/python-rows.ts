@@ -26,7 +26,7 @@ export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<S
     const isSure = adoption.state === "none" || adoption.state === "verified";
     if (isTaken && isSent && search.pending === 0 && isSure) return now;
     if (Date.now() > deadline) throw new Error(`not in step: ${JSON.stringify({ driver, search, adoption, strays })}`);
-    await delay(100);
+    await delay(30);
   }
 }
 

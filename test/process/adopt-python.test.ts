@@ -10,7 +10,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { StatusReport } from "../../src/protocol/spec.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { dumpChroma, fillChroma } from "../helpers/python-chroma.ts";
+import { cachedChroma, dumpChroma, fillChroma } from "../helpers/python-chroma.ts";
 import { expectSame, ledgerRows, status } from "../helpers/python-rows.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../helpers/python-mempalace.ts";
 
@@ -117,7 +117,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
   it("with an index on disk, changes and deletions behind it, comes over whole, killed at every step", async () => {
     await using palace = createTestPalace();
     const { palaceDir, ledgerFile } = palace.config.paths;
-    await fillChroma(version, palace.home, palaceDir, { rows: ROWS, syncThreshold: 1000 });
+    await cachedChroma(version, palaceDir, { rows: ROWS, syncThreshold: 1_000 });
     const theirs = await dumpChroma(version, palace.home, palaceDir);
     expect(theirs.size).toBe(ROWS - 1);
     const before = hashOf(palaceDir);
@@ -144,7 +144,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
   it("whose index is torn comes over with its texts, and is embedded anew", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
-    await fillChroma(version, palace.home, palaceDir, { rows: 1_500, syncThreshold: 1000 });
+    await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
     const theirs = await dumpChroma(version, palace.home, palaceDir);
     const pickle = Object.keys(hashOf(palaceDir)).find((file) => file.endsWith("index_metadata.pickle")) ?? "";
     truncateSync(pickle, 1_000);

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import type { StdioMcp } from "../../src/bin/stdio-mcp.ts";
 import { countUnindexed, readChroma, readCollections } from "../../src/store/watch/chroma-file.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { dumpChroma, fillChroma, python } from "../helpers/python-chroma.ts";
+import { cachedChroma, dumpChroma, python } from "../helpers/python-chroma.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows, status } from "../helpers/python-rows.ts";
 
@@ -106,10 +106,7 @@ for (const version of MEMPALACE_VERSIONS) {
     it("and we write its own palace in turns, and neither loses a row of the other's", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
-      await fillChroma(version, palace.home, palaceDir, {
-        rows: 1_300,
-        syncThreshold: version === "3.3.6" ? 50_000 : 1000,
-      });
+      await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: version === "3.3.6" ? 50_000 : 1_000 });
       await palace.startBroker();
       await inStep(palace);
       {
@@ -251,7 +248,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
     async (point) => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
-      await fillChroma(NEW, palace.home, palaceDir, { rows: 1_250, syncThreshold: 1000 });
+      await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
       const whole = await dumpChroma(NEW, palace.home, palaceDir);
       await palace.startBroker();
       await inStep(palace);

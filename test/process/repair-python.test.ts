@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../src/store/watch/chroma-file.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
-import { dumpChroma, fillChroma, python } from "../helpers/python-chroma.ts";
+import { cachedChroma, dumpChroma, python } from "../helpers/python-chroma.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows } from "../helpers/python-rows.ts";
 
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)("repair", () => {
   it("tells what is damaged, puts it right, keeps closets and the old palace, and MemPalace opens both", async () => {
     await using palace = createScene();
     const { palaceDir, ledgerFile } = palace.config.paths;
-    await fillChroma(version, palace.home, palaceDir, { rows: 1_200, syncThreshold: 1000 });
+    await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
     const closets = await python(version, palace.home, CLOSETS, [palaceDir, "make"]);
     await start(palace);
     const rows = ledgerRows(palace);
