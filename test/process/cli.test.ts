@@ -217,6 +217,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "ledger",
     "queue",
     "model",
+    "cross-encoder",
     "driver",
     "closets",
     "graph",
