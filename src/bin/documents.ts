@@ -14,7 +14,7 @@ import {
 } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
 
-export type DocumentsOptions = Omit<FeedOptions, "agent" | "cacheDir" | "palace" | "avoid"> & {
+export type DocumentsOptions = Omit<FeedOptions, "agent" | "registryFile" | "cacheDir" | "palace" | "avoid"> & {
   agent: string | undefined;
   isQuiet: boolean;
   isWatched: boolean;
@@ -38,6 +38,7 @@ export async function mineDocuments(
           ...given,
           agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
           ...placeOf(config),
+          registryFile: paths.knownEntitiesFile,
           avoid: [paths.home, paths.palaceDir, ...staging],
         },
         connect: () => connect(config, command, given.dryRun),

@@ -2,12 +2,13 @@
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
  * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
-import { SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
+import { KNOWN_NAMES_MAX, SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import type { IdRecipe, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
 import { chunkDocument } from "./chunk.ts";
 import { buildClosets } from "./closets.ts";
 import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
 import { hallOf } from "./hall.ts";
+import { knownNames, nameTags } from "./name-words.ts";
 import { localTimestamp, strip } from "./text.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
 
@@ -37,7 +38,10 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
     ...optionalText(params, "contentDateSource", "content_date_source"),
     ...optionalText(params, "sourceDirIno", "source_dir_ino"),
   };
+  const known = knownNames(nameList(params["knownNames"]));
+  const palaceRecipe = tx.idRecipe();
   const drawers = chunks.map((chunk) => {
+    const entities = nameTags(chunk.text, palaceRecipe, known);
     const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
     const metadata: Metadata = {
       wing,
@@ -55,11 +59,13 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       last_modified: filedAt,
       chunk_total: chunks.length,
       ...optional,
+      ...(entities !== "" && { entities }),
     };
     return { id, text: chunk.text, metadata };
   });
   tx.insertDrawers(drawers);
-  const closets = buildClosets({ sourceFile, wing, room, content: strip(content), drawers, filedAt });
+  const names = { recipe: palaceRecipe, known };
+  const closets = buildClosets({ sourceFile, wing, room, content: strip(content), drawers, filedAt, ...names });
   tx.closets.replace(sourceFile, closets);
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
@@ -104,6 +110,13 @@ function fileName(params: Record<string, unknown>): string {
   const name = text(params, "sourceFile");
   if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
   return name;
+}
+
+function nameList(value: unknown): string[] {
+  const isList = Array.isArray(value) && value.length <= KNOWN_NAMES_MAX;
+  if (value === undefined) return [];
+  if (isList && value.every((name) => typeof name === "string" && name !== "")) return value as string[];
+  throw asTyped(new InvalidValue(`knownNames must be a list of at most ${KNOWN_NAMES_MAX} non-empty strings`));
 }
 
 function seconds(params: Record<string, unknown>, key: string): number {

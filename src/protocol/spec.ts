@@ -126,6 +126,8 @@ export type SourceContent = {
   contentDateSource?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
+  /** Names of upstream's registry that the document mentions, at most KNOWN_NAMES_MAX: its drawers are tagged with them. */
+  knownNames?: string[];
   addedBy: string;
 };
 

@@ -115,7 +115,7 @@ async function fileDocuments(
       ...{ limit: 0, ignoreFiles: true, include: [] },
       agent: "palace-demo",
       ...placeOf(config),
-      avoid: [],
+      ...{ registryFile: config.paths.knownEntitiesFile, avoid: [] },
     },
     connect: async () => client,
     watch: { notice: () => {}, progress: () => {} },

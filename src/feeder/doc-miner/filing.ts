@@ -55,6 +55,7 @@ async function sendDocument(
   const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
   const dated = contentDate(stem, content.text, content.mtime * 1000);
   const sourceDirIno = inodeOf(dirname(stagedPath(run.stage, path)));
+  const knownNames = run.registry.namesIn(content.text);
   try {
     const { drawers } = await send(caller, run.signal, "source.replace", {
       wing: run.project.wing,
@@ -66,6 +67,7 @@ async function sendDocument(
       contentDate: dated.date,
       contentDateSource: DATED_BY[dated.by],
       ...(sourceDirIno !== undefined && { sourceDirIno }),
+      ...(knownNames.length > 0 && { knownNames }),
       addedBy: run.options.agent,
     });
     return drawers;

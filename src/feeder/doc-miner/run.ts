@@ -6,6 +6,7 @@ import type { SourceMark } from "../../protocol/spec.ts";
 import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
+import type { Registry } from "./registry.ts";
 import type { Skip } from "./source.ts";
 import type { Manifest, Stage } from "./stage.ts";
 
@@ -23,6 +24,8 @@ export type FeedOptions = {
   include: readonly string[];
   /** Goes into the drawers' `added_by`. */
   agent: string;
+  /** Of upstream's names and topics. */
+  registryFile: string;
   cacheDir: string;
   /** Names the palace that is fed. */
   palace: string;
@@ -58,6 +61,7 @@ export type FeedReport = {
 export type Run = {
   root: string;
   project: Project;
+  registry: Registry;
   stage: Stage;
   noted: Manifest | undefined;
   marks: Map<string, SourceMark>;
