@@ -359,6 +359,11 @@ export type Methods = {
     /** `kept`: sources whose closets a language model has written; `unfit`: those without drawers of a miner. */
     result: { sources: number; closets: number; kept: number; unfit: number };
   };
+  /** After a mine: hallways of the wing, and tunnels by their names and the topics of wings. `left`: call it again. */
+  "link.rebuild": {
+    params: { wing: string; topics?: Record<string, readonly string[]> };
+    result: { hallways: number; tunnels: number; left: number };
+  };
   "message.add": {
     params: { sourceFile: string; messages: SweptMessage[]; sourceDirIno?: string };
     result: { added: number; changed: number; present: number };

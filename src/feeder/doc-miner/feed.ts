@@ -12,6 +12,7 @@ import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
 import type { Front } from "./front.ts";
 import { type Project, readProject } from "./project.ts";
+import { rebuildLinks } from "./links.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
 import { surveyProject } from "./source.ts";
@@ -75,6 +76,8 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   else if (caller === undefined)
     throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
   else await perform(run, caller);
+  // Upstream makes them after every mine; they depend on nothing but the drawers.
+  if (caller !== undefined && !signal.aborted && report.filed + report.removed > 0) await rebuildLinks(run, caller);
   return report;
 }
 

@@ -53,6 +53,8 @@ export type FeedReport = {
   interrupted: boolean;
   /** Documents that should have been filed and were not. */
   failed: number;
+  /** Hallways the wing has, and tunnels to others by its names and topics; absent where nothing was filed. */
+  links?: { hallways: number; tunnels: number };
   /** Of a dry run: what would be done. */
   wouldFile?: string[];
   wouldRemove?: string[];
