@@ -128,6 +128,8 @@ export type SourceContent = {
   sourceDirIno?: string;
   /** Names of upstream's registry that the document mentions, at most KNOWN_NAMES_MAX: its drawers are tagged with them. */
   knownNames?: string[];
+  /** More than that are not filed, and what was filed of it before stays; 0 = any number. */
+  drawersMax?: number;
   addedBy: string;
 };
 
@@ -345,7 +347,8 @@ export type Methods = {
     /** `sessions`: sources that are filed and are transcripts of those. */
     result: { sources: SourceMark[]; sessions?: string[] };
   };
-  "source.replace": { params: SourceContent; result: { drawers: number; removed: number } };
+  /** `tooMany`: it would have become so many drawers, and nothing was done. */
+  "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
     params: ConversationPart;

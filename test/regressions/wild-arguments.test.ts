@@ -45,6 +45,16 @@ test.each([
   ["conversation.replace", source({ texts: ["x".repeat(801)], from: 0, total: 1 }), BAD_PARAMS],
   ["conversation.replace", source({ texts: Array(1001).fill("x"), from: 0, total: 1001 }), BAD_PARAMS],
   ["conversation.replace", source({ texts: ["x"], from: 0, total: WILD }), BAD_PARAMS],
+  [
+    "source.replace",
+    '{"wing":"w","room":"r","sourceFile":"/a","content":"x","sha256":"x","mtime":1,"drawersMax":-1}',
+    BAD_PARAMS,
+  ],
+  [
+    "source.replace",
+    '{"wing":"w","room":"r","sourceFile":"/a","content":"x","sha256":"x","mtime":1,"knownNames":[5]}',
+    BAD_PARAMS,
+  ],
   ["closet.rebuild", "{}", BAD_PARAMS],
   ["closet.rebuild", '{"sourceFiles":["/a",5]}', BAD_PARAMS],
   ["closet.rebuild", `{"sourceFiles":${JSON.stringify(Array(11).fill("/a"))}}`, BAD_PARAMS],

@@ -18,6 +18,8 @@ export type FeedOptions = {
   force: boolean;
   /** Most documents filed by this run; 0 = all. */
   limit: number;
+  /** A document that would become more drawers is left out; 0 = none is. */
+  drawersMax: number;
   /** .gitignore files are heeded. */
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
