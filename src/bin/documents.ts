@@ -14,7 +14,7 @@ import {
 } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
 
-export type DocumentsOptions = Omit<FeedOptions, "agent" | "cacheDir" | "palace" | "avoid"> & {
+export type DocumentsOptions = Omit<FeedOptions, "agent" | "registryFile" | "cacheDir" | "palace" | "avoid"> & {
   agent: string | undefined;
   isQuiet: boolean;
   isWatched: boolean;
@@ -38,6 +38,7 @@ export async function mineDocuments(
           ...given,
           agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
           ...placeOf(config),
+          registryFile: paths.knownEntitiesFile,
           avoid: [paths.home, paths.palaceDir, ...staging],
         },
         connect: () => connect(config, command, given.dryRun),
@@ -78,5 +79,8 @@ function printReport(report: FeedReport, out: Output): void {
     : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
   const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
+  if (hallways + tunnels > 0)
+    out.text(`Names that go together: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
   if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
 }

@@ -107,6 +107,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     return { sources: (await ready()).reads.reader.closets.minedSources(wing) };
   },
   "closet.rebuild": (dependencies, call) => write(dependencies, "closet.rebuild", call),
+  "link.rebuild": (dependencies, call) => write(dependencies, "link.rebuild", call),
   "message.add": (dependencies, call) => write(dependencies, "message.add", call),
   "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;

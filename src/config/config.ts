@@ -44,6 +44,8 @@ export type Config = Readonly<{
   allowedHosts: readonly string[];
   /** Folders that agents of other machines may have mined. */
   mineRoots: readonly string[];
+  /** Drawers that one mined file may become; 0 = any number. */
+  chunksMax: number;
   /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
   token: () => string | undefined;
   idleExitMs: number;
@@ -74,6 +76,7 @@ export type Config = Readonly<{
 
 const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
+const CHUNKS_MAX = 50_000;
 
 /** As engine/redact.ts has them. */
 const REDACT = ["off", "recall", "strict"] as const;
@@ -93,6 +96,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     tools: choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full"),
     listen: listenAddress(env),
     allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
+    chunksMax: chunksMax(env),
     mineRoots: list(env, "MEMPALACE_MINE_ROOTS", ":"),
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     idleExitMs: count(env, "MEMPALACE_IDLE_EXIT_MINUTES", 30) * 60_000,
@@ -127,6 +131,12 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
   });
+}
+
+/** As upstream: what is no such number counts as not given. */
+function chunksMax(env: Env): number {
+  const value = readVariable(env, "MEMPALACE_MAX_CHUNKS_PER_FILE")?.trim() ?? "";
+  return /^\+?\d{1,15}$/.test(value) ? Number(value) : CHUNKS_MAX;
 }
 
 function listenAddress(env: Env): Config["listen"] {

@@ -50,6 +50,11 @@ export const VARIABLES = {
     meaning:
       "folders of the broker's machine, with colons, that agents of other machines may have mined by the tool `mine`; who comes in through the socket may have any",
   },
+  MEMPALACE_MAX_CHUNKS_PER_FILE: {
+    group: "upstream",
+    default: "50000",
+    meaning: "drawers that one file of a project may become, else it is left out; 0 = any number",
+  },
   MEMPALACE_TOKEN: { group: "client", default: "", meaning: "token for a broker behind a TCP door" },
   MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "file that holds that token" },
   MEMPALACE_AGENT_NAME: {

@@ -44,6 +44,8 @@ export type Paths = Readonly<{
   settingsDir: string;
   /** Where every version of upstream has its locks, wherever the palace is. */
   upstreamLocksDir: string;
+  /** Names and topics that upstream's init was told of, wherever the palace is. */
+  knownEntitiesFile: string;
 }>;
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
@@ -107,6 +109,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     settingsDir,
     // Source: upstream-latest.md 2.2 and 10.1 of palace.md; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
     upstreamLocksDir: join(user, ".mempalace", "locks"),
+    knownEntitiesFile: join(user, ".mempalace", "known_entities.json"),
   });
 }
 

@@ -11,6 +11,7 @@ import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "./facts.ts";
+import { rebuildLinks } from "./hallways.ts";
 import { forget, undo } from "./hygiene.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
@@ -36,6 +37,7 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
   "closet.rebuild": rebuildClosets,
+  "link.rebuild": rebuildLinks,
   "memory.forget": forget,
   "memory.undo": undo,
   "message.add": addMessages,

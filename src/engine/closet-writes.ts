@@ -29,7 +29,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
       const { wing, room } = first;
       const filedAt = localTimestamp(call.atMs * 1000);
       const content = joined(drawers.map(({ text }) => text));
-      const closets = buildClosets({ sourceFile, wing, room, content, drawers, filedAt });
+      const closets = buildClosets({ sourceFile, wing, room, content, drawers, filedAt, recipe: tx.idRecipe() });
       tx.closets.replace(sourceFile, closets);
       answer.sources += 1;
       answer.closets += closets.length;

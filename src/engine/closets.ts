@@ -1,11 +1,11 @@
 /**
  * Closets: a source's topics, quotes and names as lines that point at its first drawers, an index that upstream searches
- * beside the drawers. Pure; ids, lines and metadata are upstream 3.3.6's to the character (palace.md 4.8). What builds and
- * removes them is closet-writes.ts.
+ * beside the drawers. Pure; ids, lines and metadata are upstream's to the character, those of the version whose ids the palace
+ * has (palace.md 4.8). What builds and removes them is closet-writes.ts.
  */
-import type { Metadata, NewCloset } from "../store/port.ts";
+import type { IdRecipe, Metadata, NewCloset } from "../store/port.ts";
 import { hash24 } from "./drawer.ts";
-import { nameTags, nameWords } from "./name-words.ts";
+import { type KnownName, nameTags, nameWords } from "./name-words.ts";
 import { codePointLength, head, strip } from "./text.ts";
 
 const WINDOW = 5_000;
@@ -38,13 +38,15 @@ export type ClosetSource = {
   drawers: readonly { id: string; metadata: Metadata }[];
   /** As upstream writes it. */
   filedAt: string;
+  recipe: IdRecipe;
+  known?: readonly KnownName[];
 };
 
 /** None for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
-  const { sourceFile, wing, room, content, drawers, filedAt } = source;
+  const { sourceFile, wing, room, content, drawers, filedAt, recipe, known } = source;
   if (drawers.length === 0) return [];
-  const entities = nameTags(head(content, WINDOW));
+  const entities = nameTags(content, recipe, known);
   const metadata: Metadata = {
     wing,
     room,
@@ -63,9 +65,9 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
 }
 
 /** One line a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. At least one. */
-export function closetLines({ sourceFile, wing, room, content, drawers }: Omit<ClosetSource, "filedAt">): string[] {
+export function closetLines({ sourceFile, wing, room, content, drawers, recipe }: ClosetSource): string[] {
   const window = head(content, WINDOW);
-  const names = nameWords(window)
+  const names = nameWords(window, recipe)
     .sort(([, a], [, b]) => b - a)
     .slice(0, NAMES_MAX)
     .map(([name]) => name)

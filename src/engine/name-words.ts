@@ -1,13 +1,20 @@
 /**
- * Words that look like names of people, projects and products: with a capital, and no common English word. Closets are
- * tagged with the frequent ones. Pure. Source: upstream 3.3.6, `_candidate_entity_words` and what filters it (palace.md 4.9);
- * the product names of several words that page tells of came after that release.
+ * Words that look like names of people, projects and products: with a capital, and no common English word. Mined drawers and
+ * closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and what filters it (palace.md
+ * 4.9). A palace whose ids are of 3.3.6 is tagged as 3.3.6 does, which knows no product names, any other as 3.11 does.
  */
+import type { IdRecipe } from "../store/port.ts";
 import { COMMON_WORDS } from "./common-words.ts";
-import { codePointLength } from "./text.ts";
+import { takeProducts } from "./product-names.ts";
+import { codePointLength, compareText, head, wholeWord } from "./text.ts";
 
-/** As Python's `\w` and `\b` have it: a name with `É` or a digit in it is none. */
-const WORD = /[\p{L}\p{N}_]+/gu;
+/** What may be one, as far as ASCII tells. */
+const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
+/** As Python's `\w` and `\b` have it, `É` makes a longer word of what it touches: no name then. */
+const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
+const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
+/** Longer than any name: base64, addresses, minified code. */
+const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
  * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Written so that there is one
  * way to match one: theirs tries every division of a run of capitals, for hours where a digit follows a long one.
@@ -21,25 +28,50 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   March April May June July August September October November December`.split(/\s+/),
 );
 
+const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
-/** Names that occur at least twice, each with its count, in the order of their first occurrence. */
-export function nameWords(text: string): [name: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(WORD)) {
+/** Names that occur at least twice at the beginning of the text, each with its count: products, then by first occurrence. */
+export function nameWords(text: string, recipe: IdRecipe): [name: string, count: number][] {
+  const window = head(text, WINDOW);
+  const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
+  const counts = new Map<string, number>(products);
+  const words = recipe === "v3" ? rest.replace(LONG_RUN, " ") : rest;
+  for (const { 0: word, index } of words.matchAll(CANDIDATE)) {
     if (!NAME.test(word) || STOP_WORDS.has(word) || COMMON_WORDS.has(word.toLowerCase())) continue;
+    if (isPartOfWord(words, index, index + word.length)) continue;
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts].filter(([, count]) => count >= NAMES_MIN);
 }
 
-/** The `entities` of a row's metadata: longer than two characters, by code point, joined by `;`; empty where there are none. */
-export function nameTags(text: string): string {
-  return nameWords(text)
+/**
+ * The `entities` of a row's metadata: longer than two characters, and of the `known` names those that occur anywhere; by code
+ * point, joined by `;`. Empty where there are none.
+ */
+export function nameTags(text: string, recipe: IdRecipe, known: readonly KnownName[] = []): string {
+  const names = nameWords(text, recipe)
     .map(([name]) => name)
-    .filter((name) => codePointLength(name) > 2)
-    .sort()
-    .slice(0, TAGS_MAX)
-    .join(";");
+    .filter((name) => codePointLength(name) > 2);
+  const named = known.filter(({ pattern }) => pattern.test(text)).map(({ name }) => name);
+  return [...new Set([...names, ...named])].sort(compareText).slice(0, TAGS_MAX).join(";");
+}
+
+/** A name somebody has told MemPalace of, and how it is looked for. */
+export type KnownName = { name: string; pattern: RegExp };
+
+export function knownNames(names: readonly string[]): KnownName[] {
+  return names.map((name) => ({ name, pattern: wholeWord(name) }));
+}
+
+/** `\b` knows ASCII alone. */
+function isPartOfWord(text: string, start: number, end: number): boolean {
+  if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
+  return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);
+}
+
+function touches(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

@@ -16,6 +16,21 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
+/** A pattern's source for the text itself, in any case where the pattern ignores it as Python does: the i's of Turkish are one. */
+export function anyCase(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
+}
+
+/** The text as one or several whole words, in any case. */
+export function wholeWord(text: string, flags = ""): RegExp {
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])${anyCase(text)}(?![\p{L}\p{N}_])`, `iu${flags}`);
+}
+
+/** By code point, as Python sorts. */
+export function compareText(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
 /** Length in code points. */
 export function codePointLength(text: string): number {
   let length = text.length;

@@ -1,16 +1,17 @@
 /**
- * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes
+ * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes (hallways.ts)
  * (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
  */
-import type { GraphReader, LedgerReader, LedgerTx, LinkRecord, WriteCall } from "../store/port.ts";
+import type { GraphReader, GraphTx, LedgerReader, LedgerTx, LinkRecord, WriteCall } from "../store/port.ts";
 import { slug } from "./drawer.ts";
+import type { MinedTunnel } from "./mined-tunnels.ts";
 import { head, sha256Hex } from "./text.ts";
 import { InvalidValue, validFilter, validName } from "./validate.ts";
 
 type Arguments = Record<string, unknown>;
 
 /** How strong a link is and how well remembered: kept when it is made anew. */
-const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
+export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
@@ -50,24 +51,46 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
     const id = tunnelId(source, target);
     const now = utcTimestamp(atMs);
     const before = graph.findLink("tunnel", id);
-    const createdAt = before?.["created_at"] ?? now;
-    const record: LinkRecord = {
+    const made: LinkRecord = {
       id,
       source: withDrawer(source, params["source_drawer_id"]),
       target: withDrawer(target, params["target_drawer_id"]),
       label: params["label"] === undefined ? "" : params["label"],
       kind: "explicit",
-      created_at: createdAt,
-      ...(before !== undefined && { updated_at: now }),
-      ...{ strength: 1, stability: 1, last_activated: createdAt, access_count: 0 },
-      ...Object.fromEntries(DYNAMICS.filter((key) => before?.[key] !== undefined).map((key) => [key, before?.[key]])),
     };
+    const record = withDynamics(made, before, now);
     graph.putLink("tunnel", id, record);
     return record;
   } catch (error) {
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;
   }
+}
+
+/** One that a mine makes, between rooms that stand for the name; written only where it is new or another. */
+export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
+  const room = `${kind}:${name}`;
+  const ends = { source: { wing: source, room }, target: { wing: target, room } };
+  const id = tunnelId(ends.source, ends.target);
+  const before = graph.findLink("tunnel", id);
+  const record: LinkRecord = { id, ...ends, label: `shared ${kind}: ${name}`, kind };
+  const isSame = Object.entries(record).every(
+    ([key, value]) => JSON.stringify(before?.[key]) === JSON.stringify(value),
+  );
+  if (isSame) return;
+  graph.putLink("tunnel", id, withDynamics(record, before, now));
+}
+
+/** What has grown of it stays. */
+function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: string): LinkRecord {
+  const createdAt = before?.["created_at"] ?? now;
+  return {
+    ...record,
+    created_at: createdAt,
+    ...(before !== undefined && { updated_at: now }),
+    ...{ strength: 1, stability: 1, last_activated: createdAt, access_count: 0 },
+    ...Object.fromEntries(DYNAMICS.filter((key) => before?.[key] !== undefined).map((key) => [key, before?.[key]])),
+  };
 }
 
 /** Says so whether or not there was one. */
@@ -140,7 +163,7 @@ function isIn(end: LinkRecord, wing: string): boolean {
 }
 
 /** Python's isoformat() of a UTC moment: six digits of fraction or none. */
-function utcTimestamp(atMs: number): string {
+export function utcTimestamp(atMs: number): string {
   const text = new Date(atMs).toISOString().slice(0, -1);
   return `${text.endsWith(".000") ? text.slice(0, -4) : `${text}000`}+00:00`;
 }

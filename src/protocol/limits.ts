@@ -22,6 +22,10 @@ export const QUEUE_DEPTH_MAX = 4096;
 export const QUEUE_DEPTH_PEER_MAX = 1024;
 /** Bytes of arguments waiting in the queue. */
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
+/** Names of MemPalace's registry that one document may be sent with. */
+export const KNOWN_NAMES_MAX = 1_000;
+/** Links that one write of a mine makes or takes away; the rest is for the next. */
+export const LINKS_CHANGED_MAX = 1_000;
 /** Sources whose closets are built anew in one write. */
 export const CLOSET_SOURCES_MAX = 10;
 /** Writes committed in one ledger transaction. */

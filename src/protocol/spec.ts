@@ -126,6 +126,10 @@ export type SourceContent = {
   contentDateSource?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
+  /** Names of upstream's registry that the document mentions, at most KNOWN_NAMES_MAX: its drawers are tagged with them. */
+  knownNames?: string[];
+  /** More than that are not filed, and what was filed of it before stays; 0 = any number. */
+  drawersMax?: number;
   addedBy: string;
 };
 
@@ -345,7 +349,8 @@ export type Methods = {
     /** `sessions`: sources that are filed and are transcripts of those. */
     result: { sources: SourceMark[]; sessions?: string[] };
   };
-  "source.replace": { params: SourceContent; result: { drawers: number; removed: number } };
+  /** `tooMany`: it would have become so many drawers, and nothing was done. */
+  "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
     params: ConversationPart;
@@ -358,6 +363,11 @@ export type Methods = {
     params: { sourceFiles: string[] };
     /** `kept`: sources whose closets a language model has written; `unfit`: those without drawers of a miner. */
     result: { sources: number; closets: number; kept: number; unfit: number };
+  };
+  /** After a mine: hallways of the wing, and tunnels by their names and the topics of wings. `left`: call it again. */
+  "link.rebuild": {
+    params: { wing: string; topics?: Record<string, readonly string[]> };
+    result: { hallways: number; tunnels: number; left: number };
   };
   "message.add": {
     params: { sourceFile: string; messages: SweptMessage[]; sourceDirIno?: string };

@@ -2,6 +2,9 @@
  * The stores as the engine and the broker see them: shapes and contracts, no behaviour. Implementations live in the
  * folders beside this file; engine imports this file and nothing else of store.
  */
+import type { ForgetTx, UndoTx } from "./hygiene-port.ts";
+
+export type * from "./hygiene-port.ts";
 
 /** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
 export type Metadata = Record<string, string | number | boolean>;
@@ -204,6 +207,12 @@ export type LinkRecord = Record<string, unknown>;
 /** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */
 export type RoomCount = { room: string; wing: string; hall: string; drawers: number; lastDate: string };
 
+/** Drawers of a room with the same `entities`. */
+export type NamedRows = { room: string; entities: string; drawers: number };
+
+/** A name at either end of the hallways of a wing; `drawers` of the strongest, null where that is not noted. */
+export type HallwayEnd = { wing: string; name: string; drawers: number | null };
+
 /** The graph's part of a write transaction. Concurrency and errors: as LedgerTx. */
 export interface GraphTx {
   /** The first name an entity was given stays. */
@@ -216,6 +225,11 @@ export interface GraphTx {
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
   /** True if there was one. */
   deleteLink(kind: LinkKind, id: string): boolean;
+  /** Drawers of the wing that bear names; undefined in a wing without drawers. Reads every drawer of the wing. */
+  namedRows(wing: string): NamedRows[] | undefined;
+  hallwaysOf(wing: string): LinkRecord[];
+  /** Of all wings. Reads every hallway. */
+  hallwayEnds(): HallwayEnd[];
   /** Also true in a palace that never held a drawer: nothing can be said of its rooms. */
   mayHoldRoom(wing: string, room: string): boolean;
 }
@@ -251,58 +265,6 @@ export type TakeOver = {
   /** Model of the vectors; undefined where none comes along. */
   model: string | undefined;
 };
-
-// --- forgetting and taking back ---------------------------------------------------------------------------------------
-
-/** One of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
-export type ForgetSelector = { ids?: readonly string[]; source?: string; match?: string };
-
-export type Found = {
-  /** Rows, with all slices of a split drawer. */
-  drawers: Drawer[];
-  /** Ids that were given and are none. */
-  missing: string[];
-  facts: string[];
-  entities: string[];
-  links: { kind: LinkKind; id: string }[];
-};
-
-/** How much went; `erasure` numbers what is still to be taken out of files. */
-export type Forgotten = {
-  drawers: number;
-  facts: number;
-  links: number;
-  journalRows: number;
-  images: number;
-  erasure: number;
-};
-
-/** Concurrency and errors: as LedgerTx; both read the whole ledger. */
-export interface ForgetTx {
-  find(selector: ForgetSelector): Found;
-  /** Also what names or holds it in the journal and among the before-images; nothing of it can be taken back. */
-  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
-}
-
-/** One thing an agent changed. `by`: who changed it since, where it cannot go back. */
-export type UndoItem =
-  | { kind: string; id: string; change: "remove" | "restore" | "revert" }
-  | { kind: string; id: string; change: "refused"; by: string };
-
-/** `writes` of the agent in that time; of `tooOld` ones it is no longer known what they changed. */
-export type UndoPlan = {
-  items: UndoItem[];
-  writes: number;
-  tooOld: number;
-  /** Who wrote in that time at all. */
-  agents: string[];
-};
-
-/** Concurrency and errors: as LedgerTx. */
-export interface UndoTx {
-  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan;
-  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
-}
 
 // --- search ---------------------------------------------------------------------------------------------------------
 

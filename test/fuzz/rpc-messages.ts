@@ -15,6 +15,7 @@ const OURS = [
   "conversation.replace",
   "closet.sources",
   "closet.rebuild",
+  "link.rebuild",
   "source.remove",
   "source.list",
   "drawer.search",

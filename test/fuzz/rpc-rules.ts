@@ -47,6 +47,7 @@ const METHODS = new Set([
   "conversation.replace",
   "closet.sources",
   "closet.rebuild",
+  "link.rebuild",
   "message.add",
   "drawer.search",
 ]);

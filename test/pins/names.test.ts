@@ -22,6 +22,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_LISTEN",
     "MEMPALACE_ALLOWED_HOSTS",
     "MEMPALACE_MINE_ROOTS",
+    "MEMPALACE_MAX_CHUNKS_PER_FILE",
     "MEMPALACE_TOKEN",
     "MEMPALACE_TOKEN_FILE",
     "MEMPALACE_AGENT_NAME",

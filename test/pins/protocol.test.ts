@@ -64,6 +64,7 @@ test("our own methods are these", () => {
     "conversation.replace": true,
     "closet.sources": true,
     "closet.rebuild": true,
+    "link.rebuild": true,
     "message.add": true,
     "drawer.search": true,
     "job.start": true,

@@ -1,6 +1,7 @@
 /**
- * The closet builder against the real one: the same sources go to MemPalace 3.3.6's own functions and to us, and every
- * closet has the same id, text and metadata. What a file of a language, a model or a typo may hold is drawn by seed.
+ * The closet builder against the real one: the same sources go to the own functions of either version and to us, and every
+ * closet has the same id, text and metadata. What a file of a language, a model or a typo may hold is drawn by seed. So are
+ * the names that a drawer is tagged with.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,24 +9,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { buildClosets, type ClosetSource } from "../../src/engine/closets.ts";
+import { knownNames, nameTags } from "../../src/engine/name-words.ts";
+import { head } from "../../src/engine/text.ts";
 import type { Metadata } from "../../src/store/port.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing } from "../helpers/python-mempalace.ts";
+import {
+  mempalaceBin,
+  mempalaceEnv,
+  mempalaceMissing,
+  MEMPALACE_VERSIONS,
+  type MempalaceVersion,
+} from "../helpers/python-mempalace.ts";
 import { seededRandom } from "../helpers/random.ts";
-
-const missing = await mempalaceMissing("3.3.6");
-if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
 const FILED_AT = "2026-11-22T10:00:00.123456";
 
-/** What 3.3.6's process_file does after it has filed a file's drawers. */
+/** What somebody has told MemPalace of. */
+const KNOWN = ["Zed", "eva", "Straße", "new service", "a-b", "ΩMEGA", "kelvin", "İzmir", "🙂", "sſ", "(x)"];
+
+/** What upstream's process_file does after it has filed a file's drawers. */
 const BUILD = `
 import hashlib, json, sys
+import mempalace.miner
 from mempalace.miner import _extract_entities_for_metadata
 from mempalace.palace import NORMALIZE_VERSION, build_closet_lines, upsert_closet_lines
 class Collection:
     def __init__(self): self.rows = []
     def upsert(self, documents, ids, metadatas):
         self.rows += [{"id": i, "text": d, "metadata": dict(m)} for i, d, m in zip(ids, documents, metadatas)]
+mempalace.miner._load_known_entities = lambda: frozenset(json.loads(sys.argv[1]))
 out = []
 for case in json.load(sys.stdin):
     source, wing, room, content = (case[key] for key in ("sourceFile", "wing", "room", "content"))
@@ -38,26 +49,30 @@ for case in json.load(sys.stdin):
     collection = Collection()
     base = f"closet_{wing}_{room}_{hashlib.sha256(source.encode()).hexdigest()[:24]}"
     upsert_closet_lines(collection, base, lines, meta)
-    out.append(collection.rows)
+    out.append({"closets": collection.rows, "tags": _extract_entities_for_metadata(content[:800])})
 json.dump(out, sys.stdout)`;
 
-function upstream(sources: readonly ClosetSource[]): unknown[] {
+type Answer = { closets: unknown; tags: string };
+
+function upstream(version: MempalaceVersion, sources: readonly Source[]): Answer[] {
   const home = mkdtempSync(join(tmpdir(), "upstream-"));
   try {
-    const output = execFileSync(mempalaceBin("3.3.6", "python"), ["-c", BUILD], {
+    const output = execFileSync(mempalaceBin(version, "python"), ["-c", BUILD, JSON.stringify(KNOWN)], {
       env: mempalaceEnv(home),
       input: JSON.stringify(sources),
       maxBuffer: 1 << 28,
     });
-    return JSON.parse(output.toString()) as unknown[];
+    return JSON.parse(output.toString()) as Answer[];
   } finally {
     rmSync(home, { recursive: true });
   }
 }
 
+type Source = Omit<ClosetSource, "recipe" | "known">;
+
 const LINES: Metadata = { line_start: 1, line_end: 3, content_date: "2026-01-02" };
 
-function source(content: string, given: Partial<ClosetSource> = {}, metadata: Metadata = LINES): ClosetSource {
+function source(content: string, given: Partial<Source> = {}, metadata: Metadata = LINES): Source {
   const drawers = ["d1", "d2", "d3", "d4"].map((id) => ({ id, metadata }));
   return { sourceFile: "/p/a.md", wing: "proj", room: "general", content, drawers, filedAt: FILED_AT, ...given };
 }
@@ -65,7 +80,7 @@ function source(content: string, given: Partial<ClosetSource> = {}, metadata: Me
 const heading = (count: number): string =>
   Array.from({ length: count }, (_, n) => `## Heading number ${n} ${"long words ".repeat(3)}`).join("\n\n");
 
-const CASES: readonly ClosetSource[] = [
+const CASES: readonly Source[] = [
   source(
     '# Auth design\n\nWe built the auth service with Redis cache. Redis was fast. Alice said "use tokens for every request" and Alice agreed.',
   ),
@@ -95,6 +110,19 @@ const CASES: readonly ClosetSource[] = [
   source(
     "FooBArx FooBArx FooB FooB AaBBB AaBBB AaBBBc AaBBBc AaBcDDDe AaBcDDDe AaBBcc AaBBcc AaBbCC AaBbCC AaBBBB1 AaBBBB1",
   ),
+  // Products, and what is longer than a name.
+  source(
+    "Claude Code is Claude Code; claude  code, CLAUDE CODE 2 and Claude-Code. Claude Claude, claude opus 4.5 Claude Opus",
+  ),
+  source("GPT-4 GPT-4 GPT-40 GPT-4o gpt-4O xGPT-5 GPT-5 GPT-5 Llama 3.1 llama 3 Llama 3.1.2 Y Combinator y combinator"),
+  source("Gemını Pro GEMİNİ PRO gemini pro Dockeſ DocKer Compose docker compoſe Visual Studio Code visual studio"),
+  source(
+    "Microsoft Azure DevOps Microsoft Azure DevOps Azure DevOps Google Cloud Platform Google Cloud Google cloud platform",
+  ),
+  ...[22, 23, 24, 25].map((length) =>
+    source(`${"-".repeat(length - 4)}/Ana ${"Ana ".repeat(1)} é${"x".repeat(length)}/Bob Bob`),
+  ),
+  source(`Zed zed ZED zedé Éva éva EVA new service NEW SERVICE (x) xſſ kelvin KELVIN 🙂 Sſ SS ωmega izmir`),
   source(`${"Abcdefghijklmnopqrst ".repeat(2)}${"Abcdefghijklmnopqrstu ".repeat(2)}`),
   // Twelve topics, and more than one closet; a line longer than a closet stands alone.
   source(heading(30), { wing: "w".repeat(60), room: "r".repeat(60) }),
@@ -121,9 +149,10 @@ const CASES: readonly ClosetSource[] = [
   ].map((sourceFile) => source("plain", { sourceFile })),
 ];
 
-function drawn(seed: number): ClosetSource {
+function drawn(seed: number): Source {
   const random = seededRandom(seed);
   const words = [
+    ..."Claude Code,GPT-4,GitHub Copilot,google drive,İzmir,eva,(x)".split(","),
     ...'built Fixed WROTE added tested removed # ## ### " " " \' | → ; Alice Bob Redis Éva Ωmega Straße İzmir Code The'.split(
       " ",
     ),
@@ -153,11 +182,23 @@ function drawn(seed: number): ClosetSource {
   return source(content, { sourceFile: `/p/${seed}.md`, wing: `w${seed % 3}`, room: "ro om" }, seed % 2 ? LINES : {});
 }
 
-test.skipIf(missing !== undefined)("closets are MemPalace 3.3.6's own, to the character", { timeout: 120_000 }, () => {
-  const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;
-  const sources = [...CASES, ...Array.from({ length: 300 }, (_, n) => drawn(first + n))];
-  const theirs = upstream(sources);
-  sources.forEach((one, index) =>
-    expect(buildClosets(one), JSON.stringify({ seed: first, one })).toEqual(theirs[index]),
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.warn(`skipped: ${missing}`);
+  const recipe = version === "3.3.6" ? "bare" : "v3";
+  test.skipIf(missing !== undefined)(
+    `closets and the names of drawers are MemPalace ${version}'s own, to the character`,
+    { timeout: 120_000 },
+    () => {
+      const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;
+      const sources = [...CASES, ...Array.from({ length: 300 }, (_, n) => drawn(first + n))];
+      const theirs = upstream(version, sources);
+      const known = knownNames(KNOWN);
+      sources.forEach((one, index) => {
+        const closets = buildClosets({ ...one, recipe, known });
+        const tags = nameTags(head(one.content, 800), recipe, known);
+        expect({ closets, tags }, JSON.stringify({ seed: first, one })).toEqual(theirs[index]);
+      });
+    },
   );
-});
+}

@@ -1,7 +1,7 @@
 /**
  * The projects miner against the real one: the same project goes to `mempalace mine` of either version and to
  * `palace mine projects`. With 3.11 every drawer has the same id, text and metadata; with 3.3.6, whose ids and metadata are
- * others, the same files become the same drawers in the same rooms and halls, with the same lines and dates.
+ * others, the same files become the same drawers in the same rooms and halls, with the same lines, dates and names.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,9 +35,27 @@ const DATES = [
   "",
 ];
 
+/** Of people and things, some of which somebody has told MemPalace of. */
+const NAMES = [
+  ...["Alice", "Bob", "Éloise", "McDonald", "ChatStore", "HTTPServer", "Zed", "Al", "Code", "Monday", "Straße"],
+  ...["Aya", "aya", "LUMI", "lumi_x", "project zeta", "Project  Zeta", "c++", "İstanbul", "istanbul", "naïve", "a.b"],
+];
+/** What 3.3.6 takes otherwise: names of several words, and runs that are longer than a name. */
+const NEW_NAMES = [
+  ...["Claude Code", "claude code", "GPT-4", "GPT-4o", "Visual Studio Code", "Gemını Pro", "Llama 3.1"],
+  ...["a-long-run-of-characters-with/Alice/in-it", "https://example.org/Alice/Bob/and/ChatStore"],
+];
+const REGISTRY = {
+  people: { Aya: null, Lumi: { code: "L" }, "": null },
+  projects: ["Project Zeta", "c++", "istanbul", "NAÏVE", "a.b"],
+  topics_by_wing: { elsewhere: ["Straße"], broken: "no list" },
+  odd: 7,
+};
+
 /** Everything that decides about a file is in here somewhere: its name, its folder, what ignores it, its text. */
-function writeProject(root: string, seed: number, settings: string | undefined): void {
+function writeProject(root: string, seed: number, settings: string | undefined, things: readonly string[]): void {
   const chooser = chooserOf(seed);
+  const named = (): string => Array.from({ length: chooser.below(25) }, () => chooser.pick(things)).join(" ");
   const put = (path: string, text: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
@@ -91,7 +109,7 @@ function writeProject(root: string, seed: number, settings: string | undefined):
   ];
   for (const folder of folders)
     for (const name of names) {
-      const text = `${chooser.pick(DATES)}\n${prose(chooser, chooser.pick([1, 4, 12, 60]))}`;
+      const text = `${chooser.pick(DATES)}\n${prose(chooser, chooser.pick([1, 4, 12, 60]))}\n${named()}\n${named()}`;
       put(folder + name, chooser.chance(0.1) ? text.replaceAll("\n", "\r\n") : text);
     }
   for (const folder of [
@@ -106,6 +124,12 @@ function writeProject(root: string, seed: number, settings: string | undefined):
     "tmp",
   ])
     put(`${folder}/z.md`, prose(chooser, 40));
+  put(
+    "names.md",
+    Array.from({ length: 30 }, () => "Abcdefghijklmnopqrstuvwxyz".replace(/./g, () => chooser.pick([..."abc"])))
+      .map((word) => `N${word.slice(0, 9)} N${word.slice(0, 9)}`)
+      .join(" "),
+  );
   put("short.md", "  too short  \n");
   put("empty.md", "");
   put("long.txt", `${"word ".repeat(900)}\n\n${"x".repeat(2500)}`);
@@ -145,7 +169,11 @@ for (const version of MEMPALACE_VERSIONS) {
         await using palace = createTestPalace();
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         const root = join(home, "My-Project X");
-        writeProject(root, Number(process.env["FUZZ_SEED"] ?? 1), settings);
+        writeProject(root, Number(process.env["FUZZ_SEED"] ?? 1), settings, isNew ? [...NAMES, ...NEW_NAMES] : NAMES);
+        for (const place of [home, palace.home]) {
+          mkdirSync(join(place, ".mempalace"), { recursive: true });
+          writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify(REGISTRY));
+        }
         try {
           const upstream = join(home, "palace");
           const mined = await runMempalace(version, ["--palace", upstream, "mine", root, ...args], { home });
@@ -158,7 +186,10 @@ for (const version of MEMPALACE_VERSIONS) {
           const [left, right] = isNew ? [mine, theirs] : [byPlace(mine), byPlace(theirs)];
           expect([...left.keys()].sort()).toEqual([...right.keys()].sort());
           expect(left.size).toBeGreaterThan(150);
-          const ignored = isNew ? ["entities"] : ["entities", "last_modified", ...NEW_KEYS];
+          const ignored = isNew ? [] : ["last_modified", ...NEW_KEYS];
+          expect(
+            [...left.values()].filter(({ metadata }) => metadata["entities"] !== undefined).length,
+          ).toBeGreaterThan(100);
           for (const [key, row] of left) {
             const other = right.get(key) as Row;
             if (!isNew) other.metadata["last_modified"] = "";

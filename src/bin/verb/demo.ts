@@ -112,10 +112,10 @@ async function fileDocuments(
   const report = await feedDocuments({
     options: {
       ...{ front: DOCS, dir: PACKAGE_ROOT, wing: WING, dryRun: false, force: false },
-      ...{ limit: 0, ignoreFiles: true, include: [] },
+      ...{ limit: 0, drawersMax: 0, ignoreFiles: true, include: [] },
       agent: "palace-demo",
       ...placeOf(config),
-      avoid: [],
+      ...{ registryFile: config.paths.knownEntitiesFile, avoid: [] },
     },
     connect: async () => client,
     watch: { notice: () => {}, progress: () => {} },

@@ -36,7 +36,7 @@ To ask about one file: mempalace-docs why FILE`,
         isQuiet: values.quiet === true,
         isWatched: values.progress === true,
       },
-      ...{ limit: readCount(values.limit, "limit", 0), ignoreFiles: true, include: [] },
+      ...{ limit: readCount(values.limit, "limit", 0), drawersMax: 0, ignoreFiles: true, include: [] },
     };
     return mineDocuments("mempalace-docs", options, config, out);
   },

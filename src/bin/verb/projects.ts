@@ -4,7 +4,8 @@ import { mineDocuments } from "../documents.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `palace mine projects DIR [--wing W] [--limit N] [--include-ignored PATHS] [--no-gitignore] [--dry-run] [--force] [--quiet]
+  usage: `palace mine projects DIR [--wing W] [--limit N] [--max-chunks-per-file N]
+    [--include-ignored PATHS] [--no-gitignore] [--dry-run] [--force] [--quiet]
 
 Files a project as MemPalace does: text and source code, under the paths the files have, routed to wing and rooms by
 DIR/mempalace.yaml (else a wing of the folder's name, room general). Run it again at any time: only what changed is filed.
@@ -12,6 +13,7 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
 
   --wing W                 file into wing W
   --limit N                file at most N files
+  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = none)
   --include-ignored PATHS  paths in DIR, with commas, to be filed although they are ignored; may be given again
   --no-gitignore           do not heed .gitignore files
   --agent NAME             who it is filed by
@@ -21,6 +23,7 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
   options: {
     wing: { type: "string" },
     limit: { type: "string" },
+    "max-chunks-per-file": { type: "string" },
     "include-ignored": { type: "string", multiple: true },
     "no-gitignore": { type: "boolean" },
     agent: { type: "string" },
@@ -40,6 +43,7 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
         isWatched: values.progress === true,
       },
       limit: readCount(values.limit, "limit", 0),
+      drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", config.chunksMax),
       ignoreFiles: values["no-gitignore"] !== true,
       include: (values["include-ignored"] ?? []).flatMap((one) => one.split(",")),
     };

@@ -62,6 +62,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "conversation.replace": MINE_INSTEAD(),
   "closet.sources": MINE_INSTEAD(),
   "closet.rebuild": MINE_INSTEAD(),
+  "link.rebuild": MINE_INSTEAD(),
   "message.add": MINE_INSTEAD(),
 } satisfies Partial<Record<MethodName, string>>;
 

@@ -12,6 +12,8 @@ import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
 import type { Front } from "./front.ts";
 import { type Project, readProject } from "./project.ts";
+import { rebuildLinks } from "./links.ts";
+import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
 import { surveyProject } from "./source.ts";
 import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath, writeManifest } from "./stage.ts";
@@ -68,11 +70,14 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   };
   for (const { path } of plan.unchanged) settle(report, path, noted?.files[path] ?? undefined, "unchanged");
   const manifest: Manifest = { schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } };
-  const run: Run = { root, project, stage, noted, marks, plan, report, manifest, options, watch, signal };
+  const registry = readRegistry(options.registryFile);
+  const run: Run = { root, project, registry, stage, noted, marks, plan, report, manifest, options, watch, signal };
   if (options.dryRun) rehearse(run);
   else if (caller === undefined)
     throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
   else await perform(run, caller);
+  // Upstream makes them after every mine; they depend on nothing but the drawers.
+  if (caller !== undefined && !signal.aborted && report.filed + report.removed > 0) await rebuildLinks(run, caller);
   return report;
 }
 

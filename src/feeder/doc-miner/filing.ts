@@ -43,7 +43,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Undefined when the broker refuses this document alone; the others may still be filed. */
+/** Undefined when the broker refuses this document alone, or it is too long; the others may still be filed. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -55,8 +55,10 @@ async function sendDocument(
   const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
   const dated = contentDate(stem, content.text, content.mtime * 1000);
   const sourceDirIno = inodeOf(dirname(stagedPath(run.stage, path)));
+  const { drawersMax } = run.options;
+  const knownNames = run.registry.namesIn(content.text);
   try {
-    const { drawers } = await send(caller, run.signal, "source.replace", {
+    const { drawers, tooMany } = await send(caller, run.signal, "source.replace", {
       wing: run.project.wing,
       room,
       sourceFile,
@@ -66,9 +68,14 @@ async function sendDocument(
       contentDate: dated.date,
       contentDateSource: DATED_BY[dated.by],
       ...(sourceDirIno !== undefined && { sourceDirIno }),
+      ...(knownNames.length > 0 && { knownNames }),
+      ...(drawersMax > 0 && { drawersMax }),
       addedBy: run.options.agent,
     });
-    return drawers;
+    if (tooMany === undefined) return drawers;
+    const reason = `${tooMany} drawers, more than ${drawersMax}; raise it with --max-chunks-per-file, 0 for no bound`;
+    run.report.skipped.push({ file: path, reason });
+    return undefined;
   } catch (error) {
     if (!isRefusal(error)) throw error;
     run.report.skipped.push({ file: path, reason: `refused by the broker: ${error.message}` });

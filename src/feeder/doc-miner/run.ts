@@ -6,6 +6,7 @@ import type { SourceMark } from "../../protocol/spec.ts";
 import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
+import type { Registry } from "./registry.ts";
 import type { Skip } from "./source.ts";
 import type { Manifest, Stage } from "./stage.ts";
 
@@ -17,12 +18,16 @@ export type FeedOptions = {
   force: boolean;
   /** Most documents filed by this run; 0 = all. */
   limit: number;
+  /** A document that would become more drawers is left out; 0 = none is. */
+  drawersMax: number;
   /** .gitignore files are heeded. */
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
   include: readonly string[];
   /** Goes into the drawers' `added_by`. */
   agent: string;
+  /** Of upstream's names and topics. */
+  registryFile: string;
   cacheDir: string;
   /** Names the palace that is fed. */
   palace: string;
@@ -50,6 +55,8 @@ export type FeedReport = {
   interrupted: boolean;
   /** Documents that should have been filed and were not. */
   failed: number;
+  /** Hallways the wing has, and tunnels to others by its names and topics; absent where nothing was filed. */
+  links?: { hallways: number; tunnels: number };
   /** Of a dry run: what would be done. */
   wouldFile?: string[];
   wouldRemove?: string[];
@@ -58,6 +65,7 @@ export type FeedReport = {
 export type Run = {
   root: string;
   project: Project;
+  registry: Registry;
   stage: Stage;
   noted: Manifest | undefined;
   marks: Map<string, SourceMark>;

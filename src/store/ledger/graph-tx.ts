@@ -1,5 +1,5 @@
 /** GraphTx over SQLite: what engine may do to the graph inside one write. Lives on the writer thread. */
-import type { Fact, GraphTx, LinkKind, LinkRecord, NewFact } from "../port.ts";
+import type { Fact, GraphTx, HallwayEnd, LinkKind, LinkRecord, NamedRows, NewFact } from "../port.ts";
 import { isLink } from "../graph/rows.ts";
 import { putSql, valuesOf } from "./graph-merge.ts";
 import { GRAPH_TABLES } from "./graph-schema.ts";
@@ -41,6 +41,22 @@ export class SqliteGraphTx implements GraphTx {
            ON CONFLICT (kind, id) DO UPDATE SET record = excluded.record`,
       ),
       deleteLink: prepare("DELETE FROM link WHERE kind = ? AND id = ?"),
+      holdsWing: database.prepare<[string], number>("SELECT 1 FROM place WHERE wing = ?").pluck(),
+      namedRows: database.prepare<[string], NamedRows>(
+        `SELECT room, json_extract(metadata, '$.entities') AS entities, count(*) AS drawers FROM drawer
+           WHERE wing = ? AND entities <> '' AND json_extract(metadata, '$.is_sentinel') IS NOT TRUE GROUP BY 1, 2`,
+      ),
+      hallwaysOf: database
+        .prepare<[string], string>("SELECT record FROM link WHERE kind = 'hallway' AND wing = ? ORDER BY row")
+        .pluck(),
+      hallwayEnds: database.prepare<[], HallwayEnd>(
+        `SELECT wing, name, max(drawers) AS drawers FROM (
+           SELECT wing, json_extract(record, '$.entity_a') AS name, json_extract(record, '$.co_occurrence_count') AS drawers
+             FROM link WHERE kind = 'hallway'
+           UNION ALL SELECT wing, json_extract(record, '$.entity_b'), json_extract(record, '$.co_occurrence_count')
+             FROM link WHERE kind = 'hallway'
+         ) WHERE typeof(wing) = 'text' AND typeof(name) = 'text' GROUP BY wing, name`,
+      ),
       holdsRoom: database.prepare<[string, string], number>("SELECT 1 FROM place WHERE wing = ? AND room = ?").pluck(),
     };
   }
@@ -88,6 +104,18 @@ export class SqliteGraphTx implements GraphTx {
     this.#onChange(kind, id);
     this.#statements.deleteLink.run(kind, id);
     return true;
+  }
+
+  namedRows(wing: string): NamedRows[] | undefined {
+    return this.#statements.holdsWing.get(wing) === undefined ? undefined : this.#statements.namedRows.all(wing);
+  }
+
+  hallwaysOf(wing: string): LinkRecord[] {
+    return this.#statements.hallwaysOf.all(wing).map((record) => JSON.parse(record) as LinkRecord);
+  }
+
+  hallwayEnds(): HallwayEnd[] {
+    return this.#statements.hallwayEnds.all();
   }
 
   /** Puts a row back to a state of its image; null: deletes it. Of undo and forget. */

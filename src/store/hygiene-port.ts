@@ -1,0 +1,52 @@
+/** The part of the stores' port that forgets drawers and takes writes back; see port.ts, which hands it on. */
+import type { Drawer, LinkKind } from "./port.ts";
+
+/** One of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
+export type ForgetSelector = { ids?: readonly string[]; source?: string; match?: string };
+
+export type Found = {
+  /** Rows, with all slices of a split drawer. */
+  drawers: Drawer[];
+  /** Ids that were given and are none. */
+  missing: string[];
+  facts: string[];
+  entities: string[];
+  links: { kind: LinkKind; id: string }[];
+};
+
+/** How much went; `erasure` numbers what is still to be taken out of files. */
+export type Forgotten = {
+  drawers: number;
+  facts: number;
+  links: number;
+  journalRows: number;
+  images: number;
+  erasure: number;
+};
+
+/** Concurrency and errors: as LedgerTx; both read the whole ledger. */
+export interface ForgetTx {
+  find(selector: ForgetSelector): Found;
+  /** Also what names or holds it in the journal and among the before-images; nothing of it can be taken back. */
+  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
+}
+
+/** One thing an agent changed. `by`: who changed it since, where it cannot go back. */
+export type UndoItem =
+  | { kind: string; id: string; change: "remove" | "restore" | "revert" }
+  | { kind: string; id: string; change: "refused"; by: string };
+
+/** `writes` of the agent in that time; of `tooOld` ones it is no longer known what they changed. */
+export type UndoPlan = {
+  items: UndoItem[];
+  writes: number;
+  tooOld: number;
+  /** Who wrote in that time at all. */
+  agents: string[];
+};
+
+/** Concurrency and errors: as LedgerTx. */
+export interface UndoTx {
+  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+}
