@@ -1,7 +1,7 @@
 /** `palace demo`: a throw-away palace with real parts: own broker, the package's own docs, three searches, two agents. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,6 +52,7 @@ documents, asks three questions, and lets two agents write and read each other's
     let broker: ChildProcess | undefined;
     try {
       const demoEnv = isolate(env, config, folder);
+      shareModel(config, demoEnv);
       const demo = loadConfig(demoEnv);
       say(out, `A throw-away palace in ${folder}`);
       broker = startBroker(demoEnv);
@@ -75,6 +76,7 @@ function isolate(env: Env, config: Config, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
     ...Object.fromEntries(kept),
+    HOME: join(folder, "user"),
     MEMPALACE_PATH: join(folder, "home"),
     XDG_STATE_HOME: join(folder, "state"),
     XDG_CACHE_HOME: join(folder, "cache"),
@@ -83,6 +85,12 @@ function isolate(env: Env, config: Config, folder: string): Env {
     MEMPALACE_IDLE_EXIT_MINUTES: "1",
     MEMPALACE_LOG_LEVEL: "error",
   };
+}
+
+/** The one that Python's Chroma has fetched is found through the user's home. */
+function shareModel({ model }: Config, { HOME = "" }: Env): void {
+  mkdirSync(join(HOME, ".cache"), { recursive: true });
+  symlinkSync(join(model.userHome, ".cache/chroma"), join(HOME, ".cache/chroma"));
 }
 
 async function show(config: Config, env: Env, out: Output, signal: AbortSignal): Promise<object> {

@@ -4,7 +4,7 @@
  * cannot be read is left alone. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { tryFlock } from "../../platform/libc.ts";
@@ -49,7 +49,7 @@ export class LinkFile {
   /** False: somebody has written since the last look, or is about to, and nothing was sent. Errors: the file system's. */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
-    if (lock === undefined) return false;
+    if (lock === "taken") return false;
     try {
       if (this.#accepted === undefined || this.#signature() !== this.#accepted) return false;
       const changes = new Map(rows.map(({ id, body }) => [id, body]));
@@ -65,7 +65,7 @@ export class LinkFile {
       this.#accepted = this.#seen = this.#signature();
       return true;
     } finally {
-      closeSync(lock);
+      if (lock !== undefined) closeSync(lock);
     }
   }
 
@@ -100,15 +100,19 @@ export class LinkFile {
     );
   }
 
-  /** The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: another has it. */
-  #lock(): number | undefined {
+  /**
+   * The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: this user has no MemPalace, and
+   * is not given its folder for a lock that nobody asks for.
+   */
+  #lock(): number | "taken" | undefined {
+    if (!existsSync(dirname(this.#locksDir))) return undefined;
     const key = createHash("sha256").update(this.file).digest("hex").slice(0, 16);
     const path = join(this.#locksDir, `${key}.lock`);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (tryFlock(fd) && statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino) return fd;
     closeSync(fd);
-    return undefined;
+    return "taken";
   }
 }
 
