@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `mp-shim` and `mempalace-mcp`: stdio MCP. Arguments other than --palace DIR are ignored, as upstream ignores them. */
 import "../platform/node-version.ts";
+import "../platform/compilers.ts";
 import { loadConfig } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { runShim } from "../shim/shim.ts";

@@ -40,6 +40,8 @@ export async function startWitnessed(): Promise<Witnessed> {
   const { token } = JSON.parse(added.stdout) as { token: string };
   const client = await palace.client();
   const { instanceId } = client.health;
+  // /ready says 503 until the palace is open, which is no failure.
+  await client.callTool("mempalace_list_wings", {});
   let warm: Usage | undefined;
 
   return {
