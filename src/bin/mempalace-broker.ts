@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
 import "../platform/node-version.ts";
-import "../platform/compilers.ts";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `mempalace-docs DIR` files a project's documentation; `mempalace-docs why FILE` explains one decision of it. */
 import "../platform/node-version.ts";
-import "../platform/compilers.ts";
 import { runVerb } from "./verb.ts";
 
 const [first = "", ...rest] = process.argv.slice(2);

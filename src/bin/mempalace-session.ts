@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `mempalace-session` files the sessions of a coding agent. */
 import "../platform/node-version.ts";
-import "../platform/compilers.ts";
 import { runVerb } from "./verb.ts";
 
 await runVerb("mempalace-session", (await import("./verb/sessions.ts")).verb, process.argv.slice(2), process.env);

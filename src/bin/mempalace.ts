@@ -4,7 +4,6 @@
  * never opens the palace. A verb that this version cannot do says so and what to type instead.
  */
 import "../platform/node-version.ts";
-import "../platform/compilers.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { ABSENT } from "./upstream/absent.ts";

@@ -5,9 +5,6 @@ import { loadConfig } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { runShim } from "../shim/shim.ts";
 
-/** Loading what it takes is a tenth of a start. */
-const COMPILERS_AFTER_MS = 1_000;
-
 const at = process.argv.indexOf("--palace");
 const palace =
   at === -1 ? process.argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : process.argv[at + 1];
@@ -16,7 +13,6 @@ try {
     throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
   const config = loadConfig(process.env, { palace });
   runShim(config, config.agentName ?? "mcp");
-  setTimeout(() => void import("../platform/compilers.ts"), COMPILERS_AFTER_MS).unref();
 } catch (error) {
   if (!(error instanceof PalaceError)) throw error;
   process.stderr.write(`mp-shim: ${error.message}\n  ${error.hint}\n`);

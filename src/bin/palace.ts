@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `palace VERB`: the command for everything. A verb's file is loaded when it is asked for, and no other. */
 import "../platform/node-version.ts";
-import "../platform/compilers.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { VERSION } from "../platform/version.ts";
 import { nearestWord } from "./nearest.ts";
