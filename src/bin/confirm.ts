@@ -2,6 +2,8 @@
 import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../protocol/errors.ts";
 
+const EXIT_INTERRUPTED = 130;
+
 /** True: go on. Errors: CONFIG_USAGE where nobody can be asked. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
@@ -11,9 +13,18 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
       "nobody is there to confirm it; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
+  return ask(question);
+}
+
+/** Whoever presses Ctrl-C or Ctrl-D has not said yes, and is not asked anything else: the process ends. */
+export async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } catch (error) {
+    if ((error as Error).name !== "AbortError") throw error;
+    process.stderr.write("\nNothing was changed.\n");
+    process.exit(EXIT_INTERRUPTED);
   } finally {
     terminal.close();
   }

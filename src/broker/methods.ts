@@ -8,7 +8,7 @@ import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { findLogical, drawerPayload } from "../engine/logical.ts";
 import { readSelector } from "../engine/hygiene.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
-import { redactAnswer, type RedactMode } from "../engine/redact.ts";
+import { redact as mask, redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
@@ -119,7 +119,9 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     const { reader } = (await ready()).reads;
     if (!reader.isFounded()) return { story: NO_PALACE };
     const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
-    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX));
+    // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
+    const clean = (text: string): string => mask(text, redact).text;
+    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX), clean);
     return redactAnswer({ story }, redact);
   },
   "job.start": async ({ ready }, { peer, params }) => {

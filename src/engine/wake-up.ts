@@ -15,8 +15,8 @@ const WEIGHT_DEFAULT = 3;
 
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
-/** `drawers` in the order they were filed. */
-export function essentialStory(drawers: readonly Drawer[]): string {
+/** `drawers` in the order they were filed; `clean` takes out of a text what is not for agents, before it is cut. */
+export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
   const rated = drawers.map((drawer) => ({
     drawer,
@@ -36,7 +36,7 @@ export function essentialStory(drawers: readonly Drawer[]): string {
     lines.push(`\n[${room}]`);
     length += codePointLength(room) + 3;
     for (const { text, metadata } of entries) {
-      const plain = strip(text).replaceAll("\n", " ");
+      const plain = strip(clean(text)).replaceAll("\n", " ");
       const snippet = codePointLength(plain) > SNIPPET_MAX ? `${head(plain, SNIPPET_MAX - 3)}...` : plain;
       const source = baseName(textOf(metadata["source_file"]));
       const line = `  - ${snippet}${source === "" ? "" : `  (${source})`}`;

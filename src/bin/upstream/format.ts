@@ -25,11 +25,6 @@ export function explainNoPalace(out: Output, palaceDir: string): void {
 export async function confirmed(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY) return false;
-  const { createInterface } = await import("node:readline/promises");
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return ["y", "yes"].includes((await terminal.question(`${question} [y/N] `)).trim().toLowerCase());
-  } finally {
-    terminal.close();
-  }
+  const { ask } = await import("../confirm.ts");
+  return ask(question);
 }

@@ -16,6 +16,8 @@ export type Talk = {
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
+/** Longer than words are. */
+const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
 /** Where the folder of the session is looked for, lines. */
@@ -44,7 +46,7 @@ export async function readTalk(file: string): Promise<Talk> {
       if (text === undefined || text.includes("<command-message>")) continue;
       talk.count += 1;
       if (text.trim() === "" || text.includes("<system-reminder>")) continue;
-      talk.texts.push(text.trim().slice(0, TEXT_LENGTH));
+      talk.texts.push(cut(text.trim(), TEXT_LENGTH));
       if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
     }
   } catch {
@@ -53,9 +55,18 @@ export async function readTalk(file: string): Promise<Talk> {
   return talk;
 }
 
+/** Not in the middle of a long word: that may be a key, and half of one is known for a key by nobody. */
+function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const start = text.slice(0, length);
+  const [last = ""] = /\S*$/.exec(start) ?? [];
+  const whole = last.length + (/^\S*/.exec(text.slice(length))?.[0].length ?? 0);
+  return whole > WORD_LENGTH ? start.slice(0, start.length - last.length).trimEnd() : start;
+}
+
 /** The entry of the diary. */
 export function checkpointOf(session: string, { texts }: Talk, date: string): string {
-  const recent = texts.slice(-RECENT).map((text) => text.slice(0, RECENT_LENGTH));
+  const recent = texts.slice(-RECENT).map((text) => cut(text, RECENT_LENGTH));
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
 }
 

@@ -7,6 +7,7 @@ import { clearStop, ensureBroker } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { EXIT_INTERRUPTED } from "../feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 const OPEN_MAX_MS = 30_000;
@@ -23,6 +24,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
     // Stopped with the mark, so that no agent starts the old version again in between.
     // However that goes, the mark goes away again: agents would take it for a stop by hand.
     process.once("exit", () => clearStop(config));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
     const { stopped } = await stopBroker(config).finally(() => clearStop(config));
     const { endpoint, health } = await ensureBroker(config);
     // Its door answers before the palace is open; who restarts wants to know that it is.
