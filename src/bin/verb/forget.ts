@@ -1,5 +1,6 @@
 /** `palace forget`: takes drawers out of the memory for good, and says where else they still stand. */
 import { text as readText } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
@@ -21,6 +22,8 @@ const WAIT_MS = 25_000;
 const PATIENCE = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
+
+const SETTLED_AFTER_MS = 100;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -62,6 +65,9 @@ export const verb = defineVerb({
         tellFiles("It still stands in", left, out);
         for (const note of erased.notes) out.notice(note);
       }
+      // What reading all those files has set going in the background comes to its end before the process does: a compiler there
+      // that needs a garbage collection would wait for us, and we for it (https://github.com/nodejs/node/issues/54918).
+      await sleep(SETTLED_AFTER_MS);
       if (erased.pending === 0) return 0;
       for (const problem of erased.problems) out.notice(problem);
       out.notice(
