@@ -3,7 +3,8 @@
  * transcript; it fails no agent, and writes a checkpoint once.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, test } from "vitest";
@@ -114,6 +115,12 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   await using palace = createTestPalace();
   const state = beginHome(palace);
   const transcript = writeTranscript(palace.home, 20);
+  // A hook was killed between making its slot and writing its pid there.
+  const args = ["convos", transcript, "--wing", "my_app"].join("\0");
+  const slot = join(state, `mine_pids/mine_${createHash("sha256").update(args).digest("hex").slice(0, 16)}.pid`);
+  mkdirSync(dirname(slot), { recursive: true });
+  writeFileSync(slot, "");
+  utimesSync(slot, new Date(0), new Date(0));
   await palace.startBroker();
   expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
   // As if it had been killed before it could note what it wrote.

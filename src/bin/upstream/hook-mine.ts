@@ -4,12 +4,14 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../config/env.ts";
 import { executable } from "../executable.ts";
 
 const SLOT_MAX_S = 2 * 3600;
+/** Between making a slot and writing who has it. */
+const EMPTY_MAX_S = 10;
 
 export type HookMine = { stateDir: string; logFile: string; env: Env };
 
@@ -34,6 +36,8 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
+    // Without a process there is no pid, and the slot is free again soon.
+    child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();
     if (waitMs === undefined) return true;
@@ -64,8 +68,8 @@ function take(slot: string): number | undefined {
 
 function isBusy(slot: string): boolean {
   const [pid = 0, startedAtS = 0] = readFileSync(slot, "utf8").split(" ").map(Number);
-  // Somebody who has just made the file, and writes it now, is as good as busy.
-  if (pid === 0) return true;
+  // Made just now, and written in a moment; or by a hook that was killed in between.
+  if (pid === 0) return Date.now() - statSync(slot).mtimeMs < EMPTY_MAX_S * 1000;
   try {
     process.kill(pid, 0);
     return Date.now() / 1000 - startedAtS < SLOT_MAX_S;
