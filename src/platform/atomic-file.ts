@@ -1,8 +1,24 @@
 /**
  * Small files that are either the old or the new ones, never half of each: temporary file, fsync, rename, fsync folder.
  */
-import { closeSync, fchmodSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+/** As writeFileAtomic names them. */
+const TEMPORARY = /\.\d+\.tmp$/;
+/** Nobody takes so long to write one; whose process it was cannot be told from another container. */
+const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
@@ -32,5 +48,25 @@ export function writeFileAtomic(path: string, content: string, mode = 0o600, own
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Takes away what writers that were killed have left anywhere below a folder. What cannot be removed stays. */
+export function removeLeftovers(folder: string, nowMs = Date.now()): void {
+  for (const name of namesBelow(folder).filter((one) => TEMPORARY.test(one))) {
+    const path = join(folder, name);
+    try {
+      if (nowMs - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path);
+    } catch {
+      // Its writer was alive after all, or it is not ours to remove.
+    }
+  }
+}
+
+function namesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" });
+  } catch {
+    return [];
   }
 }

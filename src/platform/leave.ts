@@ -1,0 +1,42 @@
+/**
+ * The end of a process, past the teardown of its runtime. In that teardown Node's main thread waits for V8's workers, and one of these may
+ * wait for a garbage collection of the main thread: both stand still for ever, holding locks (https://github.com/nodejs/node/issues/54918,
+ * seen here twice in some fifty runs of `palace forget`). A process that becomes another one loses its threads at once.
+ */
+import { accessSync, constants } from "node:fs";
+import { within } from "./within.ts";
+
+const SHELL = "/bin/sh";
+
+/**
+ * Ends the process with that exit code when everything it said is with its readers, which process.exit does not wait for. Who holds
+ * what others wait for gives `patienceMs`, after which a reader who has stopped reading is left. What listens to `exit` is called;
+ * what else waits in the event loop is not waited for.
+ */
+export async function leave(code: number, patienceMs?: number): Promise<never> {
+  const said = Promise.all([process.stdout, process.stderr].map(flushed));
+  await (patienceMs === undefined ? said : within(said, patienceMs));
+  if (process.execve !== undefined && isExecutable(SHELL)) {
+    process.emit("exit", code);
+    process.execve(SHELL, ["sh", "-c", `exit ${code}`], {});
+  }
+  process.exit(code);
+}
+
+/** Also of a stream whose reader has gone: there is nobody to wait for. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) resolve();
+    else stream.write("", () => resolve());
+  });
+}
+
+/** A call that fails would abort the process. */
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
