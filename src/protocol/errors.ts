@@ -108,6 +108,9 @@ export class PalaceError extends Error {
   }
 }
 
+/** Of PROTOCOL_BAD_PARAMS, where nothing better is known: who calls is one of our commands, or somebody's program. */
+export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
+
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
 }

@@ -3,7 +3,13 @@
 /** What is to be forgotten: one of the three. `match`: whatever holds the text, to the character. */
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
-/** `traces`: pieces of what would go, by which it is found in other files. */
+/**
+ * One text that would go, told apart from others that begin alike: a piece of it, where in it that stands and how long all of it
+ * is, UTF-16 code units, and the SHA-256 of all of it, hex.
+ */
+export type TextMark = { piece: string; at: number; length: number; sha256: string };
+
+/** `traces`: pieces of what would go, by which it is found in other files. `marks`: absent in the answer of an older broker. */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
   total: number;
@@ -12,18 +18,20 @@ export type ForgetPreview = {
   links: number;
   sources: string[];
   traces: string[];
+  marks?: TextMark[];
 };
 
-export type ForgetResult = {
+/** How much went; `erasure` numbers what is still to be taken out of files. */
+export type Forgotten = {
   drawers: number;
   facts: number;
   links: number;
   journalRows: number;
   images: number;
   erasure: number;
-  drawer_ids: string[];
-  missing: string[];
 };
+
+export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
 /** How far what was forgotten is out of the files. `notes`: where it may stay. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };

@@ -3,18 +3,39 @@
  * Imported from anywhere; imports nothing.
  */
 
-/** One JSON-RPC message on any door, either way. Holds a source.replace of the largest document we file. */
+/** One JSON-RPC message on any door, either way. */
 export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
 /** Nesting of one JSON message; deeper is refused before it is parsed. */
 export const JSON_DEPTH_MAX = 64;
-/** Largest document a feeder files as one source. */
-export const SOURCE_SIZE_MAX_BYTES = 5 * 1024 * 1024;
+/**
+ * Largest document a feeder files as one source: as long as the 50,000 drawers of 800 characters that MemPalace files of one. It is
+ * filed in one transaction, which others' writes wait for.
+ */
+export const SOURCE_SIZE_MAX_BYTES = 40 * 1024 * 1024;
+/** As much of a document goes with the call that files it; a longer one is sent before, in parts. */
+export const SOURCE_CALL_MAX_BYTES = 5 * 1024 * 1024;
+/** Characters (UTF-16) of such a part: any of them may become six bytes of JSON. */
+export const SOURCE_PART_MAX = 1024 * 1024;
+/** Parts of a document that was never filed are dropped after this. */
+export const SOURCE_PARTS_KEPT_MS = 24 * 3_600_000;
+/** Most drawers that one source becomes, where settings ask for small ones: more than the largest becomes of usual ones. */
+export const SOURCE_DRAWERS_MAX = 200_000;
+/** Characters of a drawer, what two neighbours of a document share, and what is too short to be one: where nobody says otherwise. */
+export const DRAWER_SIZE = 800;
+export const DRAWER_OVERLAP = 100;
+export const DRAWER_SIZE_MIN = 50;
+/** Largest drawer that settings may ask for, characters: as much as a tool takes. */
+export const DRAWER_SIZE_MAX = 100_000;
+/** Keywords of all halls that a document may be sent with, and characters of one. */
+export const HALL_KEYWORDS_MAX = 2_000;
+export const HALL_KEYWORD_LENGTH_MAX = 200;
 /** Messages of a sweep in one call. */
 export const MESSAGES_PART_MAX = 256;
 /** Sessions that one question asks for. */
 export const SESSIONS_ASKED_MAX = 10_000;
-/** Drawers of a conversation in one call: others' writes go in between the calls. */
+/** Drawers of a conversation in one call, and characters of them: others' writes go in between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
+export const CONVERSATION_PART_SIZE_MAX = 2 * 1024 * 1024;
 
 /** Writes waiting in the broker, of all peers together; one more is BROKER_BUSY. */
 export const QUEUE_DEPTH_MAX = 4096;
@@ -24,8 +45,12 @@ export const QUEUE_DEPTH_PEER_MAX = 1024;
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 /** Names of MemPalace's registry that one document may be sent with. */
 export const KNOWN_NAMES_MAX = 1_000;
+/** Languages whose names are looked for. */
+export const LANGUAGES_MAX = 32;
 /** Links that one write of a mine makes or takes away; the rest is for the next. */
 export const LINKS_CHANGED_MAX = 1_000;
+/** Drawers that are summarised in one call. */
+export const COMPRESSED_MAX = 200;
 /** Sources whose closets are built anew in one write. */
 export const CLOSET_SOURCES_MAX = 10;
 /** Writes committed in one ledger transaction. */
@@ -71,7 +96,13 @@ export const SPOOL_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a kept write must be recognised when it comes again");
 if (FRAME_SIZE_MAX_BYTES > SPOOL_SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
-if (SOURCE_SIZE_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
+if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
+if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");
+if (CONVERSATION_PART_DRAWERS_MAX * DRAWER_SIZE > CONVERSATION_PART_SIZE_MAX)
+  throw new Error("parts of usual drawers are cut by their number");
+if (SOURCE_SIZE_MAX_BYTES / (DRAWER_SIZE / 2 - DRAWER_OVERLAP) > SOURCE_DRAWERS_MAX)
+  throw new Error("a source of usual drawers must not have too many");
+if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must hold at least one drawer");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
