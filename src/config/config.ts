@@ -10,8 +10,10 @@ import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { isInContainer } from "../platform/container.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
-import { type Paths, resolvePaths } from "./paths.ts";
+import { type FilingSettings, readFiling } from "./filing.ts";
+import { handedOn, type Paths, resolvePaths } from "./paths.ts";
 import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
+import { namedCollection } from "./upstream-settings.ts";
 
 export type ChromaConfig = Readonly<{ url: string; token: string | undefined; tenant: string; database: string }>;
 
@@ -30,6 +32,8 @@ export type ModelConfig = Readonly<{
 
 export type Config = Readonly<{
   paths: Paths;
+  /** Arguments and environment by which another command of ours finds the very same palace. */
+  handedOn: () => { palace: string[]; env: Env };
   /** What all this was read from; a broker that is started for it gets the same. */
   env: Env;
   /** Endpoint used verbatim, or undefined: discover. */
@@ -57,6 +61,10 @@ export type Config = Readonly<{
   /** An engine that was remembered as text; same errors as loadConfig. */
   parseEngine: (text: string | undefined) => EngineConfig;
   driver: "none" | "files" | "chroma";
+  /** Read when it is needed: what the drawers' collection in the public palace is called. */
+  collection: () => string;
+  /** Read when it is needed: how things are cut, sorted and joined. */
+  filing: () => FilingSettings;
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
   model: ModelConfig;
@@ -90,6 +98,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return Object.freeze({
     paths,
+    handedOn: () => handedOn(paths, env),
     env,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
@@ -105,6 +114,8 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     parseEngine: (text) => parseEngine(text, env, paths),
     driver: choice(env, "MEMPALACE_DRIVER", ["none", "files", "chroma"], chromaUrl === undefined ? "files" : "chroma"),
+    collection: () => namedCollection(paths.settingsDir),
+    filing: () => readFiling(env, paths.settingsDir),
     chroma: {
       url: chromaUrl ?? "http://127.0.0.1:8000",
       token: readVariable(env, "MEMPALACE_CHROMA_TOKEN"),

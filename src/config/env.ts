@@ -17,8 +17,10 @@ export const VARIABLES = {
   MEMPALACE_PALACE_PATH: {
     group: "upstream",
     default: "",
-    meaning: "palace directory; a broker, ledger and graph of its own live in it, as with --palace",
+    meaning:
+      "palace directory, as with --palace; a broker, ledger and graph of its own live in it, but for the one that belongs to the home",
   },
+  MEMPALACE_PALACE: { group: "upstream", default: "", meaning: "short spelling of MEMPALACE_PALACE_PATH, of 3.11" },
   MEMPAL_PALACE_PATH: { group: "upstream", default: "", meaning: "older spelling of MEMPALACE_PALACE_PATH" },
   MEMPALACE_HOOKS_AUTO_SAVE: {
     group: "upstream",
@@ -54,6 +56,26 @@ export const VARIABLES = {
     group: "upstream",
     default: "50000",
     meaning: "drawers that one file of a project may become, else it is left out; 0 = any number",
+  },
+  MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: {
+    group: "upstream",
+    default: "topic_tunnel_min_count of config.json, else 1",
+    meaning: "topics that two wings must share for a mine to join them",
+  },
+  MEMPALACE_KG_HALLWAY_MIN_COUNT: {
+    group: "upstream",
+    default: "hallway_min_count of config.json, else 2",
+    meaning: "drawers that two names must share for a mine to join them",
+  },
+  MEMPALACE_ENTITY_LANGUAGES: {
+    group: "upstream",
+    default: "entity_languages of config.json, else en",
+    meaning: "languages of the names that drawers are tagged with, with commas",
+  },
+  MEMPAL_ENTITY_LANGUAGES: {
+    group: "upstream",
+    default: "",
+    meaning: "older spelling of MEMPALACE_ENTITY_LANGUAGES",
   },
   MEMPALACE_TOKEN: { group: "client", default: "", meaning: "token for a broker behind a TCP door" },
   MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "file that holds that token" },
@@ -176,7 +198,8 @@ export type VariableName = keyof typeof VARIABLES;
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const NOT_LASTING: ReadonlySet<string> = new Set([
-  ...["HOME", "SSH_ORIGINAL_COMMAND", "MEMPALACE_PALACE_PATH", "MEMPAL_PALACE_PATH", "MEMPALACE_CHROMA_TOKEN"],
+  ...["HOME", "SSH_ORIGINAL_COMMAND", "MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"],
+  "MEMPALACE_CHROMA_TOKEN",
   ...Object.entries(VARIABLES).flatMap(([name, { group }]) => (["client", "test"].includes(group) ? [name] : [])),
 ]);
 

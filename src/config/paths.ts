@@ -1,11 +1,12 @@
 /**
- * Where everything lives, from the environment alone (interface.md 4). Pure but for looking whether upstream's home exists.
+ * Where everything lives, from the environment (interface.md 4) and, where a user has moved it, upstream's config.json.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
 import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
 import { type Env, readVariable } from "./env.ts";
+import { namedPalace } from "./upstream-settings.ts";
 
 export type Paths = Readonly<{
   /** The folder that is the palace to a user: holds ledger, lock and broker.json. */
@@ -61,14 +62,28 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   const stateDir = folder("XDG_STATE_HOME", ".local/state");
   const cacheDir = folder("XDG_CACHE_HOME", ".cache");
 
-  const named = palace ?? readVariable(env, "MEMPALACE_PALACE_PATH") ?? readVariable(env, "MEMPAL_PALACE_PATH");
+  const given =
+    palace ??
+    readVariable(env, "MEMPALACE_PALACE_PATH") ??
+    readVariable(env, "MEMPALACE_PALACE") ??
+    readVariable(env, "MEMPAL_PALACE_PATH");
   const settingsDir = settingsHome(env, user);
-  const home = real(named === undefined ? settingsDir : resolve(expand(named, user)));
   // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs none of what is named by it.
   let known: string | undefined;
   const tag = (): string =>
     (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
-  const palaceDir = named === undefined ? join(home, "palace") : home;
+  // MEMPALACE_PATH is our own variable, and means the palace with all that belongs to it.
+  const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
+  const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
+  const usual = moved ?? join(settingsDir, "palace");
+  const named = given === undefined ? undefined : real(resolve(expand(given, user)));
+  // Who names the folder that is taken anyway, as MemPalace's users do, means the same memory, not a second one inside of it.
+  const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
+  // The home's own ledger has one public palace; where MemPalace was told of the home itself, that is it.
+  const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
+  const isOther = named !== undefined && !isTaken && !isHome;
+  const home = isOther ? named : real(settingsDir);
+  const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   return Object.freeze({
     home,
     palaceDir,
@@ -111,6 +126,15 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     upstreamLocksDir: join(user, ".mempalace", "locks"),
     knownEntitiesFile: join(user, ".mempalace", "known_entities.json"),
   });
+}
+
+/**
+ * For another command of ours, that is to find the very same palace: arguments, and the environment without what names another. The
+ * home's own is never named: a memory that lies in its public palace's folder answers to that name.
+ */
+export function handedOn({ home, palaceDir }: Paths, env: Env): { palace: string[]; env: Env } {
+  const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
+  return { palace: palaceDir === home ? ["--palace", home] : [], env: others };
 }
 
 /** Loaded where it is needed: with HOME set a shim needs none of it. */

@@ -1,0 +1,146 @@
+/**
+ * What MemPalace's config.json and environment say of how things are filed: sizes of drawers, keywords of halls, from when on
+ * names and topics join, languages of names. As upstream reads them: the environment before the file, and what cannot be used
+ * counts as not said. Where its versions differ, as 3.11. Used by config.ts. Source: palace.md 3.3, config modules of 3.3.6 and 3.11.
+ */
+import {
+  DRAWER_OVERLAP,
+  DRAWER_SIZE,
+  DRAWER_SIZE_MAX,
+  DRAWER_SIZE_MIN,
+  HALL_KEYWORD_LENGTH_MAX,
+  HALL_KEYWORDS_MAX,
+  LANGUAGES_MAX,
+} from "../protocol/limits.ts";
+import type { Cut, HallKeywords } from "../protocol/filing.ts";
+import { type Env, readVariable, type VariableName } from "./env.ts";
+import { faultOfUpstreamFile, readUpstreamFile, type UpstreamFile } from "./upstream-file.ts";
+
+/** Upstream's codes of languages that name-languages.ts in engine does not know, and upstream does. */
+const CHINESE = new Set(["zh-cn", "zh-tw"]);
+
+export type FilingSettings = Readonly<{
+  cut: Cut;
+  /** What is too short for a drawer of a transcript; undefined: nobody has said so. */
+  transcriptMin: number | undefined;
+  /** Undefined: MemPalace's own. */
+  halls: HallKeywords | undefined;
+  /** Drawers that two names must share for a hallway, topics that two wings must share for a tunnel; undefined: nothing is said. */
+  hallwayMin: number | undefined;
+  topicsMin: number | undefined;
+  /** Whose names are looked for, by upstream's codes; at least one. */
+  languages: readonly string[];
+  /** Of settings that are there and are not used as they stand, a sentence each. */
+  ignored: readonly string[];
+}>;
+
+/** Reads the file anew each time: who mines has the settings of now. `settingsDir` is upstream's home. */
+export function readFiling(env: Env, settingsDir: string): FilingSettings {
+  const file = readUpstreamFile(settingsDir);
+  const fault = faultOfUpstreamFile(settingsDir);
+  const ignored = fault === undefined ? [] : [fault];
+  const cut = readCut(file, ignored);
+  return {
+    cut,
+    transcriptMin: transcriptMin(file, cut),
+    halls: readHalls(file["hall_keywords"], ignored),
+    hallwayMin: leastCount(env, "MEMPALACE_KG_HALLWAY_MIN_COUNT", file, "hallway_min_count", ignored),
+    topicsMin: leastCount(env, "MEMPALACE_TOPIC_TUNNEL_MIN_COUNT", file, "topic_tunnel_min_count", ignored),
+    languages: readLanguages(env, file, ignored),
+    ignored,
+  };
+}
+
+/** A larger overlap than half a drawer might never come to an end: 3.11 takes the usual one then, 3.3.6 tried. */
+function readCut(file: UpstreamFile, ignored: string[]): Cut {
+  const asked = (key: string, usual: number, least: number): number => {
+    const value = file[key] === undefined ? usual : wholeNumber(file[key], least);
+    if (value === undefined) ignored.push(`${key} is no whole number of at least ${least}: it is ${usual}`);
+    return value ?? usual;
+  };
+  const [size, overlap, sizeMin] = [
+    Math.min(asked("chunk_size", DRAWER_SIZE, 1), DRAWER_SIZE_MAX),
+    asked("chunk_overlap", DRAWER_OVERLAP, 0),
+    asked("min_chunk_size", DRAWER_SIZE_MIN, 0),
+  ];
+  const half = Math.floor(size / 2);
+  const cut = {
+    size,
+    overlap: overlap > half ? Math.min(DRAWER_OVERLAP, half) : overlap,
+    sizeMin: sizeMin > size ? Math.min(DRAWER_SIZE_MIN, size) : sizeMin,
+  };
+  const tell = (key: string, is: number, wanted: number, why: string): void => {
+    if (file[key] !== undefined && is !== wanted) ignored.push(`${key} is ${is} and not ${wanted}, ${why}`);
+  };
+  tell("chunk_size", size, wholeNumber(file["chunk_size"], 1) ?? size, "the most there is");
+  tell("chunk_overlap", cut.overlap, overlap, "more than half of chunk_size");
+  tell("min_chunk_size", cut.sizeMin, sizeMin, "more than chunk_size");
+  return cut;
+}
+
+function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): number | undefined {
+  const value = wholeNumber(given, 0);
+  return value === undefined || value > size ? undefined : value;
+}
+
+/** A word list that is a text counts by its characters, as it does in Python. */
+function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    ignored.push("hall_keywords is no object of word lists: halls are MemPalace's own");
+    return undefined;
+  }
+  let left = HALL_KEYWORDS_MAX;
+  const halls = Object.entries(given).map(([hall, list]): [string, string[]] => {
+    const words: unknown[] = typeof list === "string" ? Array.from(list) : Array.isArray(list) ? list : [];
+    const usable = words.filter((word) => typeof word === "string" && word.length <= HALL_KEYWORD_LENGTH_MAX);
+    const taken = (usable as string[]).slice(0, left);
+    left -= taken.length;
+    if (taken.length < words.length || (words.length === 0 && !Array.isArray(list)))
+      ignored.push(`hall_keywords: not all that is listed for ${hall} is used`);
+    return [hall, taken];
+  });
+  return halls;
+}
+
+function leastCount(
+  env: Env,
+  name: VariableName,
+  file: UpstreamFile,
+  key: string,
+  ignored: string[],
+): number | undefined {
+  const told = readVariable(env, name);
+  const value = told === undefined ? undefined : wholeNumber(told, 1);
+  if (told !== undefined && value === undefined)
+    ignored.push(`${name} is no whole number of at least 1: it is not used`);
+  if (value !== undefined || file[key] === undefined || file[key] === null) return value;
+  const given = file[key];
+  // Here, other than for sizes, Python counts a yes as 1, and less than one as one.
+  const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
+  if (number === undefined) ignored.push(`${key} is no whole number: it is not used`);
+  return number === undefined ? undefined : Math.max(1, number);
+}
+
+function readLanguages(env: Env, { entity_languages: listed }: UpstreamFile, ignored: string[]): string[] {
+  const told = readVariable(env, "MEMPALACE_ENTITY_LANGUAGES") ?? readVariable(env, "MEMPAL_ENTITY_LANGUAGES");
+  const named = told?.split(",").map((code) => code.trim());
+  const languages = orEnglish(
+    named?.filter((code) => code !== "") ?? (Array.isArray(listed) ? listed.map(String) : []),
+  );
+  const unknown = languages.filter((code) => CHINESE.has(code.trim().toLowerCase()));
+  if (unknown.length > 0) ignored.push(`names in ${unknown.join(", ")} are not looked for`);
+  return languages.slice(0, LANGUAGES_MAX);
+}
+
+function orEnglish(languages: string[]): string[] {
+  return languages.length === 0 ? ["en"] : languages;
+}
+
+/** As Python's `int()`: digits with underscores between them, spaces around; of a fraction what stands before the point. */
+function wholeNumber(value: unknown, least: number): number | undefined {
+  const text = typeof value === "string" ? value.trim() : "";
+  const isNumeral = /^[+-]?\d+(?:_\d+)*$/.test(text);
+  const number = typeof value === "number" ? Math.trunc(value) : isNumeral ? Number(text.replaceAll("_", "")) : NaN;
+  return Number.isFinite(number) && number >= least ? number : undefined;
+}

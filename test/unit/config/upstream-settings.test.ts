@@ -1,0 +1,64 @@
+/** A palace that its user has moved or named otherwise in MemPalace's config.json is found; settings of elsewhere are not obeyed. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { loadConfig } from "../../../src/config/config.ts";
+
+let home: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "settings-")));
+  mkdirSync(join(home, ".mempalace"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const settings = (content: unknown, folder = ".mempalace"): void =>
+  writeFileSync(join(home, folder, "config.json"), typeof content === "string" ? content : JSON.stringify(content));
+const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOME: home, ...env }).paths.palaceDir;
+const usual = (): string => join(home, ".mempalace/palace");
+
+describe("palace_path", () => {
+  test("is where the palace is, there already or not yet; the memory stays at home", () => {
+    for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
+      mkdirSync(join(home, "disk"), { recursive: true });
+      settings({ palace_path: path });
+      const { paths } = loadConfig({ HOME: home });
+      expect(paths).toMatchObject({ palaceDir: join(home, "disk/palace"), home: join(home, ".mempalace") });
+      expect(paths.ledgerFile).toBe(join(home, ".mempalace/ledger.sqlite3"));
+      // palace.md 3.1: the links lie beside the palace, the graph at home.
+      expect(paths.tunnelsFile).toBe(join(home, "disk/tunnels.json"));
+      expect(paths.graphFile).toBe(join(home, ".mempalace/knowledge_graph.sqlite3"));
+    }
+  });
+
+  test.each([
+    ["of another machine", { palace_path: "/nowhere/of/ours/palace" }],
+    ["that hangs on the working directory", { palace_path: "palace" }],
+    ["that is none", { palace_path: 7 }],
+    ["in a file that is none", "{"],
+    ["that is not given", {}],
+  ])("%s is passed over", (_, content) => {
+    settings(content);
+    expect(palaceDir()).toBe(usual());
+  });
+
+  test("yields to what names the palace: an argument's folder, a variable, our own home", () => {
+    settings({ palace_path: join(home, "moved") });
+    expect(palaceDir()).toBe(join(home, "moved"));
+    for (const name of ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"])
+      expect(palaceDir({ [name]: join(home, "named") })).toBe(join(home, "named"));
+    expect(loadConfig({ HOME: home }, { palace: join(home, "given") }).paths.palaceDir).toBe(join(home, "given"));
+    expect(palaceDir({ MEMPALACE_PATH: join(home, ".mempalace") })).toBe(usual());
+  });
+});
+
+test.each([
+  ["team_notes", "team_notes"],
+  [undefined, "mempalace_drawers"],
+  ["x", "mempalace_drawers"],
+  ["mempalace_closets", "mempalace_drawers"],
+  [5, "mempalace_drawers"],
+])("collection_name %j is %s", (name, collection) => {
+  settings({ collection_name: name });
+  expect(loadConfig({ HOME: home }).collection()).toBe(collection);
+});
