@@ -9,6 +9,7 @@ export class SqliteClosetTx implements ClosetTx {
   readonly #isModelMade;
   readonly #put;
   readonly #remove;
+  readonly #dropOne;
   readonly #removeOthers;
   readonly #forget;
 
@@ -30,6 +31,7 @@ export class SqliteClosetTx implements ClosetTx {
            vector = CASE WHEN text = excluded.text THEN vector END`,
     );
     this.#remove = database.prepare("DELETE FROM closet WHERE source_file = ? AND source_file <> ''");
+    this.#dropOne = database.prepare("DELETE FROM closet WHERE id = ?");
     this.#removeOthers = database.prepare(
       `DELETE FROM closet WHERE source_file = ? AND source_file <> '' AND id NOT IN (SELECT value FROM json_each(?))`,
     );
@@ -56,6 +58,18 @@ export class SqliteClosetTx implements ClosetTx {
       this.#put.run(id, wing, room, sourceFile, text, JSON.stringify(metadata));
     }
     this.#onChange(changes + closets.length);
+  }
+
+  put({ id, text, metadata }: NewCloset): void {
+    const { wing, room, sourceFile } = place(metadata);
+    this.#put.run(id, wing, room, sourceFile, text, JSON.stringify(metadata));
+    this.#onChange(1);
+  }
+
+  /** The summary of a drawer that is not what it was: upstream gives it the drawer's own id. */
+  dropSummary(drawerId: string): void {
+    const { changes } = this.#dropOne.run(drawerId);
+    if (changes > 0) this.#onChange(changes);
   }
 
   remove(sourceFile: string): number {

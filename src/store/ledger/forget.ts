@@ -2,7 +2,8 @@
  * Finds what is to be forgotten and takes it out of the ledger's tables (the list of them: hygiene-schema.ts), inside one write.
  * What is left in pages, segments and other files is erased afterwards (eraser.ts, store/erase). On the writer thread.
  */
-import type { Drawer, Forgotten, ForgetSelector, ForgetTx, Found } from "../port.ts";
+import type { Forgotten } from "../../protocol/hygiene.ts";
+import type { Drawer, ForgetSelector, ForgetTx, Found } from "../port.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "./record.ts";
 import { TextParts } from "./text-parts.ts";
@@ -48,6 +49,8 @@ export class SqliteForget implements ForgetTx {
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     for (const { id } of drawers) this.#tx.deleteDrawer(id);
+    // Whatever is on its way may hold it.
+    this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
     for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);

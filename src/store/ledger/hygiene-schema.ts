@@ -37,6 +37,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   closet_outbox: "ids alone",
   outbox: "ids alone",
   source: "dropped with its last drawer",
+  source_part: "all documents on their way are dropped; their feeders send them anew",
   source_fts: "the source is indexed anew, its segments are merged into one (LedgerEraser)",
   source_dirty: "names of sources that are to be indexed anew",
   journal: "arguments and results that hold the text are replaced; keys stay, so that nothing is done twice",

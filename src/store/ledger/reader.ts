@@ -19,6 +19,7 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
+import { keepStatements } from "./kept-statements.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "./record.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
@@ -40,7 +41,7 @@ export class SqliteLedgerReader implements LedgerReader {
 
   constructor(file: string) {
     this.#file = file;
-    this.#database = openForReading(file);
+    this.#database = keepStatements(openForReading(file));
     this.graph = new SqliteGraphReader(this.#database);
     this.closets = new SqliteClosetReader(this.#database);
   }

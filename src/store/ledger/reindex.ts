@@ -3,7 +3,9 @@
  * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between writes.
  */
 import type { LedgerDatabase } from "./open.ts";
-import type { Quantize } from "./writer.ts";
+
+/** A vector in a byte a number, for the search threads. */
+export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
 
 /** Short forms looked at in one transaction: some milliseconds, for which a write may have to wait. */
 const CODES_PER_STEP = 500;

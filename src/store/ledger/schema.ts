@@ -12,7 +12,7 @@ import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -28,6 +28,19 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   DELETE FROM outbox WHERE id = new.id;
   INSERT OR IGNORE INTO source_dirty SELECT new.source_file WHERE new.source_file <> '';
 END;
+`;
+
+/** Nothing but the write that files a document looks in here. A ledger of an older version gets the same text as its migration. */
+const PART_SCHEMA = `
+CREATE TABLE IF NOT EXISTS source_part (
+  source_file TEXT NOT NULL,
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  sending TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (source_file, start)
+) STRICT;
 `;
 
 /** Version → what makes a ledger of it one of the next version, in the transaction that raises `user_version`. */
@@ -46,6 +59,8 @@ ${DRAWER_INSERT}`,
   4: HYGIENE_SCHEMA,
   // The index of moments came.
   5: FILED_SCHEMA,
+  // Documents in parts came.
+  6: PART_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -155,4 +170,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}`;

@@ -29,6 +29,7 @@ import {
   sliceBounds,
   toDrawer,
 } from "./record.ts";
+import { SqlitePartTx } from "./part-tx.ts";
 import { SqliteUndo } from "./undo.ts";
 
 /** Upstream shows so many places of a source before it is deleted. */
@@ -40,6 +41,7 @@ export class SqliteLedgerTx implements LedgerTx {
   readonly adopted: AdoptedMarks;
   /** What the write being applied has changed, as it was before. */
   readonly images: Images;
+  readonly parts: SqlitePartTx;
   readonly forget: SqliteForget;
   readonly undo: SqliteUndo;
   readonly #find;
@@ -74,6 +76,7 @@ export class SqliteLedgerTx implements LedgerTx {
       this.#isHalfDone = true;
       this.#current.closets += closets;
     });
+    this.parts = new SqlitePartTx(database, () => this.touch());
     this.adopted = new AdoptedMarks(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
@@ -155,6 +158,7 @@ export class SqliteLedgerTx implements LedgerTx {
       id,
     );
     this.adopted.drop(id);
+    if (text !== before.text) this.closets.dropSummary(id);
     this.#current.written.push(before.row);
   }
 
@@ -165,6 +169,7 @@ export class SqliteLedgerTx implements LedgerTx {
     this.images.noteDrawer(id, toDrawer(before), undefined);
     this.#delete.run(id);
     this.adopted.drop(id);
+    this.closets.dropSummary(id);
     this.#current.removed.push(before.row);
     return true;
   }

@@ -12,6 +12,7 @@
 import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { SOURCE_PARTS_KEPT_MS } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
 import type { Changes, LedgerTx, NewVector, TakeOver, WriteCall, WriteOutcome } from "../port.ts";
 import { ClosetWriter } from "./closet-writer.ts";
@@ -20,14 +21,12 @@ import { LedgerEraser } from "./eraser.ts";
 import { fingerprintOf, Journal, type Retention } from "./journal.ts";
 import { Maintenance } from "./maintenance.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "./open.ts";
-import { Reindex } from "./reindex.ts";
+import { type Quantize, Reindex } from "./reindex.ts";
 import { isKnownFolder, LedgerTakeOver } from "./take-over.ts";
 import { noChanges, SqliteLedgerTx } from "./transaction.ts";
 
 /** What the engine makes of a write: the value to answer, and whether anything was changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
-
-export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
 
 /** What is too old is looked for this often. */
 const PRUNE_EVERY_MS = 3_600_000;
@@ -246,7 +245,10 @@ export class LedgerWriter {
   /** One bounded step of dropping what the journal need not keep any longer; true if there is more. */
   prune(retention: Retention, now: number): boolean {
     let more = false;
-    this.#group(() => (more = this.#journal.prune(retention, now)));
+    this.#group(() => {
+      more = this.#journal.prune(retention, now);
+      this.tx.parts.dropBefore(now - SOURCE_PARTS_KEPT_MS);
+    });
     return more;
   }
 

@@ -129,6 +129,9 @@ test.each(FILTERS)("a list under %j has the drawers that going through all of th
 /** SQLite's plans of all that `read` asks. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
+  // A reader prepares a statement once.
+  reader.close();
+  reader = new SqliteLedgerReader(file);
   read();
   const statements = prepared.mock.calls.map(([sql]) => sql);
   vi.restoreAllMocks();
