@@ -10,6 +10,8 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
+import type { PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import { chromaFile } from "../watch/chroma-file.ts";
@@ -26,6 +28,8 @@ export type ErasureOptions = {
     driver: "none" | "files" | "chroma" | "memory";
     /** Nothing of ours is written there until the answer is called. */
     hold: () => Promise<() => void>;
+    /** Why its files are to be left alone: another process works on them. */
+    lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
     /** The driver's palace is the one in `dir`. */
@@ -92,9 +96,12 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = Date.now() + timeoutMs;
-    this.wake();
-    while (this.#options.pending().length > 0 && this.#problems.length === 0 && Date.now() < until)
-      await delay(POLL_MS);
+    // What stood in the way of the look before this one proves nothing: the one under way is waited for.
+    for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - Date.now()) {
+      this.wake();
+      await within(this.#running ?? delay(POLL_MS), left);
+      if (this.#problems.length > 0) break;
+    }
     return { pending: this.#options.pending().length, problems: this.#problems, notes: this.#notes };
   }
 
@@ -146,7 +153,7 @@ class Eraser {
 
   async #erasePalace(ids: readonly string[], erase: () => Promise<Thread<EraseMethods>>): Promise<string | undefined> {
     const { unsent } = this.#options;
-    const { dir, driver, hold, wake, detail, isHere } = this.#options.palace;
+    const { dir, driver, hold, lockedBy, wake, detail, isHere } = this.#options.palace;
     const isThere = existsSync(chromaFile(dir));
     if (driver === "none") {
       if (isThere)
@@ -168,6 +175,9 @@ class Eraser {
         );
       return undefined;
     }
+    // A Chroma that writes its index meanwhile would lose what it adds.
+    const locked = lockedBy();
+    if (locked !== undefined) return locked.message;
     const release = await hold();
     try {
       await (await erase()).call("palace", dir, ids);

@@ -4,18 +4,29 @@
  * For either driver, where the palace's files lie on this machine; its rows are gone by then. On the erase thread, while nothing
  * of ours writes there; doing it again changes nothing.
  */
-import { closeSync, existsSync, fsyncSync, openSync, utimesSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../platform/fault.ts";
 import { readMark } from "../driver/files/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../driver/files/queue.ts";
-import { openSegment } from "../driver/files/segment.ts";
+import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../driver/files/segment.ts";
 import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections } from "../watch/chroma-file.ts";
 
 /** A rewrite waits for others' readers and writers so long. */
 const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
+const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
 /** Errors: SQLite's and the file system's; it is done again then. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
@@ -29,8 +40,11 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
     if (collections.length === 0) return;
     database.transaction(() => collections.forEach((one) => eraseQueue(database, one, ids))).immediate();
     faultPoint("erase.after-queue");
-    for (const one of collections)
-      eraseVectors(join(palaceDir, one.vectorSegment), withoutVectorInUse(database, one, ids));
+    for (const one of collections) {
+      const folder = join(palaceDir, one.vectorSegment);
+      eraseVectors(folder, withoutVectorInUse(database, one, ids));
+      eraseUnused(folder);
+    }
     if (hasTable(database, FULL_TEXT)) database.exec(`INSERT INTO ${FULL_TEXT} (${FULL_TEXT}) VALUES ('optimize')`);
     faultPoint("erase.before-palace-rewrite");
     rewrite(database);
@@ -113,6 +127,48 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   } finally {
     if (fd !== undefined) closeSync(fd);
     segment.close();
+  }
+}
+
+/**
+ * What an index has room for and does not use yet holds whatever stood in its process's memory when Chroma wrote it: whole texts
+ * (seen with 1.5.9; hnswlib asks for memory and does not clear it). It clears an element before it uses it.
+ */
+function eraseUnused(folder: string): void {
+  const headerFile = join(folder, "header.bin");
+  if (!existsSync(headerFile)) return;
+  let header: ReturnType<typeof headerOf>;
+  try {
+    header = headerOf(readFileSync(headerFile));
+  } catch {
+    // A torn index is set aside and made anew; what is in it `forget` tells.
+    return;
+  }
+  const { elements, elementSize } = header;
+  wipeFrom(join(folder, "data_level0.bin"), elements * elementSize);
+  wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
+}
+
+/** The file keeps its length; what is zero already is not written again. */
+function wipeFrom(file: string, start: number): void {
+  if (!existsSync(file)) return;
+  const fd = openSync(file, "r+");
+  try {
+    const bytes = Buffer.alloc(WIPE_SIZE_BYTES);
+    const zeros = Buffer.alloc(WIPE_SIZE_BYTES);
+    let wiped = false;
+    for (let at = start; at < fstatSync(fd).size;) {
+      const read = readSync(fd, bytes, 0, bytes.length, at);
+      if (read === 0) break;
+      if (!bytes.subarray(0, read).equals(zeros.subarray(0, read))) {
+        writeSync(fd, zeros, 0, read, at);
+        wiped = true;
+      }
+      at += read;
+    }
+    if (wiped) fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 
