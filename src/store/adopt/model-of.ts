@@ -8,15 +8,19 @@ import { join } from "node:path";
 import { MODEL_NAME } from "../embedding/model-files.ts";
 import type { Embedder } from "../port.ts";
 import { DRAWERS, readChroma } from "../watch/chroma-file.ts";
-import type { Sample } from "./take-over.ts";
 
 /** Exports of one model agree to about 1e-6, Python's int8 ones to a few thousandths; other models not at all. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;
 
+/** A text and the vector that the palace has of it. */
+export type Sample = { text: string; vector: Float32Array };
+
 export type ModelOfOptions = {
   palaceDir: string;
+  /** The drawers', unless it is called as everybody's is. */
+  collection?: string;
   /** Model that the ledger's vectors are of; undefined: it has none yet. */
   recorded: string | undefined;
   /** Undefined: no model on this machine, now. */
@@ -31,7 +35,7 @@ export type ModelFinding = { model: string | undefined; width: number | undefine
 
 /** By the majority: one text that somebody changed past its vector says nothing of the others. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
-  const { palaceDir, recorded, embedder } = options;
+  const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });
   if (samples.length === 0) return anew("");
   const made = await embedder?.embed(samples.map(({ text }) => text)).catch(() => undefined);
@@ -42,7 +46,8 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
     return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded anew`);
   }
   if (embedder === undefined || made === undefined) {
-    const isMiniLm = namesMiniLm(palaceDir) && width === MINILM_WIDTH && (recorded ?? MODEL_NAME) === MODEL_NAME;
+    const isMiniLm =
+      namesMiniLm(palaceDir, collection) && width === MINILM_WIDTH && (recorded ?? MODEL_NAME) === MODEL_NAME;
     if (isMiniLm) return { model: MODEL_NAME, width, why: "" };
     return anew("whose model made its vectors cannot be told without one here: its texts are embedded anew");
   }
@@ -52,8 +57,8 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
 }
 
 /** Both versions call MiniLM `default` in the collection; 3.11 also names it in a file of its own. */
-function namesMiniLm(palaceDir: string): boolean {
-  const named = embedderFile(palaceDir);
+function namesMiniLm(palaceDir: string, collection: string): boolean {
+  const named = embedderFile(palaceDir, collection);
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
@@ -61,17 +66,17 @@ function namesMiniLm(palaceDir: string): boolean {
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");
-    return palace.prepare<[string], string>(`SELECT ${all} FROM collections WHERE name = ?`).pluck().get(DRAWERS);
+    return palace.prepare<[string], string>(`SELECT ${all} FROM collections WHERE name = ?`).pluck().get(collection);
   });
   return /"name"\s*:\s*"default"/.test(text ?? "") && !/embeddinggemma/.test(text ?? "");
 }
 
-function embedderFile(palaceDir: string): string | undefined {
+function embedderFile(palaceDir: string, collection: string): string | undefined {
   try {
     const file = JSON.parse(readFileSync(join(palaceDir, "mempalace_embedder.json"), "utf8")) as {
       [collection: string]: { model_name?: unknown } | undefined;
     };
-    return String(file[DRAWERS]?.model_name);
+    return String(file[collection]?.model_name);
   } catch {
     return undefined;
   }

@@ -1,10 +1,21 @@
 /**
  * What an adoption of a palace would find, read without a broker and without changing a byte: for `palace adopt --dry-run`.
  */
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { PalaceError } from "../../protocol/errors.ts";
+import { requireSchema } from "../driver/files/palace-writer.ts";
 import { countRows, PalaceVectors, readRows, readTail } from "../driver/files/palace-file.ts";
 import type { IdRecipe } from "../port.ts";
-import { DRAWERS, readChroma, readCollections } from "../watch/chroma-file.ts";
+import {
+  chromaFile,
+  DRAWERS,
+  isClosedWal,
+  missingTables,
+  readChroma,
+  readCollections,
+  TABLES,
+} from "../watch/chroma-file.ts";
 import { guardPalace } from "../watch/refusal.ts";
 import { readIdRecipe } from "./id-recipe.ts";
 
@@ -29,11 +40,11 @@ const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** Undefined: there is no palace. Errors: STORE_UNAVAILABLE, STORE_CORRUPT, with what to do. */
-export function surveyPalace(palaceDir: string): Survey | undefined {
+export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
       const collections = readCollections(palace);
-      const collection = collections.find(({ name }) => name === DRAWERS);
+      const collection = collections.find(({ name }) => name === drawers);
       if (collection === undefined) return undefined;
       const others = collections.filter((one) => one !== collection);
       const tail = readTail(palace, collection).rows;
@@ -66,6 +77,31 @@ export function surveyPalace(palaceDir: string): Survey | undefined {
         vectors.close();
       }
       return survey;
+    }),
+  );
+}
+
+/**
+ * Before anything is made beside it: that it is a palace, of an age that can be worked with. Errors: CONFIG_USAGE where it never
+ * was one, STORE_CORRUPT where it was, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
+ */
+export function assertPalace(palaceDir: string): void {
+  const file = chromaFile(palaceDir);
+  const none = (why: string): PalaceError =>
+    new PalaceError(
+      "CONFIG_USAGE",
+      `${file} ${why}, and no palace of MemPalace`,
+      "name the folder that `mempalace status` shows as its palace",
+    );
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true) throw none("is no file");
+  if (stat.size === 0) throw none("is an empty file");
+  // The driver, which writes there, looks at such a one itself.
+  if (isClosedWal(palaceDir)) return;
+  guardPalace(palaceDir, () =>
+    readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
+      if (missingTables(palace).length === TABLES.length) throw none("is a database of something else");
+      requireSchema(palace, file);
     }),
   );
 }

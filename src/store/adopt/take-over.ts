@@ -6,12 +6,10 @@
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Changes, IdRecipe, TakeOver } from "../port.ts";
-import type { ModelFinding } from "./model-of.ts";
+import type { ModelFinding, Sample } from "./model-of.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
 import type { Horizon, RowKind } from "./foreign-rows.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
-
-export type Sample = { text: string; vector: Float32Array };
 
 export type TakeOverOptions = {
   palaceDir: string;

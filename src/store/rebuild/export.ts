@@ -22,9 +22,9 @@ import { SILENT_LOG } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { createChromaDriver } from "../driver/chroma.ts";
 import { createFilesDriver } from "../driver/files.ts";
+import { PalaceWriter } from "../driver/files/palace-writer.ts";
 import { MODEL_NAME } from "../embedding/model-files.ts";
 import type { PalaceDriver, PalaceRecord } from "../port.ts";
-import { DRAWERS } from "../watch/chroma-file.ts";
 import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
 import { ContentHash } from "./content-hash.ts";
 import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
@@ -39,6 +39,8 @@ export type ExportInput = {
   ledgerFile: string;
   /** The public palace in use, for the collections that the ledger does not hold. */
   palaceDir: string;
+  /** The drawers'. */
+  collection: string;
   /** Where nothing may be put: the memory's own home. */
   home: string;
   /** Of this memory: tells a draft of an export that was killed from anything else. */
@@ -78,19 +80,29 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   let server: ChromaServer | undefined;
   try {
     const leftOut = snapshot.missing;
+    if (snapshot.drawers > 0 && snapshot.embedded === 0)
+      throw new PalaceError(
+        "STORE_UNAVAILABLE",
+        `none of the ${snapshot.drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
+        "run `palace doctor` to see what the model waits for",
+      );
     if (leftOut > 0 && !input.partial)
       throw new PalaceError(
         "STORE_UNAVAILABLE",
         `${leftOut} of ${snapshot.drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
         "run `palace doctor` to see what the model waits for, or leave them out: --partial",
       );
-    const { collections, why } = readOtherCollections(input.palaceDir);
+    const { collections, why } = readOtherCollections(input.palaceDir, input.collection);
     const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
     faultPoint("export.before-server");
     await steps.step("starting Chroma", 0, total);
     if (input.chroma !== null) server = await startChromaServer(draft, input.chroma);
     const open = (name: string): PalaceDriver => openDriver(draft, server, name);
-    const hash = await fill(open(DRAWERS), snapshot.pages(), (rows) => steps.step("writing drawers", rows, total));
+    const hash = await fill(open(input.collection), snapshot.pages(), (rows) =>
+      steps.step("writing drawers", rows, total),
+    );
+    // Also a palace of no rows is one; a server has made it by now.
+    if (server === undefined && hash.rows === 0) createEmpty(draft, input.collection);
     let written = hash.rows;
     const others: { name: string; hash: ContentHash }[] = [];
     for (const { name, records } of collections) {
@@ -106,14 +118,14 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     server = undefined;
     faultPoint("export.before-verify");
     const expected = { rows: hash.rows, hash: hash.hex, record: (id: string) => snapshot.record(id) };
-    await verifyCollection(draft, DRAWERS, expected, (rows) => steps.step("verifying", rows, total));
+    await verifyCollection(draft, input.collection, expected, (rows) => steps.step("verifying", rows, total));
     for (const { name, hash: all } of others) {
       const records = collections.find((one) => one.name === name)?.records;
       const same = { rows: all.rows, hash: all.hex, record: (id: string) => records?.get(id) };
       await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
     }
     const graph = writeGraphFiles(snapshot, draft);
-    if (snapshot.model === MODEL_NAME) writeModelName(draft, [DRAWERS, ...others.map(({ name }) => name)]);
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, [input.collection, ...others.map(({ name }) => name)]);
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
@@ -140,6 +152,15 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     snapshot.close();
     await server?.stop();
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function createEmpty(folder: string, collection: string): void {
+  const writer = new PalaceWriter(folder, collection);
+  try {
+    writer.create();
+  } finally {
+    writer.close();
   }
 }
 

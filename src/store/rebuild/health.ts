@@ -11,6 +11,7 @@ import { openForReading, type LedgerDatabase } from "../ledger/open.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
+  CLOSETS,
   countUnindexed,
   openChroma,
   readCollections,
@@ -57,7 +58,10 @@ function lookAtPalace(folder: string, collectionId: string | undefined, ledger: 
     if (palace === undefined) return health;
     try {
       health.integrity = quickCheck(palace);
-      health.collections = readCollections(palace).map((one) => lookAtCollection(palace, folder, one));
+      health.collections = readCollections(palace).map((one) => ({
+        ...lookAtCollection(palace, folder, one),
+        space: one.id === collectionId || one.name === CLOSETS ? spaceOf(palace, one.id) : null,
+      }));
     } finally {
       palace.close();
     }
@@ -77,7 +81,11 @@ function lookAtPalace(folder: string, collectionId: string | undefined, ledger: 
   return health;
 }
 
-function lookAtCollection(palace: ChromaDatabase, folder: string, collection: ChromaCollection): CollectionHealth {
+function lookAtCollection(
+  palace: ChromaDatabase,
+  folder: string,
+  collection: ChromaCollection,
+): Omit<CollectionHealth, "space"> {
   const rows = countRows(palace, collection);
   const raw = palace.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck();
   const marks = [raw.get(collection.metadataSegment), raw.get(collection.vectorSegment)];
@@ -90,16 +98,24 @@ function lookAtCollection(palace: ChromaDatabase, folder: string, collection: Ch
   const segment = openSegment(join(folder, collection.vectorSegment));
   const isGone = segment.state === "absent" && mark !== undefined;
   const indexed = segment.state === "whole" ? segment.ids.size : 0;
+  const why = segment.state === "torn" ? segment.why : segment.state === "whole" ? segment.stale : undefined;
+  const torn = isGone ? "its files are gone" : why;
   if (segment.state === "whole") segment.close();
   const threshold = syncThreshold(palace, collection.id);
   const isFar = Math.abs(rows - indexed) > Math.max(2_000, 2 * threshold, rows / 10);
   return {
     ...{ name: collection.name, rows, indexed, queued, unindexed: countUnindexed(palace, folder, collection) },
-    segment: isGone ? "torn" : segment.state,
-    why: segment.state === "torn" ? segment.why : isGone ? "its files are gone" : "",
+    segment: torn === undefined ? segment.state : "torn",
+    why: torn ?? "",
     isMarkPoisoned: marks.some((one) => typeof one === "number" && one >= SEQ_MAX),
-    state: segment.state !== "whole" ? "UNKNOWN" : isFar ? "DIVERGED" : "OK",
+    state: segment.state !== "whole" || torn !== undefined ? "UNKNOWN" : isFar ? "DIVERGED" : "OK",
   };
+}
+
+/** Palaces from before 3.0 say nothing, which is Chroma's own l2: what MemPalace reads of it as a cosine means nothing. */
+function spaceOf(palace: ChromaDatabase, collectionId: string): string {
+  const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
+  return palace.prepare<[string], string | null>(sql).pluck().get(collectionId) ?? "l2";
 }
 
 function syncThreshold(palace: ChromaDatabase, collectionId: string): number {

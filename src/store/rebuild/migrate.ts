@@ -4,13 +4,16 @@
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
+import { filesError } from "../driver/files/files-error.ts";
 import { requireSchema } from "../driver/files/palace-writer.ts";
 import { chromaFile } from "../watch/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
+/** Of the machine, and no fault of the palace. */
+const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/** Why not; undefined: it can, or there is none. */
+/** Why not; undefined: it can, or there is none. Errors: STORE_UNAVAILABLE, when it could not be tried. */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;
@@ -29,6 +32,7 @@ export function probePalace(palaceDir: string): string | undefined {
       database.close();
     }
   } catch (error) {
+    if (PASSING.test(String((error as { code?: unknown }).code))) throw filesError(error, file);
     return (error as Error).message;
   }
 }

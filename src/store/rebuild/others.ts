@@ -4,7 +4,7 @@
  */
 import { PalaceVectors, readRows } from "../driver/files/palace-file.ts";
 import type { PalaceRecord } from "../port.ts";
-import { DRAWERS, openChroma, readCollections } from "../watch/chroma-file.ts";
+import { openChroma, readCollections } from "../watch/chroma-file.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
@@ -14,13 +14,16 @@ const TEMPORARY = "__repair_tmp";
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
 /** Empty where there is no palace, or none that can be read: then there is nothing to keep but the file itself. */
-export function readOtherCollections(palaceDir: string): { collections: OtherCollection[]; why: string | undefined } {
+export function readOtherCollections(
+  palaceDir: string,
+  drawers: string,
+): { collections: OtherCollection[]; why: string | undefined } {
   try {
     const database = openChroma(palaceDir, BUSY_TIMEOUT_MS);
     if (database === undefined) return { collections: [], why: undefined };
     try {
       const collections = readCollections(database)
-        .filter(({ name }) => name !== DRAWERS && !name.endsWith(TEMPORARY))
+        .filter(({ name }) => name !== drawers && !name.endsWith(TEMPORARY))
         .map((collection) => {
           const vectors = new PalaceVectors(database, palaceDir, collection);
           const other: OtherCollection = { name: collection.name, records: new Map(), unreadable: 0 };

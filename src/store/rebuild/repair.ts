@@ -7,7 +7,6 @@ import { mkdirSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
 import type { PalaceRecord } from "../port.ts";
-import { DRAWERS } from "../watch/chroma-file.ts";
 import { ContentHash } from "./content-hash.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -20,6 +19,8 @@ const BATCH_ROWS = 100;
 export type RepairInput = {
   ledgerFile: string;
   palaceDir: string;
+  /** The drawers'. */
+  collection: string;
   tag: string;
   /** The drawers' collection keeps its id: it is the same target still. */
   collectionId: string | undefined;
@@ -41,13 +42,13 @@ export type RepairReport = {
 
 /** Errors: STORE_*, BROKER_CANCELLED; the palace in use is untouched then. */
 export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
-  const { palaceDir, tag, ledgerFile, collectionId, why } = input;
+  const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
   tidy(palaceDir, tag);
   const draft = draftFolder(palaceDir, tag);
   const snapshot = new Snapshot(ledgerFile);
   try {
-    const { collections, why: unread } = readOtherCollections(palaceDir);
+    const { collections, why: unread } = readOtherCollections(palaceDir, collection);
     const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
     faultPoint("repair.before-build");
     const write = async (name: string, id: string | undefined, pages: Iterable<PalaceRecord[]>, from: number) => {
@@ -69,7 +70,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
       }
       return hash;
     };
-    const drawers = await write(DRAWERS, collectionId, snapshot.pages(), 0);
+    const drawers = await write(collection, collectionId, snapshot.pages(), 0);
     let written = drawers.rows;
     for (const { name, records } of collections) {
       const hash = await write(name, undefined, [[...records.values()]], written);
@@ -79,7 +80,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
     }
     faultPoint("repair.before-verify");
     const expected = { rows: drawers.rows, hash: drawers.hex, record: (id: string) => snapshot.record(id) };
-    await verifyCollection(draft, DRAWERS, expected, (rows) => steps.step("verifying", rows, total));
+    await verifyCollection(draft, collection, expected, (rows) => steps.step("verifying", rows, total));
     await steps.step("putting it in place", total, total);
     faultPoint("repair.before-swap");
     const kept = swapIn(palaceDir, draft, why);

@@ -21,7 +21,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../platform/fault.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { chromaFile, readChroma, readCollections } from "../watch/chroma-file.ts";
+import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../watch/chroma-file.ts";
 
 const KEPT = "before-";
 const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -53,6 +53,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
   let kept: string | undefined;
+  const isWorthKeeping = !isEmpty(palaceDir);
   if (existsSync(file)) {
     // Who could not read the old one cannot read the new one.
     chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
@@ -72,7 +73,24 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   if (kept !== undefined) moveSegments(palaceDir, kept);
   faultPoint("repair.after-segments");
   rmSync(draft, { recursive: true, force: true });
-  return kept;
+  if (kept === undefined || isWorthKeeping) return kept;
+  rmSync(kept, { recursive: true, force: true });
+  return undefined;
+}
+
+/** A palace with neither rows nor index, nor anything in its queue; one that cannot be read is none. */
+function isEmpty(palaceDir: string): boolean {
+  try {
+    if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
+    const count = (database: ChromaDatabase): number | undefined =>
+      database
+        .prepare<[], number>("SELECT (SELECT count(*) FROM embeddings) + (SELECT count(*) FROM embeddings_queue)")
+        .pluck()
+        .get();
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, count) === 0;
+  } catch {
+    return false;
+  }
 }
 
 function keptFolders(palaceDir: string): string[] {

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { modelOf } from "../../../../src/store/adopt/model-of.ts";
-import type { Sample } from "../../../../src/store/adopt/take-over.ts";
+import { modelOf, type Sample } from "../../../../src/store/adopt/model-of.ts";
 import type { Embedder } from "../../../../src/store/port.ts";
 import { ChromaPalace } from "../../../helpers/chroma-palace.ts";
 

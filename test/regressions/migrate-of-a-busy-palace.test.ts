@@ -1,0 +1,33 @@
+/**
+ * `palace migrate` took whatever went wrong while it tried a palace out for a reason to make it anew: another process that was
+ * writing there, a full disk.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createPalace } from "../../src/store/driver/files/create.ts";
+import { probePalace } from "../../src/store/rebuild/migrate.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "palace-migrate-"));
+  createPalace(folder);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("what is busy is no palace to be made anew", () => {
+  expect(probePalace(folder)).toBeUndefined();
+  const other = new Database(join(folder, "chroma.sqlite3"));
+  other.exec("BEGIN IMMEDIATE");
+  expect(() => probePalace(folder)).toThrow(/another process is writing/);
+  other.close();
+});
+
+test("tables of another age are", () => {
+  const other = new Database(join(folder, "chroma.sqlite3"));
+  other.exec("ALTER TABLE embeddings_queue RENAME TO queue_of_old");
+  other.close();
+  expect(probePalace(folder)).toMatch(/embeddings_queue/);
+});
