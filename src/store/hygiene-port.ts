@@ -1,4 +1,5 @@
 /** The part of the stores' port that forgets drawers and takes writes back; see port.ts, which hands it on. */
+import type { Forgotten } from "../protocol/hygiene.ts";
 import type { Drawer, LinkKind } from "./port.ts";
 
 /** One of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
@@ -12,16 +13,6 @@ export type Found = {
   facts: string[];
   entities: string[];
   links: { kind: LinkKind; id: string }[];
-};
-
-/** How much went; `erasure` numbers what is still to be taken out of files. */
-export type Forgotten = {
-  drawers: number;
-  facts: number;
-  links: number;
-  journalRows: number;
-  images: number;
-  erasure: number;
 };
 
 /** Concurrency and errors: as LedgerTx; both read the whole ledger. */

@@ -269,7 +269,11 @@ class Pump {
     const { awaitingVector } = this.#deps.source.lag();
     if (this.#refused.size > 0)
       this.#enter("waiting", `the palace refuses ${this.#refused.size} drawers, first ${this.#firstRefusal()}`);
-    else if (awaitingVector > 0) this.#enter("waiting", `${awaitingVector} drawers wait for their vector`);
+    else if (awaitingVector > 0)
+      this.#enter(
+        "waiting",
+        awaitingVector === 1 ? "1 drawer waits for its vector" : `${awaitingVector} drawers wait for their vectors`,
+      );
     else this.#enter("synced", "");
   }
 

@@ -80,6 +80,7 @@ export interface LedgerTx {
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
+  readonly parts: PartTx;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
   /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
@@ -91,6 +92,19 @@ export interface LedgerTx {
 export const MARK_OF_MODE = "\u001f";
 
 export type IdRecipe = "bare" | "v3";
+
+/** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
+export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };
+
+/** Documents that come in parts, until they are filed; one sending a source. Concurrency and errors: as LedgerTx. */
+export interface PartTx {
+  /** Characters that are there of this sending. */
+  held(sourceFile: string, sending: string): number;
+  put(part: DocumentPart): void;
+  /** In their order, joined. */
+  text(sourceFile: string): string;
+  drop(sourceFile: string): void;
+}
 
 /** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
@@ -167,6 +181,8 @@ export interface ClosetTx {
   isModelMade(sourceFile: string): boolean;
   /** The source has these and no others afterwards. One whose text stays keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
+  /** One beside those of its source, which its metadata names. */
+  put(closet: NewCloset): void;
   /** Returns how many there were. */
   remove(sourceFile: string): number;
 }
@@ -276,11 +292,12 @@ export type Scored = { row: number; score: number };
  * it, the words in its whole source. `coverage`: share of the query's words that the drawer holds, by their rarity, 0…1.
  */
 export type LexicalParts = { drawer: number; pairs: number; source: number; coverage: number };
+export type LexicalCandidate = Scored & { parts: LexicalParts };
 
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
-  /** The best `limit` rows by BM25 under the filter, best first; of a source or a window of no more than that, all. */
-  candidates(query: string, filter: DrawerFilter, limit: number): Promise<Scored[]>;
+  /** The best `limit` rows by BM25 under the filter, best first, scored in full; of a source or a window of no more than that, all. */
+  candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
   /** What the full lexical score L of each given row is made of (bench recipe 4). Order as given. */
@@ -289,6 +306,8 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
+  /** Rows with the nearest `limit` among them, likely ones first: quicker than `nearest`, for who asks `similarity` anyway. */
+  around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
   /** Cosine of each given row, NaN where it has no vector yet. Order as given. */

@@ -18,6 +18,11 @@ export function chromaError(error: unknown, op: string, place: string): PalaceEr
   const options = { op, cause: error };
   const unavailable = (message: string, hint: string): PalaceError =>
     new PalaceError("STORE_UNAVAILABLE", message, hint, options);
+  if (isUnreached(error))
+    return unavailable(
+      `no Chroma server answers at ${URL.parse(place)?.origin ?? place}${reasonOf(error)}`,
+      "start Chroma there, or correct MEMPALACE_CHROMA_URL",
+    );
   switch (name) {
     case "ChromaClientError":
     case "ChromaValueError": {
@@ -44,10 +49,20 @@ export function timeoutError(op: string, place: string, timeoutMs: number): Pala
   return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
 }
 
+/** Nobody took the connection: the npm client says so by a class, a plain request by fetch's own TypeError. */
+function isUnreached(error: unknown): error is Error {
+  return error instanceof Error && (error.name === "ChromaConnectionError" || error.message === "fetch failed");
+}
+
+function reasonOf({ cause }: Error): string {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  const reason = [code, message].find((one) => typeof one === "string" && one !== "");
+  return reason === undefined ? "" : ` (${String(reason).slice(0, TEXT_MAX)})`;
+}
+
 /** The client wraps the server's sentence in the whole address. */
 function describe(error: unknown): { name: string; text: string } {
   if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
-  if (error.name === "ChromaConnectionError") return { name: error.name, text: "no connection" };
   const text = error.message.replace(/^Bad request to \S+ with status: /, "");
   return { name: error.name, text: text.slice(0, TEXT_MAX) };
 }

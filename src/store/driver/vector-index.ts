@@ -17,19 +17,21 @@ export type DriverVectorIndexOptions = {
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
+  const nearest = async (vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> => {
+    const { wing, room, sourceFile, since, before } = filter;
+    const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
+    const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+    const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
+    // The palace may be a little behind the ledger: a drawer that is gone here, or has moved, is left out.
+    const found = hits.flatMap(({ id, cosine }) => {
+      const drawer = reader.findDrawer(id);
+      return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];
+    });
+    return found.slice(0, limit);
+  };
   return {
-    async nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> {
-      const { wing, room, sourceFile, since, before } = filter;
-      const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
-      const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
-      const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
-      // The palace may be a little behind the ledger: a drawer that is gone here, or has moved, is left out.
-      const found = hits.flatMap(({ id, cosine }) => {
-        const drawer = reader.findDrawer(id);
-        return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];
-      });
-      return found.slice(0, limit);
-    },
+    nearest,
+    around: async (vector, filter, limit) => (await nearest(vector, filter, limit)).map(({ row }) => row),
     async similarity(vector, rows) {
       return reader.vectorsByRow(rows).map((stored) => (stored === undefined ? Number.NaN : dot(vector, stored)));
     },

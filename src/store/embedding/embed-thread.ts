@@ -40,7 +40,8 @@ await serveThread<EmbedMethods>(async () => {
   const { folder, modelFile, threads, dimensions } = workerData as EmbedThreadData;
   const runtime = await importRuntime();
   const tokenize = openTokenizer(folder);
-  const session = await runtime.InferenceSession.create(modelFile, { intraOpNumThreads: threads });
+  const options = sessionOptions(threads);
+  const session = await runtime.InferenceSession.create(modelFile, options);
   let reranker: Reranker | undefined;
   const lanes = new Lanes<TokenPair>(({ ids }) => ids.length);
   let working: Promise<void> | undefined;
@@ -103,7 +104,7 @@ await serveThread<EmbedMethods>(async () => {
       return (await add({ items, lane, run: runModel, until: Number.POSITIVE_INFINITY })) as Float32Array[];
     },
     async openReranker({ folder, modelFile }) {
-      const opened = await runtime.InferenceSession.create(modelFile, { intraOpNumThreads: threads });
+      const opened = await runtime.InferenceSession.create(modelFile, options);
       reranker = { tokenize: openPairTokenizer(folder), session: opened };
     },
     async rerank(question, texts, timeoutMs) {
@@ -134,6 +135,11 @@ async function importRuntime(): Promise<typeof import("onnxruntime-node")> {
       { cause },
     );
   }
+}
+
+/** The runtime's threads would spin for a while when they have nothing to do, on the cores that the rest of a search needs. */
+function sessionOptions(threads: number): InferenceSession.SessionOptions {
+  return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
 }
 
 function asPair(ids: number[]): TokenPair {

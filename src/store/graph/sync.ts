@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { RoomCount } from "../port.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
@@ -213,11 +214,4 @@ function* partsOf({ rows, missing, deleted }: Finding): Generator<Finding> {
     const part = <T>(list: T[]): T[] => list.slice(start, start + ROWS_PER_GROUP);
     yield { rows: part(rows), missing: part(missing), deleted: part(deleted) };
   }
-}
-
-async function within(work: Promise<unknown>, timeoutMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, timeoutMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }

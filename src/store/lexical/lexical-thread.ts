@@ -6,7 +6,7 @@ import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { isWindow } from "../ledger/drawer-filter.ts";
 import { RowSets } from "../ledger/row-sets.ts";
-import type { DrawerFilter, LexicalParts, Scored } from "../port.ts";
+import type { DrawerFilter, LexicalCandidate, LexicalParts, Scored } from "../port.ts";
 import { serveThread } from "../thread.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
@@ -16,7 +16,7 @@ import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 
 export type LexicalThreadData = { ledgerFile: string };
 export type LexicalMethods = {
-  candidates(query: string, filter: DrawerFilter, limit: number): Scored[];
+  candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[];
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[];
   score(query: string, rows: readonly number[]): LexicalParts[];
 };
@@ -50,8 +50,17 @@ await serveThread<LexicalMethods>(() => {
     )
     .raw();
 
-  function candidates(query: string, filter: DrawerFilter, limit: number): Scored[] {
+  function candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
     const parsed = parseQuery(query);
+    const found = retrieve(parsed, filter, limit);
+    const parts = scoreRows(
+      parsed,
+      found.map(({ row }) => row),
+    );
+    return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
+  }
+
+  function retrieve(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
     const { documents } = drawers.size();
     const frequencies = parsed.terms.map((term) => drawers.termFrequency(term, documents));
     if (Object.keys(filter).length === 0) return rankWords(parsed, frequencies, limit);
@@ -109,8 +118,7 @@ await serveThread<LexicalMethods>(() => {
     return near.filter(holds).slice(0, limit);
   }
 
-  function score(query: string, rows: readonly number[]): LexicalParts[] {
-    const parsed = parseQuery(query);
+  function scoreRows(parsed: ParsedQuery, rows: readonly number[]): LexicalParts[] {
     if (parsed.terms.length === 0 || rows.length === 0) return rows.map(() => NOTHING);
     const texts = readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = scoreDrawers(parsed, texts);
@@ -165,7 +173,7 @@ await serveThread<LexicalMethods>(() => {
     return new Map(rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
   }
 
-  return { candidates, phraseRows, score };
+  return { candidates, phraseRows, score: (query, rows) => scoreRows(parseQuery(query), rows) };
 });
 
 /**

@@ -113,28 +113,59 @@ export class CodeMemory {
   }
 }
 
-/** Keeps the best of many scores: collects twice as many, then sorts and cuts. */
+/** Keeps the best of many scores, in a heap whose root is the worst of them. */
 class BestRows {
   readonly #keep: number;
-  #found: Scored[] = [];
-  worst = Number.NEGATIVE_INFINITY;
+  readonly #heap: Scored[] = [];
 
   constructor(keep: number) {
     this.#keep = keep;
   }
 
+  /** What is no better need not be added. */
+  get worst(): number {
+    return this.#heap.length < this.#keep ? Number.NEGATIVE_INFINITY : this.#scoreAt(0);
+  }
+
   add(row: number, score: number): void {
-    if (this.#found.push({ row, score }) >= this.#keep * 2) this.#cut();
+    if (this.#heap.length < this.#keep) this.#rise(this.#heap.push({ row, score }) - 1);
+    else if (score > this.worst) {
+      this.#heap[0] = { row, score };
+      this.#sink(0);
+    }
   }
 
+  /** Best first. */
   take(): Scored[] {
-    this.#cut();
-    return this.#found;
+    return this.#heap.sort((a, b) => b.score - a.score);
   }
 
-  #cut(): void {
-    this.#found = this.#found.sort((a, b) => b.score - a.score).slice(0, this.#keep);
-    if (this.#found.length === this.#keep) this.worst = this.#found.at(-1)?.score ?? this.worst;
+  #rise(from: number): void {
+    for (let at = from, parent = (at - 1) >> 1; at > 0; at = parent, parent = (at - 1) >> 1) {
+      if (this.#scoreAt(parent) <= this.#scoreAt(at)) return;
+      this.#swap(at, parent);
+    }
+  }
+
+  #sink(from: number): void {
+    for (let at = from; ;) {
+      const left = 2 * at + 1;
+      if (left >= this.#heap.length) return;
+      const lesser = left + 1 < this.#heap.length && this.#scoreAt(left + 1) < this.#scoreAt(left) ? left + 1 : left;
+      if (this.#scoreAt(at) <= this.#scoreAt(lesser)) return;
+      this.#swap(at, lesser);
+      at = lesser;
+    }
+  }
+
+  #scoreAt(at: number): number {
+    return (this.#heap[at] as Scored).score;
+  }
+
+  #swap(a: number, b: number): void {
+    const kept = this.#heap[a] as Scored;
+    this.#heap[a] = this.#heap[b] as Scored;
+    this.#heap[b] = kept;
   }
 }
 

@@ -14,6 +14,7 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type ScanThreadData = { ledgerFile: string };
 export type ScanMethods = {
+  around(vector: Float32Array, filter: DrawerFilter, limit: number): number[];
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Scored[];
   similarity(vector: Float32Array, rows: readonly number[]): number[];
   refresh(changes: Pick<Changes, "written" | "removed">): void;
@@ -48,20 +49,21 @@ await serveThread<ScanMethods>(() => {
     return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));
   }
 
+  function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
+    const query = quantize(vector);
+    // Places are known here; what has a source or a moment the ledger's indexes say.
+    const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
+    const allowed = isNarrow ? sets.of(filter).allowed : undefined;
+    const near = codes.scan(query, filter, Math.max(RERANK_MIN, limit * RERANK_FACTOR), allowed);
+    // Whoever is further behind the last of the wanted than both may err cannot come among them.
+    const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
+    return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);
+  }
+
   return {
+    around,
     nearest(vector, filter, limit) {
-      const query = quantize(vector);
-      // Places are known here; what has a source or a moment the ledger's indexes say.
-      const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
-      const allowed = isNarrow ? sets.of(filter).allowed : undefined;
-      const near = codes.scan(query, filter, Math.max(RERANK_MIN, limit * RERANK_FACTOR), allowed);
-      // Whoever is further behind the last of the wanted than both may err cannot come among them.
-      const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
-      const close = near.filter((one) => one.score >= scoreMin);
-      const exact = dotRows(
-        vector,
-        close.map(({ row }) => row),
-      );
+      const exact = dotRows(vector, around(vector, filter, limit));
       return exact.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, limit);
     },
     similarity(vector, rows) {

@@ -19,6 +19,10 @@ export async function openVectorIndex({ ledgerFile }: { ledgerFile: string }): P
   const data: ScanThreadData = { ledgerFile };
   const thread = await startThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
   return {
+    async around(vector, filter, limit) {
+      checkDimensions(vector);
+      return thread.call("around", vector, filter, limit);
+    },
     async nearest(vector, filter, limit) {
       checkDimensions(vector);
       return thread.call("nearest", vector, filter, limit);

@@ -9,10 +9,14 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { PalaceError } from "../../protocol/errors.ts";
 
 export type ChromaDatabase = Database.Database;
 
 export type ChromaCollection = { id: string; name: string; metadataSegment: string; vectorSegment: string };
+
+/** The id of Chroma's default database, the same everywhere. */
+export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 
 /** Byte 18 of a SQLite file: 2 = read it as a write-ahead log says (Source: sqlite.org/fileformat). */
 const FORMAT_AT = 18;
@@ -45,9 +49,19 @@ export function readChroma<T>(
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
-  if (readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`))
-    throw new Error("its database is in WAL mode and nobody has it open, and reading it would make files there");
+  if (isClosedWal(palaceDir))
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${file}: its database is in WAL mode and nobody has it open, and reading it would make files there`,
+      "a broker that writes the palace opens it: palace adopt DIR, without --dry-run",
+    );
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
+}
+
+/** Even who only reads it then makes a file beside it. */
+export function isClosedWal(palaceDir: string): boolean {
+  const file = chromaFile(palaceDir);
+  return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
 }
 
 /** The collection that upstream keeps its drawers in (palace.md 4.1). */
@@ -61,15 +75,16 @@ export function readHead(database: ChromaDatabase): number {
   return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
 }
 
+/** Those of Chroma's default database first, which MemPalace uses: another may have a collection of the same name. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   return database
-    .prepare<[], ChromaCollection>(
+    .prepare<[string], ChromaCollection>(
       `SELECT c.id, c.name, m.id AS metadataSegment, v.id AS vectorSegment FROM collections c
          JOIN segments m ON m.collection = c.id AND m.scope = 'METADATA'
-         JOIN segments v ON v.collection = c.id AND v.scope = 'VECTOR' ORDER BY c.name, c.id`,
+         JOIN segments v ON v.collection = c.id AND v.scope = 'VECTOR' ORDER BY c.database_id <> ?, c.name, c.id`,
     )
-    .all();
+    .all(DEFAULT_DATABASE);
 }
 
 /**
@@ -120,12 +135,28 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
 
 /** Chroma makes its tables some moments after the file. */
 function hasTables(database: ChromaDatabase): boolean {
-  const names = "('collections', 'segments', 'embeddings', 'embedding_metadata', 'embeddings_queue', 'max_seq_id')";
+  return missingTables(database).length === 0;
+}
+
+export const TABLES = [
+  "collections",
+  "segments",
+  "embeddings",
+  "embedding_metadata",
+  "embeddings_queue",
+  "max_seq_id",
+] as const;
+
+/** Of those that a palace is read from, and of `more`. */
+export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
+  const names = [...TABLES, ...more];
   const found = database
-    .prepare<[], number>(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ${names}`)
+    .prepare<[string], string>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))",
+    )
     .pluck()
-    .get();
-  return found === 6;
+    .all(JSON.stringify(names));
+  return names.filter((name) => !found.includes(name));
 }
 
 function readBytes(file: string, position: number, length: number): Buffer {

@@ -15,6 +15,8 @@ export type SentCounts = {
   reconnects: number;
 };
 
+export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: false, reconnects: 0 };
+
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
   /** One palace has one count, and one write under way, for all its collections. */
@@ -23,6 +25,8 @@ export class CountedDriver implements PalaceDriver {
   #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #repairs = 0;
+  /** Why it could not be opened the last time. */
+  openError: unknown;
   /** Called after opening and after each write, when none is under way. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
@@ -30,7 +34,7 @@ export class CountedDriver implements PalaceDriver {
   constructor(inner: PalaceDriver, beside?: CountedDriver) {
     this.#inner = inner;
     this.#first = beside ?? this;
-    this.#sent = beside !== undefined ? beside.#sent : { done: 0, unsure: 0, busy: false, reconnects: 0 };
+    this.#sent = beside !== undefined ? beside.#sent : { ...NOTHING_SENT };
   }
 
   get sent(): Readonly<SentCounts> {
@@ -58,8 +62,10 @@ export class CountedDriver implements PalaceDriver {
       await this.#inner.open();
     } catch (error) {
       this.#failed = true;
+      this.openError = error;
       throw error;
     }
+    this.openError = undefined;
     const repairs = this.#inner.repairs ?? 0;
     if (this.#failed || repairs !== this.#repairs) this.#sent.reconnects += 1;
     this.#repairs = repairs;

@@ -15,15 +15,17 @@ import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
 import type { Horizon } from "../adopt/foreign-rows.ts";
 import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import { chromaFile, CLOSETS, DRAWERS, readChroma, readCollections, readHead } from "./chroma-file.ts";
+import { CLOSETS, DRAWERS, isClosedWal, readChroma, readCollections, readHead } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
-import type { CountedDriver, SentCounts } from "./counted-driver.ts";
+import { type CountedDriver, NOTHING_SENT } from "./counted-driver.ts";
 import { refusalOf } from "./refusal.ts";
 import { type Mark, parseSeen, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
+  /** The drawers', unless it is called as everybody's is. */
+  collection?: string;
   ledgerFile: string;
   /** Undefined: nothing in the palace is ours. */
   driver: CountedDriver | undefined;
@@ -51,6 +53,8 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** False while it is not known whether the palace holds what is not in the ledger: nothing may be written there. */
   isSettled(): boolean;
+  /** A palace that cannot be compared now, and was whole in the ledger when the last broker looked: it may be made anew. */
+  wasVerified(): boolean;
   /** Does what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
   stop(): Promise<void>;
@@ -76,6 +80,7 @@ export function startWatch(options: WatchOptions): Watch {
     takeOver: undefined,
     onSettled: () => {},
     resendClosets: () => Promise.resolve(),
+    collection: DRAWERS,
     ...options,
   });
   const timer = setInterval(() => void watch.look(), LOOK_MS).unref();
@@ -84,6 +89,8 @@ export function startWatch(options: WatchOptions): Watch {
     status: () => watch.report,
     adoption: () => watch.adoption,
     isSettled: () => watch.report.state !== "looking",
+    wasVerified: () =>
+      watch.adoption.state === "refused" && parseSeen(options.seen.read())?.adoption?.state === "verified",
     look: () => watch.look(),
     stop: async () => {
       clearInterval(timer);
@@ -114,6 +121,8 @@ class Watcher {
   #nextAtMs = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
+  /** What is refused is what the driver cannot open. */
+  #unopened = false;
   /** Rows without a vector that sending everything again has not helped. */
   #hopeless = 0;
   /** The same of closets. */
@@ -157,7 +166,7 @@ class Watcher {
 
   /** Undefined: nothing to judge now. The report says why, unless a moment later will do. */
   #read(): Mark | undefined {
-    const { palaceDir, driver } = this.#options;
+    const { palaceDir, driver, collection } = this.#options;
     if (driver?.sent.busy === true) return undefined;
     try {
       const found = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => ({
@@ -165,9 +174,10 @@ class Watcher {
         collections: readCollections(palace),
       }));
       if (found === undefined) return this.#rest("off", `${palaceDir} holds no palace`);
-      // Not open yet.
-      if (driver !== undefined && driver.collectionId === undefined) return undefined;
-      const drawers = found.collections.find(({ name }) => name === DRAWERS);
+      if (driver !== undefined && driver.collectionId === undefined) return this.#notOpen(driver);
+      if (this.#unopened) this.adoption = NOT_ADOPTED;
+      this.#unopened = false;
+      const drawers = found.collections.find(({ name }) => name === collection);
       const own = found.collections.find(({ id }) => id === driver?.collectionId);
       if (driver !== undefined && own === undefined)
         return this.#rest("off", `the driver's palace is not the one in ${palaceDir}`);
@@ -178,12 +188,22 @@ class Watcher {
         .map((folder) => statSync(join(palaceDir, folder), { throwIfNoEntry: false })?.ino ?? 0)
         .reduce((sum, inode) => sum + inode, 0);
       const adopt = driver === undefined ? drawers?.id : own?.id;
-      return { head: found.head, segment, adopt, closets: closets?.id, sent: { ...(driver?.sent ?? IDLE) } };
+      return { head: found.head, segment, adopt, closets: closets?.id, sent: { ...(driver?.sent ?? NOTHING_SENT) } };
     } catch (error) {
       // Somebody commits: they are done when we look again.
       if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-      return this.#rest("unreadable", `${chromaFile(palaceDir)}: ${(error as Error).message}`);
+      // The driver makes the files that reading takes.
+      if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir))
+        return this.#notOpen(driver);
+      return this.#rest("unreadable", refusalOf(error, palaceDir).message);
     }
+  }
+
+  /** It is tried again; unless these files are beyond the driver, which nobody would hear of otherwise. */
+  #notOpen({ kind, openError }: CountedDriver): undefined {
+    this.#unopened = kind === "files" && openError !== undefined;
+    if (this.#unopened) this.#refuse(openError);
+    return undefined;
   }
 
   #rest(state: "off" | "unreadable", detail: string): undefined {
@@ -357,14 +377,8 @@ class Watcher {
     };
     if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
     const { detail } = this.report;
-    log.warn("others wrote the public palace", {
-      palaceDir,
-      rows,
-      changed,
-      missing: missing.length,
-      unindexed,
-      detail,
-    });
+    const lost = { missing: missing.length, unindexed };
+    log.warn("others wrote the public palace", { palaceDir, rows, changed, ...lost, detail });
   }
 
   get #ours(): string {
@@ -379,5 +393,3 @@ class Watcher {
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }
 }
-
-const IDLE: SentCounts = { done: 0, unsure: 0, busy: false, reconnects: 0 };

@@ -246,7 +246,7 @@ test("drawers without a vector are waited for, not sent", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);
-  await vi.waitFor(() => expect(outbox.status().detail).toBe("1 drawers wait for their vector"));
+  await vi.waitFor(() => expect(outbox.status().detail).toBe("1 drawer waits for its vector"));
   expect(outbox.status()).toMatchObject({ state: "waiting", lag: 1 });
   source.write(record("a"));
   outbox.wake();

@@ -35,7 +35,13 @@ function ledgerOf(texts: readonly string[], model: string, withVector = texts.le
   ledger.close();
   return {
     ...{ ledgerFile: file, palaceDir: join(folder, "home/palace"), home: join(folder, "home"), tag: "tag" },
-    ...{ dir: join(folder, "out/palace"), chroma: null, lastRow: texts.length, partial: false },
+    ...{
+      collection: "mempalace_drawers",
+      dir: join(folder, "out/palace"),
+      chroma: null,
+      lastRow: texts.length,
+      partial: false,
+    },
   };
 }
 
@@ -69,6 +75,25 @@ test("an export that is refused or cancelled leaves nothing, and --partial leave
   // What came after it was asked for need not be in it.
   const sooner = { ...input, dir: join(folder, "out/sooner"), lastRow: 1 };
   expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
+});
+
+test("an export of drawers without any vector says so, partial or not; one of an empty memory is an empty palace", async () => {
+  const input = ledgerOf(["one", "two"], "m", 0);
+  for (const partial of [false, true])
+    await expect(exportPalace({ ...input, partial }, new Steps())).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(/^none of the 2 drawers has a vector/) as string,
+    });
+  expect(readdirSync(join(folder, "out"))).toEqual([]);
+  const nothing = { ...input, ledgerFile: join(folder, "empty.sqlite3"), lastRow: 0 };
+  createLedger(nothing.ledgerFile).close();
+  for (const partial of [false, true]) {
+    const dir = join(folder, `out/empty-${partial}`);
+    expect(await exportPalace({ ...nothing, dir, partial }, new Steps())).toMatchObject({ drawers: 0, leftOut: 0 });
+    const database = new Database(join(dir, "chroma.sqlite3"), { readonly: true });
+    expect(database.prepare("SELECT name FROM collections").pluck().all()).toEqual([DRAWERS]);
+    database.close();
+  }
 });
 
 const records: PalaceRecord[] = [0, 1, 2].map((n) => ({

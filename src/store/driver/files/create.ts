@@ -7,10 +7,9 @@ import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
-import { chromaFile, type ChromaDatabase } from "../../watch/chroma-file.ts";
+import { chromaFile, type ChromaDatabase, DEFAULT_DATABASE } from "../../watch/chroma-file.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-const DATABASE_ID = "00000000-0000-0000-0000-000000000000";
 export const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
 /** Source: upstream-latest.md 2.2, dumped from a collection of 3.11's. */
@@ -71,7 +70,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
     .prepare(
       "INSERT INTO collections (id, name, dimension, database_id, config_json_str, schema_str) VALUES (?, ?, NULL, ?, '{}', ?)",
     )
-    .run(id, name, DATABASE_ID, JSON.stringify(schema()));
+    .run(id, name, DEFAULT_DATABASE, JSON.stringify(schema()));
   const put = database.prepare(
     "INSERT INTO collection_metadata (collection_id, key, str_value, int_value) VALUES (?, ?, ?, ?)",
   );

@@ -18,6 +18,7 @@ import {
   type ChromaDatabase,
   chromaFile,
   DRAWERS,
+  missingTables,
   readCollections,
 } from "../../watch/chroma-file.ts";
 import { createCollection, createPalace, withSyncThreshold } from "./create.ts";
@@ -101,7 +102,8 @@ export class PalaceWriter {
       const segment = openSegment(folder);
       if (segment.state === "whole") segment.close();
       const isGone = segment.state === "absent" && readMark(this.#database(), collection.vectorSegment) !== undefined;
-      const torn = segment.state === "torn" ? segment.why : isGone ? "its files are gone" : undefined;
+      const broken = segment.state === "torn" ? segment.why : segment.state === "whole" ? segment.stale : undefined;
+      const torn = isGone ? "its files are gone" : broken;
       if (torn !== undefined) this.#quarantine(collection, folder);
       this.#checked = torn === undefined ? look : "";
       return torn;
@@ -189,18 +191,37 @@ export class PalaceWriter {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them. */
+/**
+ * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them;
+ * STORE_CORRUPT where some are gone: it would read like a palace that holds nothing.
+ */
 export function requireSchema(database: ChromaDatabase, file: string): void {
+  const lost = (what: string): PalaceError =>
+    new PalaceError(
+      "STORE_CORRUPT",
+      `${file} has lost ${what}`,
+      "put a backup of the palace back; or make it anew from the ledger: palace repair",
+    );
+  const missing = missingTables(database, ["migrations"]);
+  if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);
   const version = database
     .prepare<[], number | null>("SELECT max(version) FROM migrations WHERE dir = 'metadb'")
     .pluck()
     .get();
-  if ((version ?? 0) >= METADB_MIN) return;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
-    `${file} has the tables of an older Chroma`,
-    "open it once with MemPalace 3.3.6 or newer: mempalace status",
-  );
+  if ((version ?? 0) < METADB_MIN)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `${file} has the tables of an older Chroma`,
+      "open it once with MemPalace 3.3.6 or newer: mempalace status",
+    );
+  const halved = database
+    .prepare<[], string>(
+      `SELECT c.name FROM collections c
+         WHERE (SELECT count(DISTINCT scope) FROM segments s WHERE s.collection = c.id AND scope IN ('METADATA', 'VECTOR')) < 2`,
+    )
+    .pluck()
+    .get();
+  if (halved !== undefined) throw lost(`what its collection ${halved} is made of`);
 }
 
 function touch(file: string): void {

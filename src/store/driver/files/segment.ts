@@ -19,6 +19,11 @@ export type WholeSegment = {
   state: "whole";
   dimensions: number;
   ids: ReadonlySet<string>;
+  /**
+   * Why Chroma cannot work with it although what it names can be read: a flush that was killed before its last file, the pickle.
+   * One vector without an id is enough for every query to fail (measured with 1.5.9: "Error finding id").
+   */
+  stale: string | undefined;
   /** Shape: Float32Array[dimensions], as stored: normalised where the space is cosine. Undefined for an id it has not. */
   vector(id: string): Float32Array | undefined;
   /** Where in data_level0.bin the vector begins, bytes. */
@@ -43,6 +48,8 @@ const LINKS_MAX = 65_535;
 /** hnswlib gives each level a chance of 1 in M of the next one. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
+/** Of each element, in length.bin. */
+export const LENGTH_SIZE_BYTES = 4;
 /** Third byte of a slot: bit 0 = deleted. */
 const MARKS_AT = 2;
 const SCAN_SIZE_BYTES = 4 * 1024 * 1024;
@@ -64,7 +71,7 @@ export function openSegment(folder: string): Segment {
     const size = sizeOf(file) ?? 0;
     if (size < header.elements * header.elementSize) throw new Torn("data_level0.bin is shorter than its header says");
     const lengths = statSync(join(folder, "length.bin")).size;
-    if (lengths < header.elements * 4) throw new Torn("length.bin is shorter than its header says");
+    if (lengths < header.elements * LENGTH_SIZE_BYTES) throw new Torn("length.bin is shorter than its header says");
     checkUpperLevels(join(folder, "link_lists.bin"), header);
     fd = openSync(file, "r");
     return whole(fd, header, labels);
@@ -139,6 +146,10 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
     state: "whole",
     dimensions,
     ids: new Set(slotById.keys()),
+    stale:
+      slots.size === slotById.size
+        ? undefined
+        : `index_metadata.pickle names ${slotById.size} of the ${slots.size} vectors in data_level0.bin`,
     vector(id) {
       const slot = slotById.get(id);
       if (slot === undefined) return undefined;

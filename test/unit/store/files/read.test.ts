@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { seqOf } from "../../../../src/store/driver/files/palace-file.ts";
 import { PickleError, readPickle } from "../../../../src/store/driver/files/pickle.ts";
 import { applyRecord, parseQueueRow } from "../../../../src/store/driver/files/queue.ts";
-import { openSegment } from "../../../../src/store/driver/files/segment.ts";
+import { labelsOf, openSegment, type WholeSegment } from "../../../../src/store/driver/files/segment.ts";
 import { pickleOf, writeSegment } from "../../../helpers/hnsw-segment.ts";
 
 let folder: string;
@@ -95,6 +95,20 @@ describe("a persisted index", () => {
     // The vector of id3 is there, but marked as deleted.
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id3", 4]]));
     expect(torn()).toMatch(/no vector of id3/);
+  });
+
+  it("whose last file is of the flush before gives what that names, and is not taken for sound", () => {
+    writeSegment(folder, entries);
+    const sound = openSegment(folder) as WholeSegment;
+    expect(sound.stale).toBeUndefined();
+    sound.close();
+    const [first = "", ...others] = [...sound.ids];
+    const labels = [...labelsOf(readFileSync(join(folder, "index_metadata.pickle")))];
+    writeFileSync(join(folder, "index_metadata.pickle"), pickleOf(labels.slice(0, 1)));
+    const segment = openSegment(folder) as WholeSegment;
+    expect(segment.stale).toContain(`names 1 of the ${others.length + 1} vectors`);
+    expect(segment.vector(first)).toBeDefined();
+    segment.close();
   });
 
   it("that Chroma could not load, or would die of, is torn too", () => {

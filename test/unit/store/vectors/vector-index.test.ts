@@ -47,7 +47,7 @@ test("nearest gives the rows and cosines of a plain exact search, over the borde
     ledger,
     vectors.map((vector, at) => ({ text: `drawer ${at}`, vector })),
   );
-  const { nearest } = await open();
+  const { nearest, around } = await open();
   for (const limit of [1, 10, 100]) {
     const query = randomVector();
     const expected = vectors.map((vector, at) => ({ row: rows[at] as number, score: dot(query, vector) }));
@@ -55,6 +55,9 @@ test("nearest gives the rows and cosines of a plain exact search, over the borde
     const found = await nearest(query, {}, limit);
     expect(found.map(({ row }) => row)).toEqual(expected.slice(0, limit).map(({ row }) => row));
     found.forEach(({ score }, at) => expect(score).toBeCloseTo(expected[at]?.score ?? 0, 5));
+    const close = await around(query, {}, limit);
+    expect(new Set(close).isSupersetOf(new Set(found.map(({ row }) => row)))).toBe(true);
+    expect(close.length).toBeLessThan(4 * Math.max(100, limit));
   }
 });
 
