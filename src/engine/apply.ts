@@ -3,10 +3,12 @@
  * a new write is one row here and one in tool-table.ts.
  */
 import { invariant } from "../platform/invariant.ts";
+import { DRAWER_SIZE } from "../protocol/limits.ts";
 import type { LedgerTx, WriteCall } from "../store/port.ts";
 import { deleteBySource, deleteDrawers } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { rebuildClosets } from "./closet-writes.ts";
+import { compressDrawers } from "./compress.ts";
 import { replaceConversation } from "./conversation.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, deleteDrawer, updateDrawer } from "./drawer.ts";
@@ -15,10 +17,21 @@ import { rebuildLinks } from "./hallways.ts";
 import { forget, undo } from "./hygiene.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "./tunnels.ts";
 import { removeSource, replaceSource } from "./source.ts";
+import { addPart } from "./source-parts.ts";
 import { addMessages } from "./sweep.ts";
 import { sync } from "./sync.ts";
 
-const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown>> = {
+/** What settings on the broker's machine say of all writes. */
+export type WriteSettings = Readonly<{
+  /** Characters of a row: what an agent files is cut where it is longer. */
+  drawerSize: number;
+}>;
+
+const USUAL: WriteSettings = { drawerSize: DRAWER_SIZE };
+
+type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
+
+const WRITES: Readonly<Record<string, Write>> = {
   add_drawer: addDrawer,
   update_drawer: updateDrawer,
   delete_drawer: deleteDrawer,
@@ -34,9 +47,11 @@ const WRITES: Readonly<Record<string, (tx: LedgerTx, call: WriteCall) => unknown
   delete_tunnel: deleteTunnel,
   delete_hallway: deleteHallway,
   "source.replace": replaceSource,
+  "source.part": addPart,
   "source.remove": removeSource,
   "conversation.replace": replaceConversation,
   "closet.rebuild": rebuildClosets,
+  "closet.compress": compressDrawers,
   "link.rebuild": rebuildLinks,
   "memory.forget": forget,
   "memory.undo": undo,
@@ -48,10 +63,10 @@ export function isWrite(method: string): boolean {
 }
 
 /** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
-export function applyWrite(tx: LedgerTx, call: WriteCall): unknown {
+export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
   const write = isWrite(call.method) ? WRITES[call.method] : undefined;
   invariant(write, `${call.method} is not a write`);
-  return write(tx, call);
+  return write(tx, call, settings);
 }
 
 /**

@@ -2,7 +2,7 @@
  * Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure.
  */
 import { RPC, type RpcError } from "../protocol/spec.ts";
-import { ALIASES, type ToolInputSchema } from "./tool-table.ts";
+import { ALIASES, REQUIRED_EITHER, type ToolInputSchema } from "./tool-table.ts";
 
 /** Accepted and thrown away on every tool. */
 const IGNORED = "wait_for_previous";
@@ -13,7 +13,10 @@ export function checkArguments(tool: string, schema: ToolInputSchema, given: unk
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  const unknown = Object.keys(values).filter((key) => !Object.hasOwn(schema.properties, key));
+  const aliases = ALIASES[tool] ?? {};
+  const unknown = Object.keys(values).filter(
+    (key) => !Object.hasOwn(schema.properties, key) && !Object.hasOwn(aliases, key),
+  );
   if (unknown.length > 0) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${tool}`);
 
   for (const [key, value] of Object.entries(values)) {
@@ -24,13 +27,12 @@ export function checkArguments(tool: string, schema: ToolInputSchema, given: unk
     values[key] = number;
   }
 
-  const aliases = Object.entries(ALIASES[tool] ?? {});
-  for (const [alias, key] of aliases) {
+  for (const [alias, key] of Object.entries(aliases)) {
     // An empty value under the proper name is one; null is none.
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
-  const required = [...(schema.required ?? []), ...aliases.map(([, key]) => key)];
+  const required = [...(schema.required ?? []), ...(REQUIRED_EITHER[tool] ?? [])];
   const missing = required.filter((key) => !Object.hasOwn(values, key));
   if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${tool}`);
   return { ok: true, values };

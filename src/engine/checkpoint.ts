@@ -6,7 +6,7 @@
 import type { LedgerTx, WriteCall } from "../store/port.ts";
 import { isRecord } from "./arguments.ts";
 import { writeDiary } from "./diary.ts";
-import { addDrawer } from "./drawer.ts";
+import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 import { strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
@@ -21,7 +21,7 @@ type Match = { id: string; wing: string; room: string; similarity: number; conte
 /** As many neighbours as check_duplicate looks at. */
 export const MATCHES_MAX = 5;
 
-export function checkpoint(tx: LedgerTx, call: WriteCall): unknown {
+export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
   const { items, diary } = call.params;
   if (!Array.isArray(items)) return { error: "items must be a list of {wing, room, content} objects" };
   const likeness = (call.findings ?? {}) as Record<number, Likeness>;
@@ -45,7 +45,7 @@ export function checkpoint(tx: LedgerTx, call: WriteCall): unknown {
       answer.duplicates.push({ room, matches });
       continue;
     }
-    const result = addDrawer(tx, { ...call, params: { wing, room, content, added_by: addedBy } }) as {
+    const result = addDrawer(tx, { ...call, params: { wing, room, content, added_by: addedBy } }, size) as {
       success: boolean;
       drawer_id: string;
       chunks?: number;
@@ -54,18 +54,24 @@ export function checkpoint(tx: LedgerTx, call: WriteCall): unknown {
     (result.success ? answer.added : answer.errors).push(result);
     if (result.chunks !== undefined) filed.set(index, result.chunk_ids ?? [result.drawer_id]);
   }
-  if (diary !== undefined && diary !== null) addDiary(tx, call, diary, answer);
+  if (diary !== undefined && diary !== null) addDiary(tx, call, diary, answer, size);
   return answer;
 }
 
-function addDiary(tx: LedgerTx, call: WriteCall, diary: unknown, answer: { errors: unknown[]; diary?: unknown }): void {
+function addDiary(
+  tx: LedgerTx,
+  call: WriteCall,
+  diary: unknown,
+  answer: { errors: unknown[]; diary?: unknown },
+  size: RowSize,
+): void {
   if (!isRecord(diary)) return void answer.errors.push({ diary, error: "diary must be an object" });
   const entry = diary["entry"] || diary["content"];
   if (typeof entry !== "string" || entry === "")
     return void answer.errors.push({ diary, error: "diary entry must be a non-empty string" });
   const params = { agent_name: "cursor-ide", topic: "session-checkpoint", ...diary, entry };
   try {
-    answer.diary = writeDiary(tx, { ...call, params });
+    answer.diary = writeDiary(tx, { ...call, params }, size);
   } catch (error) {
     // Raised for a wing that is none, before anything is written: the items that were filed stay filed and are told.
     if (!(error instanceof InvalidValue)) throw error;

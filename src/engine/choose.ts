@@ -8,21 +8,21 @@ import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
 import { byScore, type Ranked } from "./rank.ts";
 import { type StaleFact, staleFactsIn } from "./stale-facts.ts";
+import type { Now } from "./temporal.ts";
 
 export type Chosen = {
   drawer: Drawer;
   ranked: Ranked;
   adjustments: Adjustment[];
   stale: StaleFact[];
-  /** Ids of drawers that say nearly the same and are not shown, best first. */
-  duplicates: string[];
+  /** Drawers that say nearly the same and are not shown, best first. */
+  duplicates: Drawer[];
 };
 
 export type ChooseOptions = {
   limit: number;
   dates: readonly AskedDate[];
-  /** The moment it is, as upstream writes it. */
-  now: string;
+  now: Now;
 };
 
 /** Looked at beyond the limit, so that another can take the place of what is moved down or folded. */
@@ -45,7 +45,7 @@ export function chooseHits(
     for (const chosen of page) {
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
-      if (same !== undefined) same.duplicates.push(chosen.drawer.id);
+      if (same !== undefined) same.duplicates.push(chosen.drawer);
       else if (shown.length < limit) {
         shown.push(chosen);
         folder.add(fingerprint, chosen);
@@ -60,7 +60,7 @@ function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph">,
   ranked: readonly Ranked[],
   dates: readonly AskedDate[],
-  now: string,
+  now: Now,
 ): Chosen[] {
   const drawers = new Map(reader.drawersByRow(ranked.map(({ row }) => row)).map((drawer) => [drawer.row, drawer]));
   const page = ranked.flatMap((one) => {

@@ -8,7 +8,6 @@
  * drawer that was found, where upstream puts another one of its source with its neighbours; only its bound is kept.
  */
 import type { LedgerReader, PlaceFilter } from "../store/port.ts";
-import type { Hit } from "./search.ts";
 import { codePointLength, head, round } from "./text.ts";
 
 /** By the rank of the source's best closet. */
@@ -27,6 +26,9 @@ export type ClosetQuestion = {
   rows: readonly number[];
   filter: PlaceFilter;
 };
+
+/** As a search answers it; the other fields are upstream's, under their names. */
+export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
 /** The same hits, in the same order. Closets that cannot be read take their labels away, and no hit. */
 export function labelClosets(

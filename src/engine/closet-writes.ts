@@ -8,18 +8,19 @@
 import { CLOSET_SOURCES_MAX } from "../protocol/limits.ts";
 import type { Drawer, LedgerTx, WriteCall } from "../store/port.ts";
 import { buildClosets } from "./closets.ts";
-import { codePointLength, localTimestamp } from "./text.ts";
+import { knownNames, type Tagging } from "./name-words.ts";
+import { languageList, nameList } from "./source.ts";
+import { localTimestamp } from "./text.ts";
 import { asTyped, InvalidValue } from "./validate.ts";
 
-/** Of a source's text nothing further back than that is looked at; see closets.ts. */
-const CONTENT_MAX = 5_000;
 /** Chunks overlap by 100 characters unless somebody has configured more. A shorter likeness is chance. */
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/** Closets of these sources anew, from their drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Closets of these sources anew, from their drawers; tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
+  const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };
   for (const sourceFile of sourceList(call.params)) {
     const drawers = minedDrawers(tx.drawersOfSource(sourceFile));
     const [first] = drawers;
@@ -29,7 +30,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
       const { wing, room } = first;
       const filedAt = localTimestamp(call.atMs * 1000);
       const content = joined(drawers.map(({ text }) => text));
-      const closets = buildClosets({ sourceFile, wing, room, content, drawers, filedAt, recipe: tx.idRecipe() });
+      const closets = buildClosets({ sourceFile, wing, room, content, drawers, filedAt, ...tagging });
       tx.closets.replace(sourceFile, closets);
       answer.sources += 1;
       answer.closets += closets.length;
@@ -51,15 +52,16 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** The beginning of the text that was cut into these chunks: what one repeats of the one before is left out. */
+/** The text that was cut into these chunks: what one repeats of the one before is left out. */
 function joined(texts: readonly string[]): string {
-  let content = "";
-  for (const text of texts) {
-    if (content !== "" && codePointLength(content) >= CONTENT_MAX) break;
-    const overlap = content === "" ? 0 : overlapOf(content, text);
-    content += content !== "" && overlap === 0 ? `\n${text}` : text.slice(overlap);
-  }
-  return content;
+  return texts
+    .map((text, at) => {
+      const before = texts[at - 1];
+      if (before === undefined) return text;
+      const overlap = overlapOf(before, text);
+      return overlap === 0 ? `\n${text}` : text.slice(overlap);
+    })
+    .join("");
 }
 
 /** How much of the beginning of `next` is the end of `before`. */
@@ -74,4 +76,12 @@ function sourceList(params: Record<string, unknown>): string[] {
   const isList = Array.isArray(given) && given.length <= CLOSET_SOURCES_MAX;
   if (isList && given.every((name) => typeof name === "string" && name !== "")) return given as string[];
   throw asTyped(new InvalidValue(`sourceFiles must be a list of at most ${CLOSET_SOURCES_MAX} non-empty strings`));
+}
+
+function namesOf(params: Record<string, unknown>): Omit<Tagging, "recipe"> {
+  try {
+    return { known: knownNames(nameList(params["knownNames"])), languages: languageList(params["languages"]) };
+  } catch (error) {
+    throw asTyped(error);
+  }
 }

@@ -3,10 +3,10 @@
  * beside the drawers. Pure; ids, lines and metadata are upstream's to the character, those of the version whose ids the palace
  * has (palace.md 4.8). What builds and removes them is closet-writes.ts.
  */
-import type { IdRecipe, Metadata, NewCloset } from "../store/port.ts";
+import type { Metadata, NewCloset } from "../store/port.ts";
 import { hash24 } from "./drawer.ts";
-import { type KnownName, nameTags, nameWords } from "./name-words.ts";
-import { codePointLength, head, strip } from "./text.ts";
+import { nameTags, nameWords, type Tagging } from "./name-words.ts";
+import { codePointLength, head, pathStem, strip } from "./text.ts";
 
 const WINDOW = 5_000;
 const CLOSET_MAX = 1_500;
@@ -30,7 +30,7 @@ const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])
 const QUOTE = /"([^"]{15,150})"/gu;
 
 /** A source as it is filed: its whole text, its drawers in the order of their chunks. */
-export type ClosetSource = {
+export type ClosetSource = Tagging & {
   sourceFile: string;
   wing: string;
   room: string;
@@ -38,15 +38,13 @@ export type ClosetSource = {
   drawers: readonly { id: string; metadata: Metadata }[];
   /** As upstream writes it. */
   filedAt: string;
-  recipe: IdRecipe;
-  known?: readonly KnownName[];
 };
 
 /** None for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
-  const { sourceFile, wing, room, content, drawers, filedAt, recipe, known } = source;
+  const { sourceFile, wing, room, content, drawers, filedAt } = source;
   if (drawers.length === 0) return [];
-  const entities = nameTags(content, recipe, known);
+  const entities = nameTags(content, source);
   const metadata: Metadata = {
     wing,
     room,
@@ -65,9 +63,10 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
 }
 
 /** One line a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. At least one. */
-export function closetLines({ sourceFile, wing, room, content, drawers, recipe }: ClosetSource): string[] {
+export function closetLines(source: ClosetSource): string[] {
+  const { sourceFile, wing, room, content, drawers } = source;
   const window = head(content, WINDOW);
-  const names = nameWords(window, recipe)
+  const names = nameWords(window, source)
     .sort(([, a], [, b]) => b - a)
     .slice(0, NAMES_MAX)
     .map(([name]) => name)
@@ -82,7 +81,7 @@ export function closetLines({ sourceFile, wing, room, content, drawers, recipe }
   ].map((topic) => strip(topic).toLowerCase());
   const quotes = [...window.matchAll(QUOTE)].map(([quote]) => quote);
   const labels = [...[...new Set(topics)].slice(0, TOPICS_MAX), ...quotes.slice(0, QUOTES_MAX)];
-  if (labels.length === 0) labels.push(`${wing}/${room}/${head(stemOf(sourceFile), STEM_MAX)}`);
+  if (labels.length === 0) labels.push(`${wing}/${room}/${head(pathStem(sourceFile), STEM_MAX)}`);
   return labels.map(line);
 }
 
@@ -110,11 +109,4 @@ function locator(metadata: Metadata | undefined): string | undefined {
   if (first === undefined || last === undefined) return undefined;
   const date = dated ? String(dated) : String(filedAt || "").split("T")[0];
   return date ? `${date}:L${first}-L${last}` : undefined;
-}
-
-/** Of the file's name, as Python's Path has it. */
-function stemOf(path: string): string {
-  const name = path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
-  const dot = name.lastIndexOf(".");
-  return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }

@@ -3,8 +3,8 @@
  * compared drawer by drawer, so that a transcript that grew costs the vectors of what is new and no others. Ids and metadata
  * as upstream's conversation miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
-import { CONVERSATION_PART_DRAWERS_MAX } from "../protocol/limits.ts";
-import { EXTRACT_MODES, type ExtractMode } from "../protocol/spec.ts";
+import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../protocol/limits.ts";
+import { EXTRACT_MODES, type ExtractMode } from "../protocol/filing.ts";
 import {
   type Drawer,
   type IdRecipe,
@@ -14,8 +14,8 @@ import {
   type NewDrawer,
   type WriteCall,
 } from "../store/port.ts";
-import { CHUNK_SIZE, hash24, lengthJoined, recipeNote } from "./drawer.ts";
-import { hallOf } from "./hall.ts";
+import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
+import { hallFinder, type HallFinder, hallList } from "./hall.ts";
 import { structuralEntities } from "./structural-entities.ts";
 import { codePointLength, localTimestamp } from "./text.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
@@ -36,6 +36,7 @@ type Part = {
   from: number;
   total: number;
   addedBy: string;
+  hallOf: HallFinder;
   optional: Metadata;
 };
 
@@ -122,7 +123,7 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
   return {
     wing: part.wing,
     room: part.rooms[offset] ?? "",
-    hall: hallOf(text),
+    hall: part.hallOf(text),
     source_file: part.sourceFile,
     chunk_index: index,
     added_by: part.addedBy,
@@ -147,7 +148,7 @@ function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
   try {
     const texts = params["texts"];
     if (!Array.isArray(texts) || !texts.every(isDrawerText))
-      throw new InvalidValue(`texts must be a list of non-empty strings of at most ${CHUNK_SIZE} characters`);
+      throw new InvalidValue(`texts must be a list of non-empty strings of at most ${DRAWER_SIZE_MAX} characters`);
     if (texts.length > CONVERSATION_PART_DRAWERS_MAX)
       throw new InvalidValue(`texts holds more than ${CONVERSATION_PART_DRAWERS_MAX} drawers`);
     const from = count(params, "from");
@@ -168,6 +169,7 @@ function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
       from,
       total,
       addedBy: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      hallOf: hallFinder(hallList(params["halls"])),
       optional: {
         ...optionalText(params, "contentHash", "content_hash"),
         ...optionalText(params, "authoredAt", "authored_at"),
@@ -192,9 +194,9 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** A longer one is none of the miner's, and the patterns that look for entities are made for short texts. */
+/** A longer one is none of the miner's, whatever the settings. */
 function isDrawerText(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && codePointLength(value) <= CHUNK_SIZE;
+  return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }
 
 function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {

@@ -1,10 +1,10 @@
 /** Diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
 import type { Drawer, LedgerReader, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
-import { CHUNK_SIZE, insertSlices, sliceId } from "./drawer.ts";
+import { insertSlices, type RowSize, sliceId } from "./drawer.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "./text.ts";
 import { clampLimit, InvalidValue, validContent, validName } from "./validate.ts";
 
-export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
+export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   const { params } = call;
   let agent: string, entry: string, topic: string;
   try {
@@ -18,7 +18,7 @@ export function writeDiary(tx: LedgerTx, call: WriteCall): unknown {
   // An invalid wing is raised, not answered, and the field is called "name" there: agents have seen it so.
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 
-  const parts = slices(entry, CHUNK_SIZE);
+  const parts = slices(entry, drawerSize);
   let atMicros = call.atMs * 1000;
   const entryId = (): string => `diary_${wing}_${localStamp(atMicros)}_${sha256Hex(entry).slice(0, 12)}`;
   // Our clock has milliseconds; two equal entries within one get their microseconds told apart.

@@ -8,7 +8,8 @@ import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "./tex
 import { MASK_START, redact } from "./redact.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "./validate.ts";
 
-export const CHUNK_SIZE = 800;
+/** How many characters a row has at most. */
+export type RowSize = { drawerSize: number };
 
 /** Names the recipe in the metadata, as 3.11 does; 3.3.6 knew but one and said nothing. */
 export function recipeNote(recipe: IdRecipe): Metadata {
@@ -36,13 +37,13 @@ export function sliceId(id: string, index: number): string {
   return `${id}_chunk_${String(index).padStart(6, "0")}`;
 }
 
-export function addDrawer(tx: LedgerTx, call: WriteCall): unknown {
+export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
     const wing = validName(params["wing"], "wing");
     const room = validName(params["room"], "room");
     const content = validContent(params["content"]);
-    const parts = slices(content, CHUNK_SIZE);
+    const parts = slices(content, drawerSize);
     const recipe = tx.idRecipe();
     const ids = drawerIds(recipe, wing, room, content);
     for (const id of ids) {
@@ -117,7 +118,7 @@ function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
 }
 
 /** A drawer that is split, or becomes too long for one row, is cut anew under the same id. */
-export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
+export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
     const id = asText(params["drawer_id"]);
@@ -133,7 +134,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall): unknown {
     const room = given("room") ? validName(params["room"], "room") : first.room;
     const metadata = { ...first.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
     const done = { success: true, drawer_id: id, wing, room };
-    const parts = slices(content ?? textOf(before), CHUNK_SIZE);
+    const parts = slices(content ?? textOf(before), drawerSize);
     const closets = content === undefined ? 0 : removeClosets(tx, first);
     if (before.isSplit || parts.length > 1)
       return {

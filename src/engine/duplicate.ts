@@ -3,7 +3,6 @@
  * thread, where the vectors are (palace.md 2.10).
  */
 import { isItem, type Likeness, MATCHES_MAX } from "./checkpoint.ts";
-import { CHUNK_SIZE } from "./drawer.ts";
 import { preview } from "./logical.ts";
 import type { SearchDependencies } from "./search.ts";
 import { round, slices, wellFormed } from "./text.ts";
@@ -14,7 +13,11 @@ const SETTLE_MAX_MS = 1_000;
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
 /** `settled` resolves when drawers filed so far have their vectors, or after the time given, ms. */
-type Likening = SearchDependencies & { settled: (timeoutMs: number) => Promise<void> };
+type Likening = SearchDependencies & {
+  settled: (timeoutMs: number) => Promise<void>;
+  /** Characters of a row. */
+  drawerSize: number;
+};
 
 export async function checkDuplicate(context: Likening, values: Record<string, unknown>): Promise<unknown> {
   if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
@@ -60,7 +63,7 @@ export async function compareItems(
         .map(({ item, slice, vector: other }) => ({ item, slice, similarity: similarityOf(vector, other) }))
         .filter(({ similarity }) => similarity >= threshold),
     };
-    const parts = slices(content, CHUNK_SIZE);
+    const parts = slices(content, context.drawerSize);
     const ofParts = parts.length === 1 ? [vector] : await embedder.embed(parts);
     before.push(...ofParts.map((one, slice) => ({ item: index, slice, vector: one })));
   }

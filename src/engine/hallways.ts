@@ -12,21 +12,24 @@ import { compareText, sha256Hex, strip } from "./text.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
 
+/** As upstream has it where nobody says otherwise. */
 const DRAWERS_MIN = 2;
+const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
 /** Names that stand on a drawer together, by code point, on how many, and the rooms of those. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
 /** `left`: changes that are still to be made; the same call again makes them. Errors: PROTOCOL_BAD_PARAMS. */
-export function rebuildLinks({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
-  const { wing, topics } = readParams(params);
+export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
+  const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);
   const now = utcTimestamp(atMs);
   // A wing without drawers keeps what it has, as upstream's does.
-  const { hallways, left } = rows === undefined ? { hallways: 0, left: 0 } : replaceHallways(graph, wing, rows, now);
+  const { hallways, left } =
+    rows === undefined ? { hallways: 0, left: 0 } : replaceHallways(graph, wing, rows, now, hallwayMin);
   if (left > 0) return { hallways, tunnels: 0, left };
-  const tunnels = [...topicTunnels(wing, topics), ...entityTunnels(wing, graph.hallwayEnds())];
+  const tunnels = [...topicTunnels(wing, topics, topicsMin), ...entityTunnels(wing, graph.hallwayEnds())];
   for (const tunnel of tunnels) putTunnel(graph, tunnel, now);
   return { hallways, tunnels: tunnels.length, left: 0 };
 }
@@ -37,6 +40,7 @@ function replaceHallways(
   wing: string,
   rows: readonly NamedRows[],
   now: string,
+  drawersMin: number,
 ): { hallways: number; left: number } {
   const named = rows.map(({ entities, ...row }) => ({ ...row, names: namesOf(entities) }));
   const canonical = canonicalSpellings(named.flatMap(({ names }) => names));
@@ -44,7 +48,7 @@ function replaceHallways(
   const byEnds = new Map(before.map((record) => [endsOf(record, canonical), record]));
   const changes: (() => void)[] = [];
   const kept = new Set<unknown>();
-  const pairs = pairsOf(named, canonical);
+  const pairs = pairsOf(named, canonical, drawersMin);
   for (const pair of pairs) {
     const old = byEnds.get(`${pair.a}\n${pair.b}`);
     if (old?.["entity_a"] === pair.a && old["entity_b"] === pair.b) kept.add(old["id"]);
@@ -59,10 +63,11 @@ function replaceHallways(
   return { hallways: pairs.length, left: Math.max(0, changes.length - LINKS_CHANGED_MAX) };
 }
 
-/** Of at least two drawers, by their names. */
+/** Of at least so many drawers, by their names. */
 function pairsOf(
   rows: readonly { room: string; names: readonly string[]; drawers: number }[],
   canonical: ReadonlyMap<string, string>,
+  drawersMin: number,
 ): Pair[] {
   const sorted = [...new Set(canonical.values())].sort(compareText);
   const numbers = new Map(sorted.map((name, number) => [name, number]));
@@ -81,7 +86,7 @@ function pairsOf(
     });
   }
   return [...pairs]
-    .filter(([, { drawers }]) => drawers >= DRAWERS_MIN)
+    .filter(([, { drawers }]) => drawers >= drawersMin)
     .sort(([a], [b]) => a - b)
     .map(([key, pair]) => {
       const [a = "", b = ""] = [sorted[Math.floor(key / sorted.length)], sorted[key % sorted.length]];
@@ -127,13 +132,27 @@ function namesOf(entities: string): string[] {
   return [...new Set(entities.split(";").map(strip))].filter((name) => name !== "");
 }
 
-function readParams({ wing, topics = {} }: Record<string, unknown>): { wing: string; topics: Topics } {
+type LinkRules = { wing: string; topics: Topics; hallwayMin: number; topicsMin: number };
+
+function readParams({ wing, topics = {}, hallwayMin, topicsMin }: Record<string, unknown>): LinkRules {
   try {
     const isList = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string");
     if (!isRecord(topics) || !Object.values(topics).every(isList))
       throw new InvalidValue("topics must be lists of strings by wing");
-    return { wing: validName(wing, "wing"), topics: topics as Topics };
+    return {
+      ...{ wing: validName(wing, "wing"), topics: topics as Topics },
+      ...{
+        hallwayMin: least(hallwayMin, "hallwayMin", DRAWERS_MIN),
+        topicsMin: least(topicsMin, "topicsMin", TOPICS_MIN),
+      },
+    };
   } catch (error) {
     throw asTyped(error);
   }
+}
+
+function least(value: unknown, name: string, usual: number): number {
+  if (value === undefined) return usual;
+  if (typeof value === "number" && value >= 1) return value;
+  throw new InvalidValue(`${name} must be a number of at least 1`);
 }

@@ -2,6 +2,8 @@
  * Forgetting, and taking back what an agent wrote: two writes that only a person asks for. Their rules; the tables they reach are
  * the ledger's matter. What is forgotten comes as `findings`, so that the journal has nothing of it.
  */
+import { hash } from "node:crypto";
+import type { TextMark } from "../protocol/hygiene.ts";
 import type { ForgetSelector, Found, LedgerTx, UndoPlan, WriteCall } from "../store/port.ts";
 import { preview } from "./logical.ts";
 import { redact } from "./redact.ts";
@@ -43,10 +45,11 @@ export function readSelector(params: Record<string, unknown>): {
   }
 }
 
-/** What would go. `traces`: pieces of it, by which it is found in files elsewhere. */
+/** What would go. `traces` and `marks`: pieces of it, by which it is found in files elsewhere. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
   const found = tx.forget.find(selector);
   const { drawers, missing, facts, links } = found;
+  const marks = marksOf(found, selector);
   return {
     drawers: drawers.slice(0, SHOWN_MAX).map(({ id, wing, room, text, metadata }) => ({
       drawer_id: id,
@@ -60,7 +63,8 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
     facts: facts.length,
     links: links.length,
     sources: [...new Set(drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")))].filter(Boolean),
-    traces: tracesOf(found, selector),
+    traces: [...new Set(marks.map(({ piece }) => piece))],
+    marks,
   };
 }
 
@@ -115,12 +119,15 @@ function shown(text: string, match: string | undefined): string {
   return preview(redact(hidden, "strict").text);
 }
 
-function tracesOf({ drawers }: Found, { match }: ForgetSelector): string[] {
-  if (match !== undefined) return [match];
-  const traces = drawers.slice(0, TRACES_MAX).map(({ text }) => {
+function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
+  if (match !== undefined) return [markOf(match, match)];
+  return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
     // The longest piece that reads the same inside JSON, on one line.
     const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
-    return longest.slice(0, TRACE_LENGTH);
+    return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
   });
-  return [...new Set(traces.filter((trace) => trace.length >= TRACE_MIN))];
+}
+
+function markOf(text: string, piece: string): TextMark {
+  return { piece, at: text.indexOf(piece), length: text.length, sha256: hash("sha256", text) };
 }

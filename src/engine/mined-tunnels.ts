@@ -6,11 +6,10 @@ import type { HallwayEnd } from "../store/port.ts";
 import { isGenericName } from "./generic-names.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { compareText, strip } from "./text.ts";
-import { wingSlug } from "./tunnels.ts";
+import { type MinedTunnel, wingSlug } from "./tunnels.ts";
 
 /** By wing. */
 export type Topics = Readonly<Record<string, readonly string[]>>;
-export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
 /** A name's drawers, in either wing. */
 const SHARED_MIN = 3;
@@ -19,8 +18,8 @@ const ENTITY_TUNNELS_MAX = 25;
 const WINGS_MIN = 3;
 const WINGS_SHARE = 0.25;
 
-/** To every wing that shares one, whatever its case. */
-export function topicTunnels(wing: string, topics: Topics): MinedTunnel[] {
+/** To every wing that shares at least so many, whatever their case. */
+export function topicTunnels(wing: string, topics: Topics, topicsMin: number): MinedTunnel[] {
   if (!Object.hasOwn(topics, wing)) return [];
   const here = wingSlug(strip(wing));
   const own = topics[here] ?? topics[wing] ?? [];
@@ -32,12 +31,11 @@ export function topicTunnels(wing: string, topics: Topics): MinedTunnel[] {
       { slug: there, topics: topicsByKey(names) },
     ].sort((a, b) => compareText(a.slug, b.slug));
     if (first === undefined || second === undefined) return [];
-    return [...first.topics.keys()]
-      .filter((key) => second.topics.has(key))
-      .sort(compareText)
-      .map((key) => ({
-        ...{ kind: "topic" as const, name: first.topics.get(key) ?? "", source: first.slug, target: second.slug },
-      }));
+    const shared = [...first.topics.keys()].filter((key) => second.topics.has(key)).sort(compareText);
+    if (shared.length < topicsMin) return [];
+    return shared.map((key) => ({
+      ...{ kind: "topic" as const, name: first.topics.get(key) ?? "", source: first.slug, target: second.slug },
+    }));
   });
 }
 

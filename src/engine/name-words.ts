@@ -5,6 +5,7 @@
  */
 import type { IdRecipe } from "../store/port.ts";
 import { COMMON_WORDS } from "./common-words.ts";
+import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 import { codePointLength, compareText, head, wholeWord } from "./text.ts";
 
@@ -32,26 +33,34 @@ const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
+/** What names are looked for by: as the palace's version does, and in these languages, by upstream's codes; else in English. */
+export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
+
 /** Names that occur at least twice at the beginning of the text, each with its count: products, then by first occurrence. */
-export function nameWords(text: string, recipe: IdRecipe): [name: string, count: number][] {
+export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
   const window = head(text, WINDOW);
   const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
   const counts = new Map<string, number>(products);
   const words = recipe === "v3" ? rest.replace(LONG_RUN, " ") : rest;
-  for (const { 0: word, index } of words.matchAll(CANDIDATE)) {
-    if (!NAME.test(word) || STOP_WORDS.has(word) || COMMON_WORDS.has(word.toLowerCase())) continue;
-    if (isPartOfWord(words, index, index + word.length)) continue;
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
+  for (const finder of nameFinders(languages, candidateWords))
+    for (const word of finder(words))
+      if (!STOP_WORDS.has(word) && !COMMON_WORDS.has(word.toLowerCase())) counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts].filter(([, count]) => count >= NAMES_MIN);
+}
+
+/** Words that look like a name, common or not, as often as they occur. */
+export function* candidateWords(text: string): Generator<string> {
+  for (const { 0: word, index } of text.matchAll(CANDIDATE))
+    if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
 }
 
 /**
  * The `entities` of a row's metadata: longer than two characters, and of the `known` names those that occur anywhere; by code
  * point, joined by `;`. Empty where there are none.
  */
-export function nameTags(text: string, recipe: IdRecipe, known: readonly KnownName[] = []): string {
-  const names = nameWords(text, recipe)
+export function nameTags(text: string, tagging: Tagging): string {
+  const { known = [] } = tagging;
+  const names = nameWords(text, tagging)
     .map(([name]) => name)
     .filter((name) => codePointLength(name) > 2);
   const named = known.filter(({ pattern }) => pattern.test(text)).map(({ name }) => name);

@@ -31,6 +31,8 @@ export type ReadContext = SearchDependencies & {
   reader: LedgerReader & { isFounded(): boolean; drawerCount(): number };
   settings: SettingsStore;
   files: SourceFiles;
+  /** Characters of a row of what an agent files. */
+  drawerSize: number;
   /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {

@@ -4,6 +4,7 @@
  */
 import type { SearchMode } from "../protocol/spec.ts";
 import type { PlaceFilter } from "../store/port.ts";
+import { cliOutput } from "./cli-output.ts";
 import { verdictOn } from "./confidence.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { sanitizeQuery } from "./query-sanitizer.ts";
@@ -25,12 +26,16 @@ export async function searchTool(
   const place = placeFilter(values);
   const sourceFile = validSourceFilter(values["source_file"]);
   const unsupported = unsupportedSearch(values);
-  if (unsupported !== undefined) return { error: unsupported };
-  const sanitized = sanitizeQuery(queryOf(values["query"]));
+  if (unsupported !== undefined) return unsupported;
+  const asked = queryOf(values["query"]);
+  const sanitized = sanitizeQuery(asked);
+  const isForCli = Boolean(values["cli_compatible"]);
+  if (isForCli && sanitized.query !== asked) return { error: "cli-compatible search requires an unchanged query" };
   const extras = {
     ...sanitizerReport(sanitized),
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
+  if (isMediaSearch(values)) return { ...NO_MEDIA, ...extras };
   // As upstream has it: what is said of the query is said beside a window that is none, too.
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
@@ -41,13 +46,19 @@ export async function searchTool(
     query: sanitized.query,
     filter,
     limit: clampLimit(values["limit"], 5),
-    distanceMax,
+    distanceMax: isForCli ? 0 : distanceMax,
     mode,
     explain: values["explain"] === true,
     neighbors: neighborCount(values["neighbors"]),
     now,
   };
-  const { hits, candidates, vectorDisabledReason, phrases, reranked } = await search(dependencies, request);
+  const answer = await search(dependencies, request);
+  const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
+  if (isForCli) {
+    const { since, before } = values;
+    const filters = { wing: place.wing, room: place.room, since, before };
+    return { query: asked, cli_output: cliOutput(asked, filters, hits) };
+  }
   return {
     query: sanitized.query,
     filters: {
@@ -60,6 +71,7 @@ export async function searchTool(
     total_before_filter: candidates,
     results: hits,
     ...verdictOn(hits, phrases),
+    ...(answer.isTruncated && { distinct_results_truncated: true }),
     ...(phrases !== undefined && { phrases }),
     ...(request.explain && { reranked }),
     ...(vectorDisabledReason !== undefined && {
@@ -110,20 +122,34 @@ function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sa
   };
 }
 
-/** Why this search cannot be made, in upstream's words where it has any. */
-function unsupportedSearch(values: Arguments): string | undefined {
+/** What upstream's command line has no word for; its searches have no limit of distance and no closets. */
+const NOT_FOR_CLI = ["candidate_strategy", "max_distance", "context"] as const;
+
+const NO_MEDIA = {
+  error: "Media and code task search require embedding_model='embeddinggemma2'",
+  hint: "Use the isolated embeddinggemma2 palace and compatible indexes.",
+};
+
+function isMediaSearch({ include_media: media, query_task: task }: Arguments): boolean {
+  return media === true || task === "code";
+}
+
+/** Why this search cannot be made, in upstream's words. */
+function unsupportedSearch(values: Arguments): { error: string } | undefined {
   const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
   if (strategy && strategy !== "vector" && strategy !== "union")
-    return "candidate_strategy must be one of ('vector', 'union')";
+    return { error: "candidate_strategy must be one of ('vector', 'union')" };
   if (
     (media !== undefined && typeof media !== "boolean") ||
     (task !== undefined && task !== "search" && task !== "code")
   )
-    return "include_media must be boolean and query_task must be 'search' or 'code'";
-  if (cli && (media === true || task === "code"))
-    return "cli_compatible cannot be combined with media/code task search";
-  if (media === true || task === "code")
-    return "media and code search need an EmbeddingGemma 2 palace; this one has MiniLM";
-  if (cli) return "cli_compatible is for the Python command line; search without it";
-  return undefined;
+    return { error: "include_media must be boolean and query_task must be 'search' or 'code'" };
+  if (cli && isMediaSearch(values)) return { error: "cli_compatible cannot be combined with media/code task search" };
+  if (!cli) return undefined;
+  if (validSourceFilter(values["source_file"]) !== undefined)
+    return { error: "cli-compatible search does not support source_file" };
+  const isGiven = (key: (typeof NOT_FOR_CLI)[number]): boolean =>
+    key === "candidate_strategy" ? strategy === "union" : values[key] !== undefined && values[key] !== null;
+  const refused = NOT_FOR_CLI.filter(isGiven);
+  return refused.length > 0 ? { error: `cli-compatible search does not support ${refused.join(", ")}` } : undefined;
 }

@@ -13,8 +13,9 @@ import type {
   Reranker,
   VectorIndex,
 } from "../store/port.ts";
+import { alsoIn } from "./also-in.ts";
 import { chooseHits, type Chosen } from "./choose.ts";
-import { labelClosets } from "./closet-search.ts";
+import { type Hit, labelClosets } from "./closet-search.ts";
 import { isWeakMatch } from "./confidence.ts";
 import { explainScore } from "./explain.ts";
 import { parentOf } from "./logical.ts";
@@ -23,6 +24,8 @@ import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
 import { fuse, type Ranked, type RankMode } from "./rank.ts";
 import { rerank, type Reranked } from "./rerank.ts";
+import { retrieve } from "./retrieve.ts";
+import { nowAt } from "./temporal.ts";
 import { baseName, round } from "./text.ts";
 
 export type SearchDependencies = {
@@ -60,56 +63,47 @@ export type SearchAnswer = {
   /** Quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
+  /** There may be more that differ from the hits, beyond all the copies. */
+  isTruncated: boolean;
 };
 
-export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
-
-/** Candidates of each list. More than the largest limit, so that fusing can always fill it. */
-const CANDIDATES = 100;
-/** Long enough for a busy machine; a search by words takes milliseconds. */
-const VECTOR_DEADLINE_MS = 2_000;
-const NO_WORDS = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
+/** Candidates of each list: no fewer than the largest limit, so that fusing can always fill it. */
+const POOL_MIN = 100;
+/** Where copies of one text fill the list, the next are looked for further down. */
+const POOL_GROWTH = 4;
+const POOL_MAX = 1_600;
+const COPIES_NAMED_MAX = 20;
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
-  const { lexical, vectors } = dependencies;
+  let before: Omit<SearchAnswer, "isTruncated"> | undefined;
+  for (let pool = Math.max(POOL_MIN, request.limit); ; pool *= POOL_GROWTH) {
+    const answer = await searchAmong(dependencies, request, pool);
+    // The vector half may fail, or take too long, on the way: what was found with it is the better answer.
+    const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
+    if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
+    const isShort = answer.hits.length < request.limit && answer.candidates >= pool && answer.hits.some(hasCopies);
+    if (!isShort || pool >= POOL_MAX) return { ...answer, isTruncated: isShort };
+    before = answer;
+  }
+}
+
+function hasCopies(hit: Hit): boolean {
+  return hit["near_duplicates"] !== undefined;
+}
+
+async function searchAmong(
+  dependencies: SearchDependencies,
+  request: SearchRequest,
+  pool: number,
+): Promise<Omit<SearchAnswer, "isTruncated">> {
   const { query, filter, limit, mode } = request;
-  const embedder = mode === "lexical" ? undefined : dependencies.embedder();
   const quoted = quotedPhrases(query);
-  const retrieved = Math.max(CANDIDATES, limit);
-
-  const nearest = async (): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
-    const [vector] = embedder === undefined ? [] : await embedder.embed([query]);
-    if (vector === undefined) return undefined;
-    return { vector, rows: (await vectors.nearest(vector, filter, retrieved)).map((hit) => hit.row) };
-  };
-  // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
-  let failure: string | undefined;
-  const nearestOrNothing = (): ReturnType<typeof nearest> =>
-    within(nearest(), VECTOR_DEADLINE_MS).catch((error: unknown) => {
-      failure = error instanceof Error ? error.message : String(error);
-      return undefined;
-    });
-  const [lexicalHits, near, phraseRows] = await Promise.all([
-    lexical.candidates(query, filter, retrieved),
-    nearestOrNothing(),
-    quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, retrieved),
-  ]);
-
-  const found = [...new Set([...lexicalHits.map((hit) => hit.row), ...(near?.rows ?? [])])];
-  // Who quotes wants these words and no others, wherever a drawer has them.
-  const rows = phraseRows.length > 0 ? phraseRows : found;
-  const [lexicalScores, cosines] = await Promise.all([
-    lexical.score(query, rows),
-    near === undefined
-      ? rows.map(() => Number.NaN)
-      : vectors.similarity(near.vector, rows).catch(() => rows.map(() => Number.NaN)),
-  ]);
-  const candidates = rows.map((row, index) => ({
-    row,
-    words: lexicalScores[index] ?? NO_WORDS,
-    cosine: cosines[index] ?? Number.NaN,
-  }));
-  const rankMode = near === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
+  const embedder = mode === "lexical" ? undefined : dependencies.embedder();
+  const { candidates, vector, failure, isQuoted } = await retrieve(
+    { ...dependencies, embedder },
+    { query, filter, pool, quoted },
+  );
+  const rankMode = vector === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
   const fused = fuse(candidates, rankMode).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
@@ -120,31 +114,23 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const options = {
     limit,
     dates: askedDates(query, request.now),
-    now: request.now ?? `${new Date().toISOString().slice(0, 19)}Z`,
+    now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
   };
   const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
-    ...toHit(chosen.drawer, chosen.ranked, near !== undefined),
+    ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),
     ...notesOn(dependencies, chosen, rankMode, request),
   }));
   const asked = mode !== "lexical";
   return {
     hits:
-      near === undefined
+      vector === undefined
         ? hits
-        : labelClosets(dependencies.reader, hits, { ...near, rows: ranked.map((hit) => hit.row), filter }),
-    candidates: rows.length,
-    vectorDisabledReason: asked && near === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
+        : labelClosets(dependencies.reader, hits, { vector, rows: ranked.map((hit) => hit.row), filter }),
+    candidates: candidates.length,
+    vectorDisabledReason: asked && vector === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
     reranked,
-    phrases: quoted.length > 0 ? { quoted, found: phraseRows.length > 0 } : undefined,
+    phrases: quoted.length > 0 ? { quoted, found: isQuoted } : undefined,
   };
-}
-
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the vector search did not answer in time")), timeoutMs);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Fields beyond upstream's, there only where they say something. */
@@ -154,10 +140,12 @@ function notesOn(
   mode: RankMode,
   { explain, neighbors }: SearchRequest,
 ): Record<string, unknown> {
+  const copies = alsoIn(drawer, duplicates);
   return {
     ...(isWeakMatch(ranked) && { weak: true }),
     ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
-    ...(duplicates.length > 0 && { near_duplicates: duplicates }),
+    ...(copies.length > 0 && { also_in: copies }),
+    ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
     ...(neighbors > 0 && { neighbors: neighborsOf(reader, drawer, neighbors) }),
     ...(explain && { explain: explainScore(ranked, adjustments, mode) }),
   };

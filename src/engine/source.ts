@@ -2,38 +2,50 @@
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
  * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
-import { KNOWN_NAMES_MAX, SOURCE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
+import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../protocol/limits.ts";
 import type { IdRecipe, LedgerTx, Metadata, WriteCall } from "../store/port.ts";
-import { chunkDocument } from "./chunk.ts";
+import { chunkDocument, validCut } from "./chunk.ts";
 import { buildClosets } from "./closets.ts";
 import { hash24, lengthJoined, recipeNote } from "./drawer.ts";
-import { hallOf } from "./hall.ts";
+import { hallFinder, hallList } from "./hall.ts";
 import { knownNames, nameTags } from "./name-words.ts";
-import { localTimestamp, strip } from "./text.ts";
+import { sentText } from "./source-parts.ts";
+import { codePointLength, localTimestamp, strip } from "./text.ts";
 import { asTyped, InvalidValue, validName } from "./validate.ts";
 
 const NORMALIZE_VERSION = 2;
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
+  const answer = replaceDocument(tx, call);
+  // Filed or refused, this document is dealt with; what somebody else is still sending of it is older.
+  tx.parts.drop(fileName(call.params));
+  return answer;
+}
+
+function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const { params } = call;
-  const { wing, room, sourceFile, content, sha256, mtime, names, drawersMax } = checked(() => ({
+  const { wing, room, sourceFile, content, sha256, mtime, names, drawersMax, cut, halls, languages } = checked(() => ({
     wing: validName(params["wing"], "wing"),
     room: validName(params["room"], "room"),
     sourceFile: fileName(params),
-    content: documentText(params),
-    sha256: text(params, "sha256"),
+    content: documentText(tx, params),
+    sha256: textOf(params, "sha256"),
     mtime: seconds(params, "mtime"),
     names: nameList(params["knownNames"]),
-    drawersMax: bound(params, "drawersMax"),
+    drawersMax: Math.min(bound(params, "drawersMax") || SOURCE_DRAWERS_MAX, SOURCE_DRAWERS_MAX),
+    cut: validCut(params["cut"]),
+    halls: hallList(params["halls"]),
+    languages: languageList(params["languages"]),
   }));
-  const chunks = chunkDocument(content);
+  const text = strip(content);
   // As upstream: what is too short to be filed leaves what stands under its name alone, notes made by hand among it.
-  if (chunks.length === 0) {
+  if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };
   }
-  if (drawersMax > 0 && chunks.length > drawersMax) return { drawers: 0, removed: 0, tooMany: chunks.length };
+  const chunks = chunkDocument(text, cut);
+  if (chunks.length > drawersMax) return { drawers: 0, removed: 0, tooMany: chunks.length };
   const removed = tx.deleteSource(sourceFile);
   const filedAt = localTimestamp(call.atMs * 1000);
   const optional: Metadata = {
@@ -41,10 +53,11 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
     ...optionalText(params, "contentDateSource", "content_date_source"),
     ...optionalText(params, "sourceDirIno", "source_dir_ino"),
   };
-  const known = knownNames(names);
-  const palaceRecipe = tx.idRecipe();
+  const tagging = { recipe: tx.idRecipe(), known: knownNames(names), languages };
+  const isExtracted = params["isExtracted"] === true;
+  const hallOf = hallFinder(halls);
   const drawers = chunks.map((chunk) => {
-    const entities = nameTags(chunk.text, palaceRecipe, known);
+    const entities = nameTags(chunk.text, tagging);
     const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
     const metadata: Metadata = {
       wing,
@@ -64,14 +77,18 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
       ...optional,
       ...(entities !== "" && { entities }),
     };
-    return { id, text: chunk.text, metadata };
+    return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata };
   });
   tx.insertDrawers(drawers);
-  const tagging = { recipe: palaceRecipe, known };
-  const closets = buildClosets({ sourceFile, wing, room, content: strip(content), drawers, filedAt, ...tagging });
-  tx.closets.replace(sourceFile, closets);
+  const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
+  tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
+}
+
+/** Upstream's format mode says where a drawer comes from, and not how many there are. */
+function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
+  return { ...metadata, ingest_mode: "extract", extract_mode: "format" };
 }
 
 /**
@@ -89,6 +106,7 @@ function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; r
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   const sourceFile = checked(() => fileName(call.params));
+  tx.parts.drop(sourceFile);
   tx.closets.remove(sourceFile);
   return { removed: tx.deleteSource(sourceFile) };
 }
@@ -101,25 +119,35 @@ function checked<T>(read: () => T): T {
   }
 }
 
-/** A longer one would hold up everybody's writes while it is filed. */
-function documentText(params: Record<string, unknown>): string {
-  const content = text(params, "content");
-  if (content.length > SOURCE_SIZE_MAX_BYTES)
-    throw new InvalidValue(`content exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
+/** As it came with the call, or before it in parts. */
+function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
+  if (params["parts"] !== undefined) return sentText(tx, fileName(params), params["parts"]);
+  const content = textOf(params, "content");
+  if (content.length > SOURCE_CALL_MAX_BYTES)
+    throw new InvalidValue(`content exceeds ${SOURCE_CALL_MAX_BYTES} characters; send it in parts`);
   return content;
 }
 
 function fileName(params: Record<string, unknown>): string {
-  const name = text(params, "sourceFile");
+  const name = textOf(params, "sourceFile");
   if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
   return name;
 }
 
-function nameList(value: unknown): string[] {
+/** Names of MemPalace's registry, as a feeder sends them. Errors: InvalidValue. */
+export function nameList(value: unknown): string[] {
   const isList = Array.isArray(value) && value.length <= KNOWN_NAMES_MAX;
   if (value === undefined) return [];
   if (isList && value.every((name) => typeof name === "string" && name !== "")) return value as string[];
   throw new InvalidValue(`knownNames must be a list of at most ${KNOWN_NAMES_MAX} non-empty strings`);
+}
+
+/** Codes of languages, as a feeder sends them. Errors: InvalidValue. */
+export function languageList(value: unknown): string[] {
+  if (value === undefined) return [];
+  const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;
+  if (isList && value.every((code) => typeof code === "string")) return value as string[];
+  throw new InvalidValue(`languages must be a list of at most ${LANGUAGES_MAX} codes`);
 }
 
 function seconds(params: Record<string, unknown>, key: string): number {
@@ -140,7 +168,7 @@ function optionalText(params: Record<string, unknown>, key: string, name: string
   return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }
 
-function text(params: Record<string, unknown>, key: string): string {
+function textOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
   return value.toWellFormed();

@@ -5,7 +5,7 @@
  */
 import type { GraphReader, NamedFact } from "../store/port.ts";
 import { entityId } from "./facts.ts";
-import { endsBy, holdsAt } from "./temporal.ts";
+import { isOver, type Now, startsAfter } from "./temporal.ts";
 
 export type StaleFact = {
   fact: string;
@@ -21,8 +21,8 @@ const NAME_WORDS_MAX = 3;
 const ENDED_MAX = 100;
 const STALE_SHOWN_MAX = 3;
 
-/** For each text what of it has ended by `now`, a moment as upstream writes it. */
-export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: string): StaleFact[][] {
+/** For each text what of it has ended by `now`. */
+export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
   if (!graph.hasFacts()) return texts.map(() => []);
   const read = texts.map(readWords);
   const named = new Set(graph.entitiesAmong([...new Set(read.flatMap(({ ids }) => [...ids]))]));
@@ -30,7 +30,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   const endedOf = (subject: string): NamedFact[] => {
     let facts = ended.get(subject);
     if (facts === undefined) {
-      facts = graph.endedFacts(subject, ENDED_MAX).filter((fact) => endsBy(fact, now));
+      facts = graph.endedFacts(subject, ENDED_MAX).filter((fact) => isOver(fact, now));
       ended.set(subject, facts);
     }
     return facts;
@@ -42,7 +42,9 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
       .flatMap(endedOf)
       .filter((fact) => holds(fact.objectName))
       .flatMap((fact) => {
-        const current = graph.factsWith(fact.subject, fact.predicate, ENDED_MAX).filter((one) => holdsAt(one, now));
+        const current = graph
+          .factsWith(fact.subject, fact.predicate, ENDED_MAX)
+          .filter((one) => !startsAfter(one, now.moment) && !isOver(one, now));
         if (current.some((one) => one.object === fact.object)) return [];
         return [
           {

@@ -8,21 +8,27 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
+/** What a path is made of. A longer run is none, and the pattern that looks for one takes its length squared for it. */
+const RUN_MAX = 1_000;
+const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
+
 /** Python's `\w`, and its `\b` before and after a word: wider than the letters that follow in the pattern. */
 const WORD = String.raw`[\p{L}\p{N}_]`;
 const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
+/** It may begin with a dot or hyphen only behind a letter: there a word ends, which is what \b asks for. */
+const PATH = new RegExp(
+  String.raw`(?:${START}(?=${WORD})|(?<=${WORD})(?!${WORD}))[\p{L}\p{N}_.-]+\/[\p{L}\p{N}_.\/-]*\.[A-Za-z][A-Za-z0-9]{0,4}${END}`,
+  "gu",
+);
+
 /** In upstream's order: it decides between entities of the same count. */
 const PATTERNS: readonly RegExp[] = [
   /`([^`\n]{2,64})`/gu,
   new RegExp(String.raw`https?:\/\/[^${SPACE})>\]}"']+`, "gu"),
-  // A path may begin with a dot or hyphen only behind a letter: there a word ends, which is what \b asks for.
-  new RegExp(
-    String.raw`(?:${START}(?=${WORD})|(?<=${WORD})(?!${WORD}))[\p{L}\p{N}_.-]+\/[\p{L}\p{N}_.\/-]*\.[A-Za-z][A-Za-z0-9]{0,4}${END}`,
-    "gu",
-  ),
+  PATH,
   new RegExp(`${START}[A-Za-z][A-Za-z0-9_]+(?:\\.[A-Za-z][A-Za-z0-9_]+)+${END}`, "gu"),
   new RegExp(`${START}[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+${END}`, "gu"),
   new RegExp(`${START}_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?${END}`, "gu"),
@@ -31,8 +37,9 @@ const PATTERNS: readonly RegExp[] = [
 /** Joined by `;`, the most frequent first, at most 24; empty where there are none. */
 export function structuralEntities(text: string): string {
   const found = new Map<string, { count: number; order: number; token: string }>();
+  const paths = text.length > RUN_MAX ? text.replace(LONG_RUN, " ") : text;
   for (const pattern of PATTERNS) {
-    for (const match of text.matchAll(pattern)) {
+    for (const match of (pattern === PATH ? paths : text).matchAll(pattern)) {
       const token = clean(match[1] ?? match[0]);
       const length = codePointLength(token);
       if (length < LENGTH_MIN || length > LENGTH_MAX) continue;

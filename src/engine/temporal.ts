@@ -2,7 +2,7 @@
  * When a fact holds: upstream's two forms of a moment (palace.md 2.6), and the half-open interval from the start to before the
  * end (upstream-latest.md, 3.6.0 on), so that a fact and its successor never hold at once. Pure; used by facts.ts.
  */
-import { strip } from "./text.ts";
+import { localDate, strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -42,6 +42,23 @@ export function startsAfter({ validFrom }: { validFrom: string | null }, moment:
 
 export function endsBy({ validTo }: { validTo: string | null }, moment: string): boolean {
   return validTo !== null && compare(endOf(validTo), asMoment(moment)) <= 0;
+}
+
+/**
+ * Is it over for who speaks of it at that moment, a day being `today`? A fact that was ended today is, whatever a question about
+ * a moment of today is answered: `ended` is a date where nobody gave one, and that date's last second is still to come.
+ */
+export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
+  return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
+}
+
+export type Now = { moment: string; today: string };
+
+/** The clock's. `today` is the later of the days here and in UTC: an end that was not given is written as the day here. */
+export function nowAt(atMs: number): Now {
+  const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+  const [utc, local] = [moment.slice(0, 10), localDate(atMs * 1000)];
+  return { moment, today: utc > local ? utc : local };
 }
 
 function endOf(value: string): string {

@@ -62,10 +62,17 @@ export function slices(text: string, size: number): string[] {
   return parts;
 }
 
-/** UTF-16 index that lies `count` code points after `start`. */
-function unitIndex(text: string, start: number, count: number): number {
+/** UTF-16 index that lies `count` code points after `start`, or where the text ends. */
+export function unitIndex(text: string, start: number, count: number): number {
   let index = start;
   for (let left = count; left > 0 && index < text.length; left--) index += isHighSurrogate(text, index) ? 2 : 1;
+  return index;
+}
+
+/** UTF-16 index that lies `count` code points before `end`, or where the text begins. */
+export function unitIndexBefore(text: string, end: number, count: number): number {
+  let index = end;
+  for (let left = count; left > 0 && index > 0; left--) index -= index > 1 && isHighSurrogate(text, index - 2) ? 2 : 1;
   return index;
 }
 
@@ -123,4 +130,21 @@ export function round(value: number, digits: number): number {
 /** The last part of a path with either separator, or "" as it is. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}
+
+/** A float as Python prints it. */
+export function pythonFloat(value: number): string {
+  return Number.isInteger(value) ? value.toFixed(1) : String(value);
+}
+
+/** As Python's Path has it: without a trailing separator. */
+export function pathName(path: string): string {
+  return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
+}
+
+/** The name without its last ending. */
+export function pathStem(path: string): string {
+  const name = pathName(path);
+  const dot = name.lastIndexOf(".");
+  return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }

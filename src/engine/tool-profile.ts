@@ -3,7 +3,7 @@
  * every tool can be called by its name whatever the profile. Data and one pure function; broker and client use it.
  */
 import type { ToolProfile } from "../protocol/spec.ts";
-import { ALIASES, findTool, type Tool, TOOL_PREFIX, TOOLS } from "./tool-table.ts";
+import { findTool, REQUIRED_EITHER, type Tool, TOOL_PREFIX, TOOLS } from "./tool-table.ts";
 
 /** Eight at most, with the parameters worth their place: what is looked up, what is kept, who one is. */
 const LIGHT: Readonly<Record<string, readonly string[]>> = {
@@ -29,9 +29,8 @@ function lightTools(): Tool[] {
     if (tool === undefined) return [];
     const { properties, required = [], ...schema } = tool.inputSchema;
     const shown = Object.entries(properties).filter(([key]) => kept.includes(key));
-    const aliased = Object.values(ALIASES[tool.name] ?? {});
     // What an alias stands in for is required of who does not know the alias.
-    const needed = kept.filter((key) => [...required, ...aliased].includes(key));
+    const needed = kept.filter((key) => [...required, ...(REQUIRED_EITHER[tool.name] ?? [])].includes(key));
     const inputSchema = {
       ...schema,
       properties: Object.fromEntries(shown),

@@ -171,7 +171,7 @@ export const TOOLS: readonly Tool[] = [
         enum: ["vector", "union"],
         description: "Taken for compatibility: words and vectors are always both looked at",
       },
-      cli_compatible: { type: "boolean", description: "Of the Python command line; refused here" },
+      cli_compatible: { type: "boolean", description: "Answer with the text that `mempalace search` prints" },
       include_media: { type: "boolean", description: "Needs an EmbeddingGemma 2 palace; refused here" },
       query_task: { type: "string", enum: ["search", "code"], description: "Only search; code needs EmbeddingGemma 2" },
       context: text("Background of the question; not searched for"),
@@ -360,10 +360,18 @@ export const TOOLS: readonly Tool[] = [
   tool("reconnect", "Reopen the palace's indexes and report how they stand.", {}),
 ];
 
-/** Other names of parameters, tool → name → the parameter; that one is required where the tool has an alias for it. */
+/**
+ * Other names of parameters, tool → name → the parameter. Those of rooms and wings are what upstream's skill texts call them, so
+ * agents do, too (palace.md 2.12); no schema lists them.
+ */
 export const ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   mempalace_diary_write: { content: "entry" },
+  mempalace_traverse: { room: "start_room" },
+  mempalace_find_tunnels: { wing1: "wing_a", wing2: "wing_b" },
 };
+
+/** Required, under one name or the other, where the schema lists both and so can require neither. */
+export const REQUIRED_EITHER: Readonly<Record<string, readonly string[]>> = { mempalace_diary_write: ["entry"] };
 
 const BY_NAME = new Map(TOOLS.map((one) => [one.name, one]));
 

@@ -4,7 +4,6 @@
  */
 import type { GraphReader, GraphTx, LedgerReader, LedgerTx, LinkRecord, WriteCall } from "../store/port.ts";
 import { slug } from "./drawer.ts";
-import type { MinedTunnel } from "./mined-tunnels.ts";
 import { head, sha256Hex } from "./text.ts";
 import { InvalidValue, validFilter, validName } from "./validate.ts";
 
@@ -15,6 +14,9 @@ export const DYNAMICS = ["strength", "stability", "last_activated", "access_coun
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
+
+/** One that a mine makes, between two wings. */
+export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
 /** As init and mining write wings; links of either spelling are found by either. */
 export function wingSlug(wing: string): string {

@@ -2,7 +2,7 @@
  * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
  * turns into its own kind of answer; agents read these texts.
  */
-import { PalaceError } from "../protocol/errors.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../protocol/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
 /** Upstream's ValueError: text for the agent, not one of our typed errors. */
@@ -18,7 +18,7 @@ export class WrongType extends Error {
 /** What does not fit, as our own methods say it: their clients go by codes, not by upstream's classes. */
 export function asTyped(error: unknown): unknown {
   if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
-  return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, "the parameters are in protocol/spec.ts");
+  return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, BAD_PARAMS_HINT);
 }
 
 const NAME_MAX = 128;

@@ -1,7 +1,6 @@
 /** What closets say of hits: by rank, as upstream tells it; the hits themselves and their order stay. */
 import { expect, test } from "vitest";
-import { labelClosets } from "../../../src/engine/closet-search.ts";
-import type { Hit } from "../../../src/engine/search.ts";
+import { type Hit, labelClosets } from "../../../src/engine/closet-search.ts";
 import type { ClosetReader } from "../../../src/store/port.ts";
 
 /** A unit vector whose cosine to the question is the given one. */

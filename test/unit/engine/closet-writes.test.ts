@@ -192,6 +192,21 @@ test("a rebuild makes from the drawers what was made from the document", () => {
   expect(closets().map(({ id, text }) => ({ id, text }))).toEqual(before);
 });
 
+test("a rebuild tags with the names it is told of, wherever in the source they stand, and makes what mining made", () => {
+  const content = `${TEXT}${"some words on other things. ".repeat(400)}At the end Zoë O'Hara is named once, in passing.`;
+  const source = { ...{ wing: "proj", room: "notes", sourceFile: "/p/z.md", content }, sha256: "s", mtime: 1 };
+  write("source.replace", { ...source, knownNames: ["Zoë O'Hara"] });
+  const made = (): unknown => closets().map(({ id, text, metadata }) => [id, text, entitiesOf(metadata)]);
+  const mined = made();
+  expect(mined).toMatchObject([[expect.any(String), expect.any(String), "Redis;Zoë O'Hara"]]);
+  write("closet.rebuild", { sourceFiles: ["/p/z.md"] });
+  expect(made()).not.toEqual(mined);
+  write("closet.rebuild", { sourceFiles: ["/p/z.md"], knownNames: ["Nobody Else", "Zoë O'Hara"] });
+  expect(made()).toEqual(mined);
+});
+
+const entitiesOf = (metadata: string): unknown => (JSON.parse(metadata) as Record<string, unknown>)["entities"];
+
 test("a rebuild leaves what a language model has written, and what is no file of a miner", () => {
   write("add_drawer", { wing: "w", room: "r", content: "by hand", source_file: "/p/hand.md" });
   mine("/p/a.md", TEXT);

@@ -130,6 +130,22 @@ test("a drawer that states an ended fact is labelled and moved down, unless it t
   expect((await palace.search(query, wing)).results.some((hit) => "outdated" in hit)).toBe(false);
 });
 
+test("a fact that is ended today, as kg_invalidate ends it, is out of date at once, and not in a search of yesterday", async () => {
+  const wing = { wing: "pets" };
+  const drawer = "Our cat Momo sleeps in the attic, Momo and her blanket.";
+  for (const text of [drawer, "Cats sleep more than dogs do, in any house."]) palace.file(text, wing);
+  palace.write("kg_add", { subject: "Momo", predicate: "sleeps in", object: "attic" });
+  const labels = async (more = {}): Promise<unknown[]> =>
+    (await palace.search("where does the cat Momo sleep", { ...wing, ...more })).results.map((hit) => hit["outdated"]);
+  expect(await labels()).toEqual([undefined, undefined]);
+  const { ended } = palace.write("kg_invalidate", { subject: "Momo", predicate: "sleeps in", object: "attic" });
+  expect(ended).toMatch(/^\d{4}-\d\d-\d\d$/);
+  expect(await labels()).toContainEqual([{ fact: "Momo → sleeps_in → attic", ended }]);
+  expect(await labels({ now: "2020-01-01" })).toEqual([undefined, undefined]);
+  palace.write("kg_add", { subject: "Momo", predicate: "sleeps in", object: "attic" });
+  expect(await labels()).toEqual([undefined, undefined]);
+});
+
 test("near-duplicates are folded into the best of them, and others take their places", async () => {
   const wing = { wing: "copies" };
   const body =
@@ -145,4 +161,83 @@ test("near-duplicates are folded into the best of them, and others take their pl
   ];
   expect([best["drawer_id"], ...(best["near_duplicates"] as string[])].toSorted()).toEqual(ids.toSorted());
   for (const other of others) expect(other).not.toHaveProperty("near_duplicates");
+});
+
+test("what differs is found behind hundreds of copies, and where they are too many that is said", async () => {
+  const tides = Array.from(
+    { length: 30 },
+    (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at % 26)}${"xyz".at(at / 26)}`,
+  );
+  const copy = (at: number): string => `Harbour tides: ${tides.join(" ")} ${".".repeat(at)}`;
+  await using palace = await createSearchPalace();
+  const file = (content: string): string => palace.file(content, { wing: "w", room: "r" });
+  for (let at = 0; at < 150; at++) file(copy(at));
+  const other = file("A word of the harbour is also here, among many others that have nothing to do with it.");
+  const found = await palace.search("harbour tides", { limit: 2 });
+  expect(found.results.map((hit) => hit.drawer_id)).toContain(other);
+  expect(found).not.toHaveProperty("distinct_results_truncated");
+  expect((found.results[0]?.["near_duplicates"] as string[]).length).toBeLessThan(50);
+
+  for (let at = 150; at < 1_700; at++) file(copy(at));
+  expect(await palace.search("harbour tides", { limit: 2 })).toMatchObject({ distinct_results_truncated: true });
+});
+
+test("a passage that several sources hold is one hit, which names the others", async () => {
+  const wing = { wing: "moved" };
+  const passage = `The harbour light is repaired by ${"the same two fitters each spring, who come by boat, ".repeat(3)}`;
+  const filed = ["/notes/a.md", "/backup/a.md", "/old/b.md"].map((source_file, at) =>
+    palace.file(passage, { ...wing, room: `r${at}`, source_file }),
+  );
+  palace.file(passage, { ...wing, room: "nowhere" });
+  palace.file("The harbour light is red.", { ...wing, room: "short", source_file: "/notes/short.md" });
+  palace.file("The harbour light is red.", { ...wing, room: "short2", source_file: "/backup/short.md" });
+  const { results } = await palace.search("fitters of the harbour light", wing);
+  expect(results).toHaveLength(2);
+  const [long, short] = results as unknown as [Record<string, unknown>, Record<string, unknown>];
+  const copies = filed.map((drawer_id, at) => {
+    const source_path = ["/notes/a.md", "/backup/a.md", "/old/b.md"][at] as string;
+    return {
+      drawer_id,
+      source_path,
+      source_file: source_path.slice(-4),
+      wing: "moved",
+      room: `r${at}`,
+      chunk_index: 0,
+    };
+  });
+  const others = copies.filter(({ drawer_id }) => drawer_id !== long["drawer_id"]);
+  expect(others).toHaveLength(2);
+  expect(long["also_in"]).toEqual(expect.arrayContaining(others));
+  expect(long["also_in"]).toHaveLength(2);
+  // A few words are the same by chance.
+  expect(short).not.toHaveProperty("also_in");
+});
+
+test("asked for as the command line, the answer is its text", async () => {
+  const wing = { wing: "shown" };
+  palace.file("  The mill grinds on Tuesdays.\nOn Fridays it rests.\n", { ...wing, source_file: "/notes/mill.md" });
+  const cli = { ...wing, cli_compatible: true };
+  const answer = await palace.search("mill", cli);
+  const bm25 = (await palace.search("mill", wing)).results[0]?.["bm25_score"] as number;
+  expect(answer).toEqual({
+    query: "mill",
+    cli_output: [
+      ...["", "=".repeat(60), '  Results for: "mill"', "  Wing: shown", "=".repeat(60), ""],
+      ...["  [1] shown / r", "      Source: mill.md", `      Match:  bm25=${bm25}  (vector disabled)`, ""],
+      ...["      The mill grinds on Tuesdays.", "      On Fridays it rests.", "", `  ${"-".repeat(56)}`, "", ""],
+    ].join("\n"),
+  });
+  const none = await palace.search("mill", { cli_compatible: true, wing: "nobody" });
+  expect(none).toEqual({ query: "mill", cli_output: '\n  No results found for: "mill"\n' });
+
+  const refusals: [more: Record<string, unknown>, error: string][] = [
+    [{ source_file: "/a" }, "cli-compatible search does not support source_file"],
+    [
+      { candidate_strategy: "union", max_distance: 1, context: "c" },
+      "cli-compatible search does not support candidate_strategy, max_distance, context",
+    ],
+    [{ include_media: true }, "cli_compatible cannot be combined with media/code task search"],
+  ];
+  for (const [more, error] of refusals) expect(await palace.search("mill", { ...cli, ...more })).toEqual({ error });
+  expect(await palace.search("  mill", cli)).toEqual({ error: "cli-compatible search requires an unchanged query" });
 });

@@ -1,6 +1,15 @@
 /** When a fact holds: upstream's forms and messages, half-open intervals, and moments written in other zones. */
 import { describe, expect, it } from "vitest";
-import { endsBy, holdsAt, isInverted, pythonRepr, startsAfter, validTemporal } from "../../../src/engine/temporal.ts";
+import {
+  endsBy,
+  holdsAt,
+  isInverted,
+  isOver,
+  nowAt,
+  pythonRepr,
+  startsAfter,
+  validTemporal,
+} from "../../../src/engine/temporal.ts";
 
 const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
 
@@ -86,4 +95,36 @@ it("what is refused is quoted as Python quotes it", () => {
   expect(["a", "it's", `"it's"`, "a\n\\", "\u200bé\u00a0😀", "\u{e0001}"].map(pythonRepr)).toEqual([
     ...["'a'", `"it's"`, `'"it\\'s"'`, "'a\\n\\\\'", "'\\u200bé\\xa0😀'", "'\\U000e0001'"],
   ]);
+});
+
+describe("for who speaks of it now", () => {
+  const noon = { moment: "2025-06-01T12:00:00Z", today: "2025-06-01" };
+  it.each([
+    [null, false],
+    ["2025-05-31", true],
+    ["2025-06-01", true],
+    ["2025-06-02", false],
+    ["2025-06-01T12:00:00Z", true],
+    ["2025-06-01T12:00:01Z", false],
+    ["2025-06-01T13:30:00+02:00", true],
+  ])("a fact that ends %s is over: %s", (validTo, over) => {
+    expect(isOver({ validTo }, noon)).toBe(over);
+  });
+
+  it("a day that has begun here or in UTC has begun", () => {
+    const before = process.env["TZ"];
+    try {
+      for (const [zone, today] of [
+        ["Pacific/Auckland", "2025-06-02"],
+        ["Pacific/Honolulu", "2025-06-01"],
+      ] as const) {
+        process.env["TZ"] = zone;
+        expect(nowAt(Date.parse("2025-06-01T20:00:00Z"))).toEqual({ moment: "2025-06-01T20:00:00Z", today });
+      }
+      expect(nowAt(Date.parse("2025-06-02T02:00:00Z")).today).toBe("2025-06-02");
+    } finally {
+      if (before === undefined) delete process.env["TZ"];
+      else process.env["TZ"] = before;
+    }
+  });
 });
