@@ -48,10 +48,14 @@ const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["memory.undoPreview", "memory.undo"] as const),
 ]);
 
+/** Of the machine more than of the memory: its folders, what was exported where; and a look through every row of it. */
+const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>(["job.list", "palace.health"]);
+
 /** Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
   const isAdministration = ADMINISTRATION.has(method);
-  if (role === "admin" || (role === "agent" && !isAdministration) || (!isWriting && !isAdministration)) return;
+  const isForReaders = !isWriting && !isAdministration && !NOT_FOR_READERS.has(method);
+  if (role === "admin" || (role === "agent" && !isAdministration) || isForReaders) return;
   throw new PalaceError(
     "BROKER_DENIED",
     `the token of ${agent} has the role ${role}, which may not do that`,

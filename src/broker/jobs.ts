@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../platform/log.ts";
+import { within } from "../platform/within.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { JobKind, JobReport, JsonObject } from "../protocol/spec.ts";
 
@@ -17,6 +18,10 @@ export type JobWork = {
 };
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
+
+/** Longest wait for a job that is asked how far it is, or told to end: its thread may be in one long step of SQLite's. */
+const ANSWER_MAX_MS = 1_000;
+const END_MAX_MS = 4_000;
 
 /** Jobs that are over and still told of. */
 const KEPT_MAX = 20;
@@ -60,7 +65,10 @@ export class Jobs {
   async list(): Promise<JobReport[]> {
     const running = this.#running;
     if (running !== undefined) {
-      const progress = await running.work.progress().catch(() => undefined);
+      const progress = await within(
+        running.work.progress().catch(() => undefined),
+        ANSWER_MAX_MS,
+      );
       if (progress !== undefined && running.report.state === "running") Object.assign(running.report, progress);
     }
     return this.#jobs.map(({ report }) => ({ ...report }));
@@ -74,12 +82,12 @@ export class Jobs {
     return { ...job.report };
   }
 
-  /** Cancels what runs and waits until it has cleaned up. */
+  /** Cancels what runs and waits until it has cleaned up, unless that takes too long: then the next run of it cleans up. */
   async close(): Promise<void> {
     this.#closing = true;
     const running = this.#running;
     running?.work.cancel();
-    await running?.ended;
+    await within(running?.ended, END_MAX_MS);
   }
 
   get #running(): Job | undefined {

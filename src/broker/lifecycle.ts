@@ -11,6 +11,7 @@ import { peerCredentials } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
+import { within } from "../platform/within.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { MINE_WAIT_MS } from "../protocol/limits.ts";
 import type { BrokerFile, Door, DoorName, EngineReport, Health, StatusReport } from "../protocol/spec.ts";
@@ -178,6 +179,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     createDispatch({
       ...{ ready, mines, status },
       stop: () => ending.resolve({ why: "stop", failed: false }),
+      linkRules: () => config.filing(),
       redact: config.redact,
       metrics,
       log,
@@ -382,10 +384,4 @@ function bootId(): string {
 function sendJson(response: ServerResponse, code: number, value: unknown): void {
   const body = `${JSON.stringify(value)}\n`;
   response.writeHead(code, { "content-type": "application/json", "content-length": Buffer.byteLength(body) }).end(body);
-}
-
-async function within<T>(work: Promise<T> | undefined, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))]);
-  clearTimeout(timer);
 }

@@ -6,8 +6,8 @@ import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { faultPoint } from "../platform/fault.ts";
-import { PalaceError } from "../protocol/errors.ts";
-import type { JobRequest, JsonObject, PalaceHealthReport } from "../protocol/spec.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../protocol/errors.ts";
+import type { JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../protocol/spec.ts";
 import type { RebuildMethods, RebuildThreadData } from "../store/rebuild/rebuild-thread.ts";
 import { startThread, type Thread, threadFile } from "../store/thread.ts";
 import type { JobProgress, JobWork } from "./jobs.ts";
@@ -21,7 +21,7 @@ export type MaintenanceParts = {
   /** Waits for the vectors of drawers up to that row; true when they are there, or will not come. */
   embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;
   /** Why the ledger does not hold all of the palace yet: others' rows are still being taken over. */
-  unsettled: () => PalaceError | undefined;
+  unsettled: (kind: JobKind) => PalaceError | undefined;
   /** Another process that writes the public palace. */
   lockedBy: () => PalaceError | undefined;
   writer: Pick<Thread<WriterMethods>, "call">;
@@ -51,10 +51,20 @@ const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
   const { config } = parts;
   const { ledgerFile, palaceDir, home, tag } = config.paths;
+  const collection = config.collection();
+  let looking: Promise<PalaceHealthReport> | undefined;
+  const lookThrough = async (): Promise<PalaceHealthReport> => {
+    const thread = await startRebuild(config);
+    try {
+      return await thread.call("lookThrough", { ledgerFile, palaceDir, collectionId: parts.collectionId() });
+    } finally {
+      await thread.close();
+    }
+  };
   return {
     begin(request) {
       const work: Work = async (thread, say) => {
-        await settled(parts, say);
+        await settled(parts, request.kind, say);
         if (request.kind === "repair") return repair(parts, thread, say);
         if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
         const { dir, chroma, partial = false } = request;
@@ -65,25 +75,20 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
           if (await parts.embedded(lastRow, POLL_MS)) break;
         }
         say("");
-        return thread.call("exportPalace", { ledgerFile, palaceDir, home, tag, dir, chroma, lastRow, partial });
+        const from = { ledgerFile, palaceDir, collection, home, tag };
+        return thread.call("exportPalace", { ...from, dir, chroma, lastRow, partial });
       };
       return onThread(config, work);
     },
-    async lookThrough() {
-      const thread = await startRebuild(config);
-      try {
-        return await thread.call("lookThrough", { ledgerFile, palaceDir, collectionId: parts.collectionId() });
-      } finally {
-        await thread.close();
-      }
-    },
+    // It reads both files from end to end: who asks meanwhile gets the same answer.
+    lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
 }
 
 /** A broker that has just begun looks through the palace first. Errors: PALACE_LOCKED. */
-async function settled({ unsettled }: MaintenanceParts, say: Say): Promise<void> {
+async function settled({ unsettled }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
-    const why = unsettled();
+    const why = unsettled(kind);
     if (why === undefined) return;
     if (performance.now() > deadline) throw why;
     say("waiting until others' rows are taken over");
@@ -128,7 +133,7 @@ async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMeth
   const locked = parts.lockedBy();
   if (locked !== undefined) throw locked;
   const collectionId = parts.collectionId();
-  const input = { ledgerFile, palaceDir, tag, collectionId, why };
+  const input = { ledgerFile, palaceDir, collection: config.collection(), tag, collectionId, why };
   return { driver: "files", palace: await exclusively(() => thread.call("repairPalace", input)) };
 }
 
@@ -170,8 +175,7 @@ function onThread(config: Config, work: Work): JobWork {
 
 /** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
-  const refuse = (why: string): PalaceError =>
-    new PalaceError("PROTOCOL_BAD_PARAMS", why, "the parameters are in protocol/spec.ts");
+  const refuse = (why: string): PalaceError => new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {
     if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { isWrite } from "../engine/apply.ts";
 import { checkArguments, isRecord } from "../engine/arguments.ts";
+import { previewCompressed } from "../engine/compress.ts";
 import { findLogical, drawerPayload } from "../engine/logical.ts";
 import { readSelector } from "../engine/hygiene.ts";
 import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
@@ -18,7 +19,7 @@ import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../engine/wake-up.t
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
 import {
   type MethodName,
@@ -48,6 +49,8 @@ export type MethodsDependencies = {
   mines: MineJobs;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
+  /** When names and topics join, by the settings of this machine. */
+  linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
   /** Secrets in what tools answer. */
   redact: RedactMode;
   metrics: Metrics;
@@ -99,6 +102,7 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     return sourceList(reads.reader, stringOf(params, "wing"), params);
   },
   "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
+  "source.part": (dependencies, call) => write(dependencies, "source.part", call),
   "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
   "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
   "closet.sources": async ({ ready }, { params, earlierWrites }) => {
@@ -107,7 +111,16 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     return { sources: (await ready()).reads.reader.closets.minedSources(wing) };
   },
   "closet.rebuild": (dependencies, call) => write(dependencies, "closet.rebuild", call),
-  "link.rebuild": (dependencies, call) => write(dependencies, "link.rebuild", call),
+  "closet.compressPreview": async ({ ready, redact }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return redactAnswer(previewCompressed((await ready()).reads.reader, params), redact);
+  },
+  "closet.compress": (dependencies, call) => write(dependencies, "closet.compress", call),
+  // What the miner's machine does not say, ours does.
+  "link.rebuild": async (dependencies, call) => {
+    const { _meta, ...params } = call.params;
+    return (await submit(dependencies, "link.rebuild", params, call, dependencies.linkRules())).value;
+  },
   "message.add": (dependencies, call) => write(dependencies, "message.add", call),
   "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
@@ -355,7 +368,7 @@ function toolResult(value: unknown, replayed: boolean): unknown {
 function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, "the parameters are in protocol/spec.ts");
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, BAD_PARAMS_HINT);
 }
 
 function searchMode(value: unknown): SearchMode {

@@ -4,6 +4,7 @@
  */
 import type { Config } from "../config/config.ts";
 import type { ReadContext } from "../engine/read-tools.ts";
+import { searchTool } from "../engine/search-tool.ts";
 import type { Log } from "../platform/log.ts";
 import { goneError, rememberLedger } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -32,6 +33,7 @@ import { startModel } from "./model.ts";
 import { guessWriter, openDriver, takingOver, writtenCollection } from "./public-palace.ts";
 import { WriteQueue } from "./queue.ts";
 import { whenQuiet } from "./quiet.ts";
+import { startWarmUp } from "./warm-up.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
@@ -78,15 +80,19 @@ const MODEL_WAIT_MAX_MS = 10_000;
 /** Of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
+const WARM_UP_TEXTS = 20;
+
 /** A palace in which nobody writes is looked after, too. */
 const PRUNE_MS = 3_600_000;
 
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
   const { paths } = config;
-  const { ledgerFile } = paths;
+  const { ledgerFile, graphFile, tunnelsFile, hallwaysFile, upstreamLocksDir } = paths;
   const retention = { auditMs: config.auditMs, undoMs: UNDO_KEPT_MS, imagesBytes: UNDO_SIZE_MAX_BYTES };
-  const data: WriterData = { ledgerFile, retention, fault: config.fault };
+  // For as long as the broker lives, as upstream's server has it.
+  const settings = { drawerSize: config.filing().cut.size };
+  const data: WriterData = { ledgerFile, retention, settings, fault: config.fault };
   const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
   const reader = new SqliteLedgerReader(ledgerFile);
   try {
@@ -96,13 +102,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   const graphOpening = startGraphSync({
-    paths: {
-      ledgerFile,
-      graphFile: paths.graphFile,
-      tunnelsFile: paths.tunnelsFile,
-      hallwaysFile: paths.hallwaysFile,
-      upstreamLocksDir: paths.upstreamLocksDir,
-    },
+    paths: { ledgerFile, graphFile, tunnelsFile, hallwaysFile, upstreamLocksDir },
     ledger: {
       isEmpty: () => reader.graph.isEmpty(),
       facts: () => reader.graph.facts(),
@@ -173,6 +173,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   };
   const watch = startWatch({
     palaceDir: paths.palaceDir,
+    collection: config.collection(),
     ledgerFile,
     driver,
     seen: {
@@ -205,8 +206,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       setRecipe: (recipe) => writer.call("putMeta", "id_recipe", recipe),
       modelOf: async (samples) => {
         await model.settled(MODEL_WAIT_MAX_MS);
-        const { palaceDir } = paths;
-        return modelOf(samples, { palaceDir, recorded: reader.meta("model"), embedder: model.embedder()?.backlog });
+        const place = { palaceDir: paths.palaceDir, collection: config.collection() };
+        return modelOf(samples, { ...place, recorded: reader.meta("model"), embedder: model.embedder()?.backlog });
       },
       log,
     }),
@@ -253,18 +254,20 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       }
     },
     onCommit: (changes) => {
-      if (changes.graph > 0) graph.wake();
-      if (changes.closets + changes.removed.length > 0) closets.wake();
-      if (changes.removed.length + changes.graph > 0) erasure.wake();
-      const isIndexed = changes.written.length + changes.removed.length > 0;
-      if (changes.added === 0 && !isIndexed) return;
-      if (isIndexed)
+      if (changes.written.length + changes.removed.length > 0)
         void vectors
           .refresh(changes)
           .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
-      backlog?.wake();
-      outbox?.wake();
-      maintenance.wake();
+      // Who waits for the answer comes first.
+      setImmediate(() => {
+        if (changes.graph > 0) graph.wake();
+        if (changes.closets + changes.removed.length > 0) closets.wake();
+        if (changes.removed.length + changes.graph > 0) erasure.wake();
+        if (changes.added + changes.written.length + changes.removed.length === 0) return;
+        backlog?.wake();
+        outbox?.wake();
+        maintenance.wake();
+      });
     },
   });
   maintenance.wake();
@@ -275,7 +278,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     palace: {
       dir: paths.palaceDir,
       driver: driver?.kind ?? "none",
-      hold,
+      ...{ hold, lockedBy },
       wake: wakeOutboxes,
       detail: () => outbox?.status().detail ?? "",
       isHere: () => driver?.kind === "files" || mayHold(paths.palaceDir, driver?.collectionId ?? ""),
@@ -293,7 +296,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
   const jobs = new Jobs(log);
   const maintenanceOfAll = createMaintenance({
     config,
-    unsettled: () => (watch.isSettled() ? undefined : takingOver(watch.adoption())),
+    unsettled: (kind) =>
+      watch.isSettled() || (kind !== "export" && watch.wasVerified()) ? undefined : takingOver(watch.adoption()),
     lockedBy: () => upstreamLock.lockedBy(),
     lastRow: () => reader.lastRow(),
     writer,
@@ -331,9 +335,16 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     rerankerDetail: () => model.rerankerState().detail,
     settings: createSettingsStore(paths.settingsDir),
     files: sourceFiles,
+    ...settings,
     settled: async (timeoutMs) => backlog?.settled(timeoutMs),
     graph,
   };
+  const endWarmUp = startWarmUp({
+    search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
+    texts: () => reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
+    isBusy: () => queue.depth > 0 || model.state().modelState === "loading" || reader.pendingTexts(0, 1).length > 0,
+    log,
+  });
   return {
     reads,
     queue,
@@ -367,8 +378,12 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     }),
     wakeOutbox: wakeOutboxes,
     drain: () => queue.drain(),
-    abandon: () => model.close(),
+    abandon: () => {
+      endWarmUp();
+      return model.close();
+    },
     async close() {
+      endWarmUp();
       await jobs.close();
       await queue.drain();
       clearInterval(pruning);

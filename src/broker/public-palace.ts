@@ -18,7 +18,7 @@ export function openDriver(
   beside?: CountedDriver,
 ): CountedDriver | undefined {
   const { chroma, paths, fault } = config;
-  const collection = beside === undefined ? {} : { collection: CLOSETS };
+  const collection = { collection: beside === undefined ? config.collection() : CLOSETS };
   switch (config.driver) {
     case "none":
       return undefined;

@@ -3,7 +3,7 @@
  * imports it but for its types.
  */
 import { workerData } from "node:worker_threads";
-import { applyWrite } from "../engine/apply.ts";
+import { applyWrite, type WriteSettings } from "../engine/apply.ts";
 import { previewForget, previewUndo, readUndo } from "../engine/hygiene.ts";
 import { armFault } from "../platform/fault.ts";
 import type { ClosetWriter } from "../store/ledger/closet-writer.ts";
@@ -14,7 +14,12 @@ import { serveThread } from "../store/thread.ts";
 import { quantize } from "../store/vectors/quantize.ts";
 import type { Changes, ForgetSelector, NewVector, TakeOver, WriteCall, WriteOutcome } from "../store/port.ts";
 
-export type WriterData = { ledgerFile: string; retention: Retention; fault: string | undefined };
+export type WriterData = {
+  ledgerFile: string;
+  retention: Retention;
+  settings: WriteSettings;
+  fault: string | undefined;
+};
 
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
@@ -46,11 +51,11 @@ export type WriterMethods = {
   close: () => void;
 };
 
-const { ledgerFile, retention, fault } = workerData as WriterData;
+const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
 await serveThread<WriterMethods>(() => {
-  const writer = new LedgerWriter(ledgerFile, applyWrite);
+  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings));
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),

@@ -58,10 +58,13 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,
   "source.list": MINE_INSTEAD(),
   "source.replace": MINE_INSTEAD(),
+  "source.part": MINE_INSTEAD(),
   "source.remove": MINE_INSTEAD(),
   "conversation.replace": MINE_INSTEAD(),
   "closet.sources": MINE_INSTEAD(),
   "closet.rebuild": MINE_INSTEAD(),
+  "closet.compressPreview": "palace stop, mempalace compress, palace start",
+  "closet.compress": "palace stop, mempalace compress, palace start",
   "link.rebuild": MINE_INSTEAD(),
   "message.add": MINE_INSTEAD(),
 } satisfies Partial<Record<MethodName, string>>;

@@ -6,6 +6,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
 import { decodeFrame, FrameSplitter } from "../../transport/frame.ts";
 import type { ChildLock } from "./lock.ts";
 import { signal } from "./lock.ts";
@@ -102,9 +103,7 @@ export class ServerProcess {
   }
 
   async #goneWithin(maxMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([this.#gone.promise, new Promise((resolve) => (timer = setTimeout(resolve, maxMs)))]);
-    clearTimeout(timer);
+    await within(this.#gone.promise, maxMs);
   }
 
   #listen(): void {

@@ -10,7 +10,7 @@ export type Refusal = { success: false; error: string; error_class?: string; hin
 export type MineRequest = {
   /** As the client wrote it. */
   source: string;
-  mode: "projects" | "convos";
+  mode: "projects" | "convos" | "extract";
   wing: string | undefined;
   agent: string;
   limit: number;
@@ -44,12 +44,6 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
   if (typeof includeSubagents !== "boolean") return refusal("include_subagents must be a boolean", "ValueError");
   const { source, wing, agent, limit, extract } = values;
   if (typeof source !== "string") return notFound(source);
-  if (mode === "extract")
-    return refusal(
-      "mode 'extract' needs converters of office documents, which this palace does not have",
-      "MissingDependency",
-      "convert them to text or markdown, then mine the folder with mode projects",
-    );
   const how = extract ?? "exchange";
   if (mode === "convos" && !EXTRACTS.includes(asText(how)))
     return refusal(`invalid extract '${asText(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
@@ -72,7 +66,7 @@ export function notFound(source: unknown): Refusal {
 export function argumentsOf(request: MineRequest, source: string): string[] {
   const { mode, wing, agent, limit, dryRun, extract, includeIgnored, includeSubagents } = request;
   return [
-    ...["mine", mode, "--json", "--progress", `--agent=${agent}`, `--limit=${limit}`],
+    ...["mine", mode === "extract" ? "formats" : mode, "--json", "--progress", `--agent=${agent}`, `--limit=${limit}`],
     ...(wing === undefined ? [] : [`--wing=${wing}`]),
     ...(dryRun ? ["--dry-run"] : []),
     ...(mode === "convos" ? [`--extract=${extract}`] : []),

@@ -1,0 +1,79 @@
+/** A broker that has just begun searches for itself, and only while it has nothing else to do. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startWarmUp, type WarmUpOptions } from "../../../src/broker/warm-up.ts";
+import { createLog } from "../../../src/platform/log.ts";
+
+const TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen";
+const LONG_MS = 300_000;
+
+let asked: string[];
+let end: () => void;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  asked = [];
+});
+afterEach(() => {
+  end();
+  vi.useRealTimers();
+});
+
+const start = (options: Partial<WarmUpOptions> = {}): void => {
+  end = startWarmUp({
+    search: (query) => Promise.resolve(asked.push(query)),
+    texts: () => [TEXT, "a few words"],
+    isBusy: () => false,
+    log: createLog(() => {}, "error"),
+    ...options,
+  });
+};
+
+test("it asks some dozens of times for words that the palace has, and then no more", async () => {
+  start();
+  expect(asked).toEqual([]);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked.length).toBeGreaterThan(40);
+  expect(asked.length).toBeLessThan(100);
+  expect(asked.every((query) => query !== "" && (TEXT.includes(query) || "a few words".includes(query)))).toBe(true);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked.length).toBeLessThan(100);
+});
+
+test("it waits for a broker that has work, and not for ever", async () => {
+  let isBusy = true;
+  start({ isBusy: () => isBusy });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked).toEqual([]);
+  isBusy = false;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked).not.toEqual([]);
+  end();
+
+  asked = [];
+  isBusy = true;
+  start({ isBusy: () => isBusy });
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  isBusy = false;
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked).toEqual([]);
+});
+
+test("an empty palace is not searched, and a search that fails is the last one", async () => {
+  start({ texts: () => [] });
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked).toEqual([]);
+  let failures = 0;
+  start({ search: () => Promise.reject(new Error(`no ${++failures}`)) });
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(failures).toBe(1);
+});
+
+test("once ended it asks nothing more", async () => {
+  start();
+  await vi.advanceTimersByTimeAsync(2_000);
+  const before = asked.length;
+  expect(before).toBeGreaterThan(0);
+  end();
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked.length).toBe(before);
+});
