@@ -27,7 +27,7 @@ export function isBridged(config: Config): boolean {
  */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
-  if (endpoint === undefined) return undefined;
+  if (!endpoint?.startsWith("ssh:")) return undefined;
   const [, user, six, name, port] = SSH_ENDPOINT.exec(endpoint) ?? [];
   const host = six ?? name;
   if (host === undefined || Number(port ?? 0) > PORT_MAX)

@@ -2,6 +2,7 @@
  * The typed client: what feeders, the command line and other programs use. Every call that may change something carries an
  * idempotency key, so a repeated one is done once.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../protocol/errors.ts";
@@ -19,6 +20,9 @@ import {
 } from "../protocol/spec.ts";
 import { findBroker } from "./discover.ts";
 import { Link } from "./link.ts";
+
+const HAND_OVER_MAX_MS = 5_000;
+const POLL_MS = 50;
 
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never" };
 export type CallOptions = { key?: string; timeoutMs?: number };
@@ -51,8 +55,11 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     },
   });
   await link.connect();
-  const found = await findBroker(config);
-  if (found === undefined) throw new PalaceError("TRANSPORT_CLOSED", "the broker ended just now", "repeat the command");
+  const found = await findSuccessor(config);
+  if (found === undefined) {
+    link.close();
+    throw new PalaceError("TRANSPORT_CLOSED", "the broker ended just now", "repeat the command");
+  }
   let lastId = 0;
 
   const request = async (method: string, params: object, timeoutMs: number): Promise<unknown> => {
@@ -98,6 +105,14 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
     close: () => link.close(),
   };
+}
+
+/** The broker that was just spoken to, or the one that it made way for: between the two there is none for a moment. */
+async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
+  for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
+    const found = await findBroker(config);
+    if (found !== undefined || performance.now() > deadline) return found;
+  }
 }
 
 /** Errors that are not ours by code (upstream's numbers) get the code of the same meaning. */

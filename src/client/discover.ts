@@ -117,12 +117,22 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
   });
 }
 
-/** The live broker's health, or undefined where none answers. Never starts one. */
-export async function findBroker(config: Config): Promise<{ health: Health; endpoint: string } | undefined> {
-  return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
+/**
+ * The live broker's health, or undefined where none answers. Never starts one. `answerMs`: who must know whether there is one waits
+ * so long for its answer. Errors: those of openStream; with `answerMs` TRANSPORT_TIMEOUT, of one that is there and silent.
+ */
+export async function findBroker(
+  config: Config,
+  answerMs?: number,
+): Promise<{ health: Health; endpoint: string } | undefined> {
+  let silent: PalaceError | undefined;
+  const found = await firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
     const { headers: more, verify } = await authorize(socket, endpoint, "/health", config.token);
-    const { body, headers } = await get(socket, "/health", more, timeoutMs);
+    const { body, headers } = await get(socket, "/health", more, answerMs ?? timeoutMs).catch((error: PalaceError) => {
+      if (error.code === "TRANSPORT_TIMEOUT") silent = error;
+      throw error;
+    });
     verify(headers);
     const health: unknown = JSON.parse(body);
     if (!isHealth(health)) return undefined;
@@ -130,6 +140,8 @@ export async function findBroker(config: Config): Promise<{ health: Health; endp
     assertProtocol(health);
     return { health, endpoint: formatEndpoint(endpoint) };
   });
+  if (found === undefined && answerMs !== undefined && silent !== undefined) throw silent;
+  return found;
 }
 
 function isHealth(value: unknown): value is Health {

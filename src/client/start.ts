@@ -84,11 +84,7 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
         await sleep(POLL_MS);
         continue;
       }
-      throw new PalaceError(
-        "TRANSPORT_REFUSED",
-        `no broker answers at ${config.endpoint} (MEMPALACE_BROKER)`,
-        "start that broker, or unset MEMPALACE_BROKER",
-      );
+      throw unanswered(config.endpoint);
     }
     if (isStopped(config))
       throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
@@ -117,14 +113,31 @@ export async function ensureBroker(config: Config, { patienceMs, onStarting }: E
     if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
       if (lastStart !== undefined) againMs *= 2;
       if (takeStarting(config.paths, START_MARK_MS)) {
-        spawnBroker(config);
-        started = true;
+        // Who held the mark until now may have brought one up since we looked; what is wrong with it the next look tells.
+        const isUp = await findBroker(config).then(
+          (meanwhile) => meanwhile !== undefined,
+          () => true,
+        );
+        if (isUp) dropStarting(config.paths);
+        else {
+          spawnBroker(config);
+          started = true;
+        }
       }
       lastStart = performance.now();
       onStarting?.();
     }
     await sleep(POLL_MS);
   }
+}
+
+/** The error for an endpoint that was given verbatim, behind which nobody is. */
+export function unanswered(endpoint: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `no broker answers at ${endpoint} (MEMPALACE_BROKER)`,
+    "start that broker where it belongs, or unset MEMPALACE_BROKER",
+  );
 }
 
 function bridgeSilent(): PalaceError {
@@ -148,11 +161,14 @@ function mayStart(config: Config): boolean {
 
 /** The error for a palace whose lock would not keep another machine's broker out: it is never opened from here. */
 export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
-  const mount = trustMount ? undefined : mountOf(paths.home);
-  if (hasCoherentLocks(mount)) return undefined;
+  // A palace that config.json has moved may lie elsewhere.
+  const places = trustMount ? [] : [paths.home, paths.palaceDir].map((path) => ({ path, mount: mountOf(path) }));
+  const foreign = places.find(({ mount }) => !hasCoherentLocks(mount));
+  if (foreign === undefined) return undefined;
+  const { path, mount } = foreign;
   return new PalaceError(
     "PALACE_FOREIGN_MOUNT",
-    `${paths.home} lies on a shared folder (${mount?.type ?? ""}), where the locks of other machines are not seen`,
+    `${path} lies on a shared folder (${mount?.type ?? ""}), where the locks of other machines are not seen`,
     "reach the broker of the machine it belongs to: palace bridge setup HOST",
   );
 }
@@ -182,13 +198,13 @@ function spawnResident(config: Config): void {
 }
 
 /** One of our executables, with this very Node, that outlives us. */
-function spawnDetached({ paths, env }: Config, name: string, args: readonly string[]): ChildProcess {
+function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
   // Not this file's own extension: in the shim's bundle that is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../bin/${name}.${extension}`, import.meta.url));
-  // The palace is passed on where it was named by an argument; the environment names it otherwise.
-  const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
-  const child = spawn(process.execPath, [file, ...args, ...palace], { detached: true, stdio: "ignore", cwd: "/", env });
+  const { palace, env } = config.handedOn();
+  const argv = [file, ...args, ...palace];
+  const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });
   child.unref();
   return child;
 }

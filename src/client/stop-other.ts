@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
+import { isAlive } from "../platform/alive.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { get } from "../transport/http-client.ts";
@@ -44,13 +45,4 @@ async function provenPid(brokerFile: string): Promise<number | undefined> {
   const { instanceId } = JSON.parse(body) as { instanceId?: unknown };
   const isProven = instanceId === file.instanceId && listener !== undefined && listener.pid === file.pid;
   return isProven && Number.isInteger(file.pid) && file.pid > 1 ? file.pid : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
 }

@@ -10,10 +10,15 @@ import { findBroker, readBrokerFile } from "./discover.ts";
 import { endOtherBroker } from "./stop-other.ts";
 
 const POLL_MS = 15;
+/** A busy broker is not taken for none. */
+const ANSWER_MAX_MS = 10_000;
 /** For the palace to be closed, when nobody is served any more. */
 const CLOSE_MAX_MS = 10_000;
 
-/** Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. */
+/**
+ * Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. Errors:
+ * TRANSPORT_TIMEOUT, of one that does not answer or does not end.
+ */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   setStopped(config.paths);
@@ -31,7 +36,10 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
 
 /** Ends the running broker without the sticky mark; true if there was one. */
 async function endBroker(config: Config): Promise<boolean> {
-  const found = await findBroker(config);
+  const isOurs = config.endpoint === undefined && !hasBridge(config);
+  const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {
+    throw error instanceof PalaceError && error.code === "TRANSPORT_TIMEOUT" ? silentBroker(config, error) : error;
+  });
   if (found === undefined) return false;
   try {
     const client = await connectClient({ config, agent: "palace stop", start: "never" });
@@ -58,4 +66,14 @@ async function endBroker(config: Config): Promise<boolean> {
   )
     await sleep(POLL_MS);
   return true;
+}
+
+function silentBroker({ paths }: Config, cause: PalaceError): PalaceError {
+  const pid = readBrokerFile(paths.brokerFile)?.pid;
+  return new PalaceError(
+    "TRANSPORT_TIMEOUT",
+    `the broker does not answer within ${ANSWER_MAX_MS / 1000} s, and has not ended`,
+    `run \`palace stop\` again${pid === undefined ? "" : `; one that stays silent is process ${pid}`}`,
+    { cause },
+  );
 }

@@ -1,0 +1,41 @@
+/** A document whose sending took a day, the machine asleep between two parts, lost its first parts and was filed without them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWrite } from "../../src/engine/apply.ts";
+import { SOURCE_PARTS_KEPT_MS } from "../../src/protocol/limits.ts";
+import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+
+let folder: string, writer: LedgerWriter;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+});
+afterEach(() => {
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
+
+function write(method: string, params: Record<string, unknown>, atMs: number): unknown {
+  const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${atMs}`, isRepeatable: true, method, params, peer, requestId: "r", atMs, findings: {} };
+  const [done] = writer.commit([call]).outcomes;
+  return done?.outcome.ok === true ? done.outcome.value : done?.outcome.error.message;
+}
+
+test("parts of one sending stay or go together", () => {
+  const part = (from: number, content: string, atMs: number): unknown =>
+    write("source.part", { sourceFile: "/f", sending: "one", from, content }, atMs);
+  const [first, second] = ["the beginning of it. ".repeat(10), "and its end. ".repeat(10)];
+  part(0, first, 1);
+  part(first.length, second, SOURCE_PARTS_KEPT_MS);
+  writer.prune({ auditMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 }, SOURCE_PARTS_KEPT_MS + 10);
+  const parts = { sending: "one", length: first.length + second.length };
+  const source = { wing: "w", room: "r", sourceFile: "/f", sha256: "s", mtime: 1, addedBy: "t" };
+  const filed = write("source.replace", { ...source, parts }, SOURCE_PARTS_KEPT_MS + 20);
+  expect(filed).toEqual({ drawers: 1, removed: 0 });
+  const [drawer] = writer.tx.drawersOfSource("/f");
+  expect(drawer?.text).toBe((first + second).trim());
+});
