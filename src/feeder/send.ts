@@ -11,7 +11,8 @@ import type { Methods } from "../protocol/spec.ts";
 /** The broker, as far as a feeder needs it. */
 export type Caller = Pick<Client, "call">;
 
-type Write = "source.replace" | "source.remove" | "conversation.replace" | "link.rebuild" | "message.add";
+type Write =
+  "source.replace" | "source.part" | "source.remove" | "conversation.replace" | "link.rebuild" | "message.add";
 
 const ATTEMPTS_MAX = 5;
 const RETRY_MS = 500;

@@ -4,15 +4,17 @@
  * is rewritten source by source as they change.) Pure. Used by file.ts.
  */
 import { codePointLength, strip } from "../../engine/text.ts";
+import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-const SIZE = 800;
+/** Shorter than a document's: short exchanges are exchanges, unless somebody says otherwise. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-export function chunkConversation(transcript: string): string[] {
+/** `size`: characters of a drawer; `sizeMin`: what is no longer is not a drawer of its own. */
+export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
-  const chunks = new Chunks();
+  const chunks = new Chunks(size, sizeMin);
   if (questionCount(lines) >= 3) byExchange(lines, chunks);
   else byParagraph(transcript, lines, chunks);
   return chunks.texts;
@@ -78,35 +80,43 @@ function trimFeeds(text: string): string {
 
 class Chunks {
   readonly texts: string[] = [];
+  readonly #size: number;
+  readonly #sizeMin: number;
+
+  constructor(size: number, sizeMin: number) {
+    this.#size = size;
+    this.#sizeMin = sizeMin;
+  }
 
   /** A unit that is too short for a drawer of its own joins the one before it, if it fits. */
   add(unit: string, joiner: string): void {
     const bare = strip(unit);
     if (bare === "") return;
     const last = this.texts.at(-1);
-    if (last !== undefined && codePointLength(bare) <= SIZE_MIN) {
+    if (last !== undefined && codePointLength(bare) <= this.#sizeMin) {
       const merged = last + joiner + unit;
-      if (codePointLength(merged) <= SIZE) {
+      if (codePointLength(merged) <= this.#size) {
         this.texts[this.texts.length - 1] = merged;
         return;
       }
     }
-    this.texts.push(...pieces(unit));
+    this.texts.push(...pieces(unit, this.#size));
   }
 }
 
 /** Pieces that make the unit again; each ends behind the last white space of its second half, if there is any. */
-function pieces(unit: string): string[] {
+function pieces(unit: string, size: number): string[] {
   // Positions are code points; text without astral characters, nearly all, is addressed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);
   const slice = (start: number, end: number): string =>
     typeof points === "string" ? points.slice(start, end) : points.slice(start, end).join("");
   const found: string[] = [];
   let start = 0;
-  while (points.length - start > SIZE) {
-    let cut = start + SIZE;
-    while (cut > start + SIZE / 2 && !isBreak(points[cut - 1])) cut -= 1;
-    if (cut === start + SIZE / 2) cut = start + SIZE;
+  const half = Math.floor(size / 2);
+  while (points.length - start > size) {
+    let cut = start + size;
+    while (cut > start + half && !isBreak(points[cut - 1])) cut -= 1;
+    if (cut === start + half) cut = start + size;
     found.push(slice(start, cut));
     start = cut;
   }

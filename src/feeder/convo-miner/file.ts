@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { strip } from "../../engine/text.ts";
 import { sessionNameOf } from "../../platform/session-name.ts";
-import { CONVERSATION_PART_DRAWERS_MAX } from "../../protocol/limits.ts";
+import { CONVERSATION_PART_DRAWERS_MAX, CONVERSATION_PART_SIZE_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
@@ -32,9 +32,12 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   }
   const { entry, reading, transcript } = prepared;
   if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.marks.get(file.sourceFile)?.drawers ?? 0 });
-  const { extract } = run.options;
+  const { extract, filing } = run.options;
+  const { size } = filing.cut;
   const pieces =
-    extract === "general" ? piecesOf(extractMemories(transcript)) : { texts: chunkConversation(transcript) };
+    extract === "general"
+      ? piecesOf(extractMemories(transcript, size))
+      : { texts: chunkConversation(transcript, size, filing.transcriptMin) };
   const { texts } = pieces;
   const sent = await sendParts(run, caller, file, prepared, pieces);
   if (sent === undefined) return undefined;
@@ -146,11 +149,12 @@ async function sendParts(
     ...(hashes.length <= HASHES_MAX && { contentHash: hashes.join(",") }),
     ...(reading.authoredAt !== undefined && { authoredAt: reading.authoredAt }),
     ...(sourceDirIno !== undefined && { sourceDirIno }),
+    ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
   };
   try {
     // Where there is nothing to remember, that is filed: it is not looked for again.
-    for (let from = 0; from === 0 || from < texts.length; from += CONVERSATION_PART_DRAWERS_MAX) {
-      const to = from + CONVERSATION_PART_DRAWERS_MAX;
+    for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
+      to = endOfPart(texts, from);
       const part = { from, texts: texts.slice(from, to), ...(rooms !== undefined && { rooms: rooms.slice(from, to) }) };
       const result = await send(caller, run.signal, "conversation.replace", { ...common, ...part });
       sent.drawers += result.drawers;
@@ -163,6 +167,14 @@ async function sendParts(
     run.report.failed += 1;
     return undefined;
   }
+}
+
+/** As many drawers as go into one call, at least one. */
+function endOfPart(texts: readonly string[], from: number): number {
+  let size = 0;
+  const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);
+  const at = more.findIndex((text) => (size += text.length) > CONVERSATION_PART_SIZE_MAX);
+  return from + Math.max(1, at < 0 ? more.length : at);
 }
 
 function sha256(text: string): string {

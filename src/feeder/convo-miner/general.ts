@@ -4,12 +4,12 @@
  * file.ts. Source: palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
  */
 import { codePointLength, slices, strip } from "../../engine/text.ts";
+import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { isResolved, MARKERS, type Marker, type MemoryType, sentimentOf } from "./memory-markers.ts";
 import { END, SPACE, START } from "./python-pattern.ts";
 
 export type Memory = { text: string; type: MemoryType };
 
-const SIZE = 800;
 const LENGTH_MIN = 20;
 const CONFIDENCE_MIN = 0.3;
 const SCORE_FULL = 5;
@@ -17,11 +17,11 @@ const TURNS_MIN = 3;
 const LINES_MIN = 20;
 const GROUP_LINES = 25;
 
-export function extractMemories(transcript: string): Memory[] {
+export function extractMemories(transcript: string, size = DRAWER_SIZE): Memory[] {
   return segmentsOf(transcript).flatMap((segment) => {
     const text = strip(segment);
     const type = codePointLength(text) < LENGTH_MIN ? undefined : typeOf(segment);
-    return type === undefined ? [] : slices(text, SIZE).map((part) => ({ text: part, type }));
+    return type === undefined ? [] : slices(text, size).map((part) => ({ text: part, type }));
   });
 }
 

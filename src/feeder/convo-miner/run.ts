@@ -2,7 +2,9 @@
  * The state of one run of the conversation miner, and what goes into it and comes out. Types only; used by the files beside
  * it, by the session miner and by the command line.
  */
-import type { ExtractMode, SourceMark } from "../../protocol/spec.ts";
+import type { FilingSettings } from "../../config/filing.ts";
+import type { ExtractMode } from "../../protocol/filing.ts";
+import type { SourceMark } from "../../protocol/spec.ts";
 import type { Notes } from "./notes.ts";
 
 export type FeedWatch = {
@@ -30,6 +32,8 @@ export type MineOptions = {
   /** Goes into the drawers' `added_by`. */
   agent: string;
   extract: ExtractMode;
+  /** How transcripts are cut and sorted. */
+  filing: FilingSettings;
 };
 
 export type Skip = { file: string; reason: string };

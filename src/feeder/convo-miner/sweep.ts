@@ -7,7 +7,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
-import { MESSAGES_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { MESSAGES_PART_MAX, SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import type { SweptMessage } from "../../protocol/spec.ts";
 import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
@@ -85,7 +85,7 @@ async function sweepOne(
   };
   for await (const message of messagesOf(path)) {
     report.messages += 1;
-    if (message.content.length > SOURCE_SIZE_MAX_BYTES) {
+    if (message.content.length > SOURCE_CALL_MAX_BYTES) {
       report.skipped.push({ file: name, reason: `message ${message.uuid} is too long` });
       continue;
     }

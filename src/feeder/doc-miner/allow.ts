@@ -6,7 +6,7 @@
 import { extname } from "node:path";
 
 /** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, kept out on purpose. */
-export type Verdict = { kind: "take" | "sniff" | "leave" | "refuse"; why: string };
+export type Verdict = { kind: "take" | "sniff" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 const TEXT = new Set([".txt", ".yml", ".yaml", ".toml"]);

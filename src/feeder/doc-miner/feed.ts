@@ -8,10 +8,10 @@ import { realpathSync, statSync } from "node:fs";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
 import type { Caller } from "../send.ts";
-import { fileDocument, inspect, removeDocument, settle } from "./filing.ts";
+import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
 import type { Front } from "./front.ts";
-import { type Project, readProject } from "./project.ts";
+import { type Project, readProject, wingOfFolder } from "./project.ts";
 import { rebuildLinks } from "./links.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
@@ -35,7 +35,9 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   // Handled where it is awaited; a project that cannot be read is reported first.
   connecting.catch(() => {});
   const { front } = options;
-  const project = projectOf(front, await readProject(root, options.wing));
+  // Upstream's format mode takes the rooms of a mempalace.yaml, and not its wing.
+  const wing = options.wing ?? (front.name === "formats" ? wingOfFolder(root) : undefined);
+  const project = projectOf(front, await readProject(root, wing));
   if (project.wingFrom === "folder name")
     watch.notice(
       `No wing given and none in a mempalace.yaml: using wing "${project.wing}" (choose another with --wing)`,
@@ -68,23 +70,38 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  for (const { path } of plan.unchanged) settle(report, path, noted?.files[path] ?? undefined, "unchanged");
-  const manifest: Manifest = { schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } };
+  // Lost notes say nothing about the links of what the palace holds.
+  const isBehind = noted === undefined ? marks.size > 0 : noted.linksBehind === true;
+  const manifest: Manifest = {
+    ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
+    ...(isBehind && { linksBehind: true }),
+  };
   const registry = readRegistry(options.registryFile);
   const run: Run = { root, project, registry, stage, noted, marks, plan, report, manifest, options, watch, signal };
-  if (options.dryRun) rehearse(run);
+  for (const { path } of plan.unchanged) settle(run, path, noted?.files[path] ?? undefined, "unchanged");
+  if (options.dryRun) await rehearse(run);
   else if (caller === undefined)
     throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
   else await perform(run, caller);
-  // Upstream makes them after every mine; they depend on nothing but the drawers.
-  if (caller !== undefined && !signal.aborted && report.filed + report.removed > 0) await rebuildLinks(run, caller);
+  if (caller !== undefined && !options.dryRun) await catchUpLinks(run, caller, isBehind);
   return report;
+}
+
+/** Upstream makes them after every mine; they depend on nothing but the drawers. Where a run was killed, the next one makes them. */
+async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
+  const { report, manifest, stage, signal } = run;
+  if (signal.aborted) return;
+  const hasChanged = report.filed + report.removed > 0;
+  if ((isBehind || hasChanged) && !(await rebuildLinks(run, caller))) return;
+  delete manifest.linksBehind;
+  writeManifest(stage, manifest);
 }
 
 async function perform(run: Run, caller: Caller): Promise<void> {
   const { plan, manifest, stage, report, signal } = run;
   // Noted before the first is sent: what a killed run has filed must be found again to be removed some day.
   for (const { path } of plan.read) manifest.files[path] ??= null;
+  if (plan.read.length + plan.gone.length > 0) manifest.linksBehind = true;
   writeManifest(stage, manifest);
   try {
     // Removals first: a file that became a folder must leave its name free.
@@ -128,13 +145,17 @@ async function fileAll(run: Run, caller: Caller): Promise<void> {
 }
 
 /** Lists what perform would do, from the same decisions. */
-function rehearse(run: Run): void {
+async function rehearse(run: Run): Promise<void> {
   const { report, plan, marks } = run;
   const wouldFile: string[] = [];
   for (const found of plan.read) {
-    const document = inspect(run, found);
+    if (run.signal.aborted) break;
+    const document = await inspect(run, found);
     if (document === undefined) continue;
-    if ("refused" in document) settle(report, found.path, document.refused, "unchanged");
+    if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
+    // The broker cuts no drawer of less, and then nothing is filed.
+    else if (document.isNew && isTooShort(document.content.text, run.options))
+      settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);
     else report.unchanged += 1;
   }
@@ -158,10 +179,16 @@ function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, Sour
   return marks;
 }
 
-/** Without rooms of its own, a project of upstream's has the one room `general`, which folders of that name lead to. */
+/**
+ * Without rooms of its own, a project of upstream's has the one room `general`, which folders of that name lead to; where the
+ * project file leaves them out, office documents have the room `documents`. What such a file excludes is meant for `projects`.
+ */
 function projectOf({ name }: Front, project: Project): Project {
-  if (name === "docs" || project.rooms !== undefined) return project;
-  return { ...project, rooms: [{ name: "general", keywords: project.file === undefined ? ["general"] : [] }] };
+  const exclude = name === "formats" ? [] : project.exclude;
+  if (name === "docs" || project.rooms !== undefined) return { ...project, exclude };
+  const room = name === "formats" && project.file !== undefined ? "documents" : "general";
+  const hasKeyword = name === "formats" || project.file === undefined;
+  return { ...project, exclude, rooms: [{ name: room, keywords: hasKeyword ? [room] : [] }] };
 }
 
 function openProject(dir: string): string {

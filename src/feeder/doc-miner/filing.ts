@@ -2,26 +2,33 @@
  * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
  */
 import { dirname } from "node:path";
+import { codePointLength, strip } from "../../engine/text.ts";
+import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { contentDate, DATED_BY } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import type { FeedReport, Run } from "./run.ts";
-import { type Document, type Found, readDocument } from "./source.ts";
+import type { FeedOptions, Run } from "./run.ts";
+import { type Document, type Found, readDocument, type Unread } from "./source.ts";
+import { isOfOlderBroker, sendText } from "./send-parts.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./stage.ts";
 
-const TOO_SHORT = "shorter than 50 characters";
+/** Nothing would be filed of it. */
+export function isTooShort(text: string, { filing }: FeedOptions): boolean {
+  const least = Math.max(1, filing.cut.sizeMin);
+  return codePointLength(strip(text).slice(0, 2 * least)) < least;
+}
 
 /** Returns how many drawers were written; undefined where nothing was sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
   const { manifest, report, stage, marks } = run;
   const mark = marks.get(found.path);
-  const document = inspect(run, found);
+  const document = await inspect(run, found);
   if (document === undefined) return undefined;
   const settled = (entry: Entry, how: "filed" | "unchanged"): void => {
     manifest.files[found.path] = entry;
-    settle(report, found.path, entry, how);
+    settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
     // Upstream leaves what it has filed of a file that it cannot read any more.
@@ -30,7 +37,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     return undefined;
   }
   const { content, entry } = document;
-  stageDocument(stage, found.path, content.bytes, content.mtime);
+  if (content.bytes !== undefined) stageDocument(stage, found.path, content.bytes, content.mtime);
   if (!document.isNew) {
     settled({ ...entry, drawers: mark?.drawers ?? 0 }, "unchanged");
     return undefined;
@@ -55,29 +62,37 @@ async function sendDocument(
   const stem = stemOf(path.slice(path.lastIndexOf("/") + 1));
   const dated = contentDate(stem, content.text, content.mtime * 1000);
   const sourceDirIno = inodeOf(dirname(stagedPath(run.stage, path)));
-  const { drawersMax } = run.options;
+  const { drawersMax, filing } = run.options;
   const knownNames = run.registry.namesIn(content.text);
   try {
+    const sent = await sendText(caller, run.signal, sourceFile, content.text);
     const { drawers, tooMany } = await send(caller, run.signal, "source.replace", {
       wing: run.project.wing,
       room,
       sourceFile,
       mtime: content.mtime,
       sha256: content.sha256,
-      content: content.text,
+      ...sent,
       contentDate: dated.date,
       contentDateSource: DATED_BY[dated.by],
       ...(sourceDirIno !== undefined && { sourceDirIno }),
       ...(knownNames.length > 0 && { knownNames }),
       ...(drawersMax > 0 && { drawersMax }),
+      cut: filing.cut,
+      languages: filing.languages,
+      ...(filing.halls !== undefined && { halls: filing.halls }),
+      ...(run.options.front.name === "formats" && { isExtracted: true }),
       addedBy: run.options.agent,
     });
     if (tooMany === undefined) return drawers;
-    const reason = `${tooMany} drawers, more than ${drawersMax}; raise it with --max-chunks-per-file, 0 for no bound`;
+    const reason =
+      tooMany > SOURCE_DRAWERS_MAX
+        ? `more than ${SOURCE_DRAWERS_MAX} drawers, the most there are; larger ones, by chunk_size of config.json, are fewer`
+        : `${tooMany} drawers, more than ${drawersMax}; raise it with --max-chunks-per-file, 0 for no bound`;
     run.report.skipped.push({ file: path, reason });
     return undefined;
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error) && !isOfOlderBroker(error)) throw error;
     run.report.skipped.push({ file: path, reason: `refused by the broker: ${error.message}` });
     run.report.failed += 1;
     return undefined;
@@ -89,19 +104,27 @@ type Inspected =
   | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
 
 /** Looks into a document; undefined when it cannot be read, which is counted. */
-export function inspect(run: Run, found: Found): Inspected | undefined {
-  const { root, project, report, noted, marks } = run;
-  let content: Document | string;
+export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
+  const { root, project, report, noted, marks, options } = run;
+  let content: Document | Unread | string;
   try {
-    content = readDocument(root, found.path);
+    content = await (options.read ?? readDocument)(root, found.path);
   } catch (error) {
     const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
     report.skipped.push({ file: found.path, reason: isGone ? "vanished while we looked" : "cannot be read" });
     if (!isGone) report.failed += 1;
     return undefined;
   }
-  if (typeof content === "string")
-    return { refused: { mtime: found.mtime, size: found.size, sha256: "", room: "", drawers: 0, refused: content } };
+  const { mtime, size } = found;
+  const nothing = { mtime, size, sha256: "", room: "", drawers: 0 };
+  if (typeof content === "string") return { refused: { ...nothing, refused: content } };
+  if ("outcome" in content) {
+    const { reason, outcome, isPassing } = content;
+    if (!isPassing) return { refused: { ...nothing, refused: reason, outcome } };
+    report.skipped.push({ file: found.path, reason, outcome });
+    report.failed += 1;
+    return undefined;
+  }
   const { room } = placeDocument(found.path, content.text, project.rooms);
   const known =
     noted !== undefined && Object.hasOwn(noted.files, found.path) ? (noted.files[found.path] ?? undefined) : undefined;
@@ -119,8 +142,16 @@ export async function removeDocument(run: Run, caller: Caller, path: string): Pr
 }
 
 /** Counts a document that is dealt with: filed, unchanged, or with nothing in it that could be filed. */
-export function settle(report: FeedReport, file: string, entry: Entry | undefined, how: "filed" | "unchanged"): void {
-  if (entry?.refused !== undefined) report.skipped.push({ file, reason: entry.refused });
-  else if (entry?.drawers === 0) report.skipped.push({ file, reason: TOO_SHORT });
+export function settle(
+  { report, options }: Run,
+  file: string,
+  entry: Entry | undefined,
+  how: "filed" | "unchanged",
+): void {
+  if (entry?.refused !== undefined) {
+    const { refused: reason, outcome } = entry;
+    report.skipped.push({ file, reason, ...(outcome !== undefined && { outcome }) });
+  } else if (entry?.drawers === 0)
+    report.skipped.push({ file, reason: `shorter than ${options.filing.cut.sizeMin} characters` });
   else report[how] += 1;
 }

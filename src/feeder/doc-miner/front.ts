@@ -1,13 +1,14 @@
 /**
- * The two fronts of this miner. `docs` takes what documents a project, from copies that are the same on every machine;
- * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the paths the files have. Everything behind
- * the choice of files is one engine. Used by the files beside this one and by the command line.
+ * The three fronts of this miner. `docs` takes what documents a project, from copies that are the same on every machine;
+ * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the paths the files have; `formats` its mode
+ * `extract`: office documents, converted. Everything behind the choice of files is one engine. Used by the files beside this one and by the command line.
  */
 import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
+import { judgeFormat } from "../format-miner/kinds.ts";
 import { judgeReadable, skippedFolder } from "./readable.ts";
 
 export type Front = {
-  name: "docs" | "projects";
+  name: "docs" | "projects" | "formats";
   judge: (name: string) => Verdict;
   /** Why a folder is never entered, or undefined; `entries` are the names in it. */
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
@@ -28,6 +29,14 @@ export const DOCS: Front = {
 export const PROJECTS: Front = {
   name: "projects",
   judge: judgeReadable,
+  refuseFolder: skippedFolder,
+  isStaged: false,
+  removes: false,
+};
+
+export const FORMATS: Front = {
+  name: "formats",
+  judge: judgeFormat,
   refuseFolder: skippedFolder,
   isStaged: false,
   removes: false,

@@ -2,18 +2,26 @@
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** A mine does not fail for what can be made of it again. */
-export async function rebuildLinks({ project, registry, report, watch, signal }: Run, caller: Caller): Promise<void> {
+/** A mine does not fail for what can be made of it again. True once all are made. */
+export async function rebuildLinks(
+  { project, registry, report, watch, signal, options }: Run,
+  caller: Caller,
+): Promise<boolean> {
   const { wing } = project;
   const { topicsByWing } = registry;
+  const { hallwayMin, topicsMin } = options.filing;
+  const rules = { ...(hallwayMin !== undefined && { hallwayMin }), ...(topicsMin !== undefined && { topicsMin }) };
   const topics = Object.hasOwn(topicsByWing, wing) ? { topics: topicsByWing } : {};
   try {
-    for (let left = 1; left > 0 && !signal.aborted;) {
-      const made = await send(caller, signal, "link.rebuild", { wing, ...topics });
+    let left = 1;
+    while (left > 0 && !signal.aborted) {
+      const made = await send(caller, signal, "link.rebuild", { wing, ...topics, ...rules });
       left = made.left;
       report.links = { hallways: made.hallways, tunnels: made.tunnels };
     }
+    return left === 0;
   } catch (error) {
     watch.notice(`Hallways and tunnels of wing ${wing} are as they were: ${(error as Error).message}`);
+    return false;
   }
 }

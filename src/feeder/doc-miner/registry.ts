@@ -7,12 +7,13 @@ import { anyCase } from "../../engine/text.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 
 export type Registry = {
+  names: readonly string[];
   /** Those of the names that the text mentions, in any case, as whole words. */
   namesIn: (text: string) => string[];
   topicsByWing: Readonly<Record<string, readonly string[]>>;
 };
 
-const NONE: Registry = { namesIn: () => [], topicsByWing: {} };
+const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
 /** Without names where there is no such file, or none that can be read: upstream goes on then as well. */
 export function readRegistry(file: string): Registry {
@@ -30,11 +31,12 @@ export function readRegistry(file: string): Registry {
       return wing.trim() === "" || named.length === 0 ? [] : [[wing.trim(), named as string[]]];
     }),
   );
-  const names = [
+  const listed = [
     ...Object.values(categories).flatMap(namesOf),
     ...Object.values(isObject(byWing) ? byWing : {}).flatMap(namesOf),
   ];
-  return { namesIn: finderOf([...new Set(names)]), topicsByWing };
+  const names = [...new Set(listed)];
+  return { names, namesIn: finderOf(names), topicsByWing };
 }
 
 /** A category is a list of names, or an object that has them as keys. */

@@ -2,16 +2,21 @@
  * The state of one run of the docs feeder, and what goes into it and comes out. Types only; used by the files beside it and
  * by the command line.
  */
+import type { FilingSettings } from "../../config/filing.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
 import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { Skip } from "./source.ts";
+import type { DocumentReader, Skip } from "./source.ts";
 import type { Manifest, Stage } from "./stage.ts";
 
 export type FeedOptions = {
   front: Front;
+  /** How documents become text; as they stand, without. */
+  read?: DocumentReader;
+  /** Larger files are left out; SOURCE_SIZE_MAX_BYTES without. */
+  sizeMaxBytes?: number;
   dir: string;
   wing: string | undefined;
   dryRun: boolean;
@@ -26,6 +31,8 @@ export type FeedOptions = {
   include: readonly string[];
   /** Goes into the drawers' `added_by`. */
   agent: string;
+  /** How documents are cut, sorted and joined. */
+  filing: FilingSettings;
   /** Of upstream's names and topics. */
   registryFile: string;
   cacheDir: string;

@@ -3,7 +3,18 @@
  * Used by feed.ts and `why`. Follows no symbolic link and writes nothing.
  */
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync, constants } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
 import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { isShellScript, type Verdict } from "./allow.ts";
@@ -12,7 +23,8 @@ import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
 export type Found = { path: string; mtime: number; size: number };
-export type Skip = { file: string; reason: string };
+/** `outcome`: which of the reasons that have a name it is. */
+export type Skip = { file: string; reason: string; outcome?: string };
 export type Survey = {
   documents: Found[];
   /** Documents by their kind that are not taken, and why. Source code and data are not listed. */
@@ -20,8 +32,12 @@ export type Survey = {
   /** Paths that could not be looked at: nothing is known about what is there or below. */
   unreadable: string[];
 };
-/** `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` as they stand in the file. */
-export type Document = { bytes: Buffer; text: string; sha256: string; mtime: number; size: number };
+/** `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` as they stand in the file, to be copied. */
+export type Document = { bytes?: Buffer; text: string; sha256: string; mtime: number; size: number };
+/** Why a document is not filed. `isPassing`: the same file may be read another time. */
+export type Unread = { reason: string; outcome: string; isPassing: boolean };
+/** Throws what the file system throws when the file cannot be read. A string is the reason why it is not filed. */
+export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
 /** Deeper trees are cut off and reported; no project of people is that deep. */
 const DEPTH_MAX = 100;
@@ -35,6 +51,8 @@ export type SurveyRules = {
   include: readonly string[];
   /** Patterns as in a .gitignore file, of the project's own settings. */
   exclude: readonly string[];
+  /** Larger files are left out. */
+  sizeMaxBytes?: number;
 };
 
 const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
@@ -93,10 +111,11 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
     }
     const verdict = verdictOf(walking, path, entry.name);
     if (verdict.kind === "leave" || (!isForced && isIgnored(walking, chain, path, false))) continue;
-    if (verdict.kind === "refuse") survey.skipped.push({ file: path, reason: verdict.why });
+    if (verdict.kind === "refuse")
+      survey.skipped.push({ file: path, reason: verdict.why, ...outcomeOf(verdict.outcome) });
     else if (entry.isSymbolicLink()) {
-      if (verdict.kind === "take") survey.skipped.push({ file: path, reason: "symbolic link" });
-    } else if (entry.isFile()) addFile(root, path, verdict.kind === "sniff", survey);
+      if (verdict.kind === "take") survey.skipped.push(linkAt(root, path));
+    } else if (entry.isFile()) addFile(walking, path, verdict.kind === "sniff");
   }
 }
 
@@ -105,11 +124,22 @@ function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
   return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
 }
 
-function addFile(root: string, path: string, sniff: boolean, survey: Survey): void {
+function linkAt(root: string, path: string): Skip {
+  if (existsSync(join(root, path))) return { file: path, reason: "symbolic link" };
+  return { file: path, reason: "symbolic link to nothing", outcome: "broken_symlink" };
+}
+
+function outcomeOf(outcome: string | undefined): { outcome?: string } {
+  return outcome === undefined ? {} : { outcome };
+}
+
+function addFile({ root, rules, survey }: Walk, path: string, sniff: boolean): void {
+  const sizeMax = rules.sizeMaxBytes ?? SOURCE_SIZE_MAX_BYTES;
   try {
     if (sniff && !isShellScript(readHead(join(root, path)))) return;
     const stat = lstatSync(join(root, path));
-    if (stat.size > SOURCE_SIZE_MAX_BYTES) survey.skipped.push({ file: path, reason: tooLarge(stat.size) });
+    if (stat.size > sizeMax)
+      survey.skipped.push({ file: path, reason: tooLarge(stat.size, sizeMax), outcome: "too_large" });
     else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
     // What has no extension is not known to be a document, and its absence is not worth a line.
@@ -146,6 +176,7 @@ export function readHead(path: string): string {
 export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
+    if (!isAt(file, join(root, path))) return "reached through a symbolic link";
     // The time is taken before the bytes: a change in between is seen as one by the next run.
     const stat = fstatSync(file);
     if (!stat.isFile()) return "not a regular file";
@@ -161,7 +192,17 @@ export function readDocument(root: string, path: string): Document | string {
   }
 }
 
-function tooLarge(sizeBytes: number): string {
+/**
+ * Whether the open file is the one at that path with no link on the way: a folder may have been swapped for one since the survey,
+ * and who may have this project mined may not read what lies elsewhere. `path` below a real path.
+ */
+function isAt(file: number, path: string): boolean {
+  const real = realpathSync(path);
+  const [opened, there] = [fstatSync(file, { bigint: true }), lstatSync(real, { bigint: true })];
+  return real === path && opened.ino === there.ino && opened.dev === there.dev;
+}
+
+function tooLarge(sizeBytes: number, maxBytes: number = SOURCE_SIZE_MAX_BYTES): string {
   const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
-  return `larger than ${mebibytes(SOURCE_SIZE_MAX_BYTES)} MiB (${mebibytes(sizeBytes)} MiB)`;
+  return `larger than ${mebibytes(maxBytes)} MiB (${mebibytes(sizeBytes)} MiB)`;
 }

@@ -20,7 +20,16 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 
 /** What was filed of one document. `refused` says why nothing was; null means: begun, perhaps not filed. */
-export type Entry = { mtime: number; size: number; sha256: string; room: string; drawers: number; refused?: string };
+export type Entry = {
+  mtime: number;
+  size: number;
+  sha256: string;
+  room: string;
+  drawers: number;
+  refused?: string;
+  /** Of office documents: the kind of the refusal. */
+  outcome?: string;
+};
 export type Manifest = {
   schema: 1;
   root: string;
@@ -28,6 +37,8 @@ export type Manifest = {
   /** Identifies the room rules in force when the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
+  /** Something may have been sent since the wing's hallways and tunnels were made. */
+  linksBehind?: true;
 };
 
 export type Stage = Readonly<{

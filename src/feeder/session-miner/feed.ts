@@ -3,8 +3,10 @@
  * conversation miner files what is there. Started by `mempalace-session` and `palace mine sessions`.
  */
 import { statSync } from "node:fs";
+import { removeLeftovers } from "../../platform/atomic-file.ts";
+import type { FilingSettings } from "../../config/filing.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { ExtractMode } from "../../protocol/spec.ts";
+import type { ExtractMode } from "../../protocol/filing.ts";
 import { feedTranscripts } from "../convo-miner/feed.ts";
 import type { FeedWatch, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
@@ -27,6 +29,7 @@ export type SessionOptions = {
   /** Most sessions filed by this run; 0 = all. */
   limit: number;
   extract: ExtractMode;
+  filing: FilingSettings;
   agent: string;
   cacheDir: string;
   palace: string;
@@ -57,6 +60,7 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
   const home = stage.stageHome(options.cacheDir);
+  if (!options.dryRun) removeLeftovers(home);
   const notesFile = stage.notesPath(home, options.harness, source.place);
   const notes = stage.readStageNotes(notesFile);
   const heads = choose(source.list(), options);
@@ -163,6 +167,7 @@ async function feedWing(
       limit,
       agent: options.agent,
       extract: options.extract,
+      filing: options.filing,
     },
     place: { home, root: `${options.harness} ${source.place}`, palace: options.palace },
     files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),

@@ -1,5 +1,5 @@
 /** The walk over a project, on real files: what is found, what is skipped and why; and reading by upstream's text rules. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -62,10 +62,15 @@ test("symbolic links are skipped, files and folders", () => {
 });
 
 test("a file over the limit is skipped with the reason, one at the limit is taken", () => {
-  put("big.txt", Buffer.alloc(SOURCE_SIZE_MAX_BYTES + 1, "a"));
-  put("full.txt", Buffer.alloc(SOURCE_SIZE_MAX_BYTES, "a"));
+  for (const [name, size] of [
+    ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
+    ["full.txt", SOURCE_SIZE_MAX_BYTES],
+  ] as const) {
+    put(name);
+    truncateSync(join(root, name), size);
+  }
   expect(found()).toEqual(["full.txt"]);
-  expect(skips()["big.txt"]).toMatch(/larger than 5\.0 MiB/);
+  expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
 });
 
 test("what looks like a secret is skipped and named", () => {

@@ -1,0 +1,116 @@
+/**
+ * Several Claude Code sessions in one text file, taken apart: where each begins, and the file name it is given (palace.md 5.7).
+ * Pure, to the character upstream's; the files themselves are split-files.ts.
+ */
+import { codePointLength, head, strip, wholeWord } from "../../engine/text.ts";
+
+/** Fewer lines are a fragment, which gets no file of its own. */
+const LINES_MIN = 10;
+const HEADER = "Claude Code v";
+/** A header with these near it shows a session again that began before. */
+const RESTORED = ["Ctrl+E", "previous messages"];
+const NEAR_LINES = 6;
+const TIME_LINES = 50;
+const PEOPLE_LINES = 100;
+const PEOPLE_MAX = 3;
+const SUBJECT_MAX = 60;
+const STEM_MAX = 40;
+/** Leaves room for an ending and for a number before it. */
+const NAME_BYTES_MAX = 240;
+
+const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+const WORD = String.raw`\p{L}\p{N}_`;
+const SAID_AT = new RegExp(
+  `⏺[${SPACE}]+(\\p{Nd}{1,2}:\\p{Nd}{2}[${SPACE}]+[AP]M)[${SPACE}]+[${WORD}]+,[${SPACE}]+([${WORD}]+)[${SPACE}]+(\\p{Nd}{1,2}),[${SPACE}]+(\\p{Nd}{4})`,
+  "u",
+);
+const SHELL = /^(\.\/|cd |ls |python|bash|git |cat |source |export |claude|[^\n]\/activate)/u;
+const HOME = new RegExp(`/Users/([${WORD}]+)/`, "u");
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+
+/** `known_names.json`: who may be looked for, and whose account is whose. */
+export type KnownPeople = { names: readonly string[]; usernames: Readonly<Record<string, string>> };
+
+/** `name`: of its file, without the ending. */
+export type Session = { at: number; name: string; lines: number; text: string };
+
+export type SplitPlan = {
+  sessions: number;
+  /** `at`: its place among the sessions, from 1 on. */
+  parts: readonly Session[];
+  /** Lines that go into no file: before the first session, and in fragments. */
+  leftLines: number;
+};
+
+/** As Python's universal newlines and splitlines have it, each with its end. */
+export function linesOf(text: string): string[] {
+  return (
+    text.replace(/\r\n?/g, "\n").match(/[^\n\v\f\x1c-\x1e\x85\u2028\u2029]*[\n\v\f\x1c-\x1e\x85\u2028\u2029]|[^]+$/g) ??
+    []
+  );
+}
+
+/** Where sessions begin. */
+export function sessionStarts(lines: readonly string[]): number[] {
+  return lines.flatMap((line, at) => {
+    if (!line.includes(HEADER)) return [];
+    const near = lines.slice(at, at + NEAR_LINES).join("");
+    return RESTORED.some((words) => near.includes(words)) ? [] : [at];
+  });
+}
+
+/** No parts where there are no two sessions. `stem`: of the file's name. */
+export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
+  const starts = sessionStarts(lines);
+  const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
+    const chunk = lines.slice(start, starts[index + 1] ?? lines.length);
+    if (chunk.length < LINES_MIN) return [];
+    const at = index + 1;
+    return { at, name: nameOf(stem, at, chunk, people), lines: chunk.length, text: chunk.join("") };
+  });
+  const kept = parts.reduce((sum, part) => sum + part.lines, 0);
+  return { sessions: starts.length, parts, leftLines: lines.length - kept };
+}
+
+/** `STEM__DATE_TIME_People_subject`, without its ending. */
+function nameOf(stem: string, at: number, lines: readonly string[], people: KnownPeople): string {
+  const source = head(stem.replace(new RegExp(`[^${WORD}-]`, "gu"), "_"), STEM_MAX);
+  const when = timeOf(lines) ?? `part${String(at).padStart(2, "0")}`;
+  const who = peopleIn(lines, people).slice(0, PEOPLE_MAX).join("-") || "unknown";
+  let name = `${source}__${when}_${who}_${subjectOf(lines)}`
+    .replace(new RegExp(`[^${WORD}.-]`, "gu"), "_")
+    .replaceAll(/_+/g, "_");
+  // The file system's limit; upstream fails on such a name.
+  while (Buffer.byteLength(name) > NAME_BYTES_MAX) name = head(name, codePointLength(name) - 1);
+  return name;
+}
+
+function timeOf(lines: readonly string[]): string | undefined {
+  for (const line of lines.slice(0, TIME_LINES)) {
+    const [, time = "", month = "", day = "", year = ""] = SAID_AT.exec(line) ?? [];
+    if (time === "") continue;
+    const number = String(MONTHS.indexOf(month) + 1).padStart(2, "0");
+    return `${year}-${number}-${day.padStart(2, "0")}_${time.replaceAll(":", "").replaceAll(" ", "")}`;
+  }
+  return undefined;
+}
+
+function peopleIn(lines: readonly string[], { names, usernames }: KnownPeople): string[] {
+  const text = lines.slice(0, PEOPLE_LINES).join("");
+  const found = new Set(names.filter((name) => name !== "" && wholeWord(name).test(text)));
+  const [, user = ""] = HOME.exec(text) ?? [];
+  if (Object.hasOwn(usernames, user)) found.add(usernames[user] ?? "");
+  return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/** The first prompt that is no shell command. */
+function subjectOf(lines: readonly string[]): string {
+  for (const line of lines) {
+    if (!line.startsWith("> ")) continue;
+    const prompt = strip(line.slice(2));
+    if (codePointLength(prompt) <= 5 || SHELL.test(prompt)) continue;
+    const words = strip(prompt.replace(new RegExp(`[^${WORD}${SPACE}-]`, "gu"), ""));
+    return head(words.replace(new RegExp(`[${SPACE}]+`, "gu"), "-"), SUBJECT_MAX);
+  }
+  return "session";
+}

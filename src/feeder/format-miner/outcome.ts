@@ -1,0 +1,46 @@
+/**
+ * How the reading of an office document ends: with text, or with a reason out of upstream's list. Imported by the files beside
+ * this one and by `../converter.ts`. Source: palace.md 5.6 and the format_miner module of 3.11.
+ */
+
+export const OUTCOMES = [
+  ...(["too_large", "cloud_only", "empty", "encrypted", "permission", "broken_symlink", "unrecognized"] as const),
+  ...(["extraction_error", "missing_format_deps", "network_timeout", "unreadable"] as const),
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Of these nothing is noted: the next run may do better although the file is the same. */
+export const PASSING: ReadonlySet<Outcome> = new Set([
+  "missing_format_deps",
+  "network_timeout",
+  "permission",
+  "unreadable",
+]);
+
+/** Thrown where a conversion cannot go on. `message` is shown to the user. */
+export class Unconverted extends Error {
+  readonly outcome: Outcome;
+
+  constructor(outcome: Outcome, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.outcome = outcome;
+  }
+}
+
+const OF_ERRNO: Readonly<Record<string, Outcome>> = {
+  EACCES: "permission",
+  EPERM: "permission",
+  ETIMEDOUT: "network_timeout",
+  ESTALE: "network_timeout",
+  EHOSTDOWN: "network_timeout",
+  ENOENT: "unreadable",
+};
+
+/** What the file system said when the file was opened or read. */
+export function ofErrno(error: unknown): Unconverted {
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? "";
+  const outcome = Object.hasOwn(OF_ERRNO, code) ? OF_ERRNO[code] : undefined;
+  const what =
+    code === "ENOENT" ? "vanished while we looked" : `cannot be read (${code === "" ? String(error) : code})`;
+  return new Unconverted(outcome ?? "unreadable", what, { cause: error });
+}

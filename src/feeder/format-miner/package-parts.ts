@@ -1,0 +1,35 @@
+/** How the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and xlsx.ts. */
+import { posix } from "node:path";
+import type { Archive } from "./archive.ts";
+import { Unconverted } from "./outcome.ts";
+import { readXml } from "./xml.ts";
+
+/** `target`: the name of the part in the archive, or an address outside of it. */
+export type Relation = { type: string; target: string; isExternal: boolean };
+
+/** Of a part ("" is the document itself), by id. */
+export async function relationsOf(archive: Archive, part: string): Promise<Map<string, Relation>> {
+  const folder = posix.dirname(part);
+  const xml = await archive.read(posix.join(folder, "_rels", `${posix.basename(part)}.rels`));
+  const relations = new Map<string, Relation>();
+  readXml(xml ?? "", {
+    open: (name, { Id: id, Type: type, Target: target, TargetMode: mode }) => {
+      if (name !== "Relationship" || id === undefined || target === undefined) return;
+      const isExternal = mode === "External";
+      const inside = target.startsWith("/") ? target.slice(1) : posix.join(folder, target);
+      relations.set(id, {
+        type: (type ?? "").split("/").at(-1) ?? "",
+        target: isExternal ? target : inside,
+        isExternal,
+      });
+    },
+  });
+  return relations;
+}
+
+/** The part that the document begins with. Errors: extraction_error. */
+export async function mainPart(archive: Archive): Promise<string> {
+  for (const { type, target } of (await relationsOf(archive, "")).values())
+    if (type === "officeDocument") return target;
+  throw new Unconverted("extraction_error", "is no office document, whatever its name says");
+}

@@ -1,0 +1,65 @@
+/** What words of RTF mean for its text. Pure data. Used by rtf.ts. Source: Rich Text Format 1.9.1; \cell and \row as upstream shows them. */
+
+export const SPOKEN: ReadonlyMap<string, string> = new Map([
+  ...Object.entries({ par: "\n", line: "\n", sect: "\n\n", page: "\n\n", row: "\n", nestrow: "\n", tab: "\t" }),
+  ...Object.entries({ cell: "|", nestcell: "|", emdash: "—", endash: "–", bullet: "•" }),
+  ...Object.entries({ emspace: "\u2003", enspace: "\u2002", qmspace: "\u2005" }),
+  ...Object.entries({ lquote: "‘", rquote: "’", ldblquote: "“", rdblquote: "”" }),
+  ...Object.entries({ "~": "\u00a0", _: "\u2011", "{": "{", "}": "}", "\\": "\\", "\n": "\n", "\r": "\n" }),
+]);
+
+/** Groups that begin with one of these hold something else than the document's text. */
+export const ASIDE: ReadonlySet<string> = new Set(
+  (
+    "fonttbl colortbl stylesheet info pict object objdata themedata colorschememapping datastore latentstyles listtable " +
+    "listoverridetable revtbl rsidtbl generator filetbl fldinst bkmkstart bkmkend header headerf headerl headerr footer " +
+    "footerf footerl footerr footnote annotation atnid atnauthor atrfstart atrfend xe tc txe rxe pn pntext pntxta pntxtb " +
+    "xmlnstbl mailmerge userprops docvar private shp shpinst shppict background nonesttables wgrffmtfilter"
+  ).split(" "),
+);
+
+/** \fcharset → code page by the name TextDecoder knows. Source: the specification's table of character sets. */
+export const CODE_PAGE_OF_CHARSET: ReadonlyMap<number, string> = new Map([
+  ...([
+    [77, "macintosh"],
+    [128, "shift_jis"],
+    [129, "euc-kr"],
+    [134, "gbk"],
+    [136, "big5"],
+  ] as const),
+  ...([
+    [161, "windows-1253"],
+    [162, "windows-1254"],
+    [163, "windows-1258"],
+    [177, "windows-1255"],
+  ] as const),
+  ...([
+    [178, "windows-1256"],
+    [186, "windows-1257"],
+    [204, "windows-1251"],
+    [222, "windows-874"],
+  ] as const),
+  ...([[238, "windows-1250"]] as const),
+]);
+
+const CODE_PAGES: ReadonlyMap<number, string> = new Map([
+  ...([
+    [866, "ibm866"],
+    [874, "windows-874"],
+    [932, "shift_jis"],
+    [936, "gbk"],
+    [949, "euc-kr"],
+    [950, "big5"],
+  ] as const),
+  ...([
+    [10000, "macintosh"],
+    [20866, "koi8-r"],
+    [28605, "iso-8859-15"],
+    [65001, "utf-8"],
+  ] as const),
+]);
+
+/** \ansicpg → the same. */
+export function codePageOf(number: number): string | undefined {
+  return number >= 1250 && number <= 1258 ? `windows-${number}` : CODE_PAGES.get(number);
+}

@@ -1,0 +1,55 @@
+/**
+ * The text that a conversion makes, with a bound: a document of a few kilobytes can unpack to any size. Used by the files of
+ * this folder, in the converting thread.
+ */
+import { Unconverted } from "./outcome.ts";
+
+export class Text {
+  readonly #max: number;
+  #parts: string[] = [];
+  #length = 0;
+
+  /** `max`: characters. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Errors: too_large. */
+  add(part: string): void {
+    this.#length += part.length;
+    if (this.#length > this.#max)
+      throw new Unconverted("too_large", `its text is longer than ${this.#max / 1024 / 1024} Mi characters`);
+    this.#parts.push(part);
+  }
+
+  /** A block of its own: a blank line before the next. */
+  block(text: string): void {
+    const trimmed = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\s+$/g, "");
+    if (trimmed !== "") this.add(`${trimmed}\n\n`);
+  }
+
+  toString(): string {
+    return this.#parts.join("");
+  }
+}
+
+/** One long row makes all others as long. */
+export const CELLS_MAX = 5_000_000;
+
+/** A table as Markdown; bars in a cell are escaped, line ends become spaces. Errors: too_large. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  if (width === 0) return "";
+  if (width * rows.length > CELLS_MAX) throw new Unconverted("too_large", "holds too large a table");
+  const line = (row: readonly string[]): string =>
+    `| ${Array.from({ length: width }, (_, at) => cell(row[at] ?? "")).join(" | ")} |`;
+  const [head = [], ...body] = rows;
+  return [line(head), `|${" --- |".repeat(width)}`, ...body.map(line)].join("\n");
+}
+
+function cell(text: string): string {
+  return text
+    .trim()
+    .replace(/\s*\n\s*/g, " ")
+    .replaceAll("|", "\\|");
+}

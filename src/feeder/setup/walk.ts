@@ -1,0 +1,80 @@
+/** Folders and files as upstream's os.walk meets them: in the file system's own order, no link followed. Used by this folder. */
+import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
+import { basename, join } from "node:path";
+
+export type Folder = { path: string; depth: number; folders: string[]; files: string[] };
+
+/** `enter` says which of a folder's folders are walked; a folder that cannot be read is empty. */
+export function* walk(root: string, enter: (folder: Folder) => string[], depth = 0): Generator<Folder> {
+  const folder: Folder = { path: root, depth, folders: [], files: [] };
+  try {
+    const open = opendirSync(root);
+    try {
+      for (let entry = open.readSync(); entry !== null; entry = open.readSync()) {
+        if (entry.isDirectory()) folder.folders.push(entry.name);
+        else if (entry.isFile()) folder.files.push(entry.name);
+      }
+    } finally {
+      open.closeSync();
+    }
+  } catch {
+    return;
+  }
+  yield folder;
+  for (const name of enter(folder)) yield* walk(join(root, name), enter, depth + 1);
+}
+
+/** The first `max` characters, as Python opens a text; undefined where it cannot be read. */
+export function readStart(path: string, max: number): string | undefined {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!fstatSync(file).isFile()) return undefined;
+      // At most four bytes a character, and one more for each line feed that came as two.
+      const bytes = Buffer.alloc(max * 5);
+      let length = 0;
+      for (let read = 1; read > 0 && length < bytes.length; length += read)
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, length));
+      return Array.from(text.replace(/\r\n?/g, "\n").slice(0, 2 * max))
+        .slice(0, max)
+        .join("");
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+const PROSE = new Set([".txt", ".md", ".rst", ".csv", ".tex", ".bib"]);
+const READABLE = new Set(".py .js .ts .json .yaml .yml .toml .sh .rb .go .rs .al .ps1".split(" "));
+const SKIPPED = new Set(
+  ".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .terraform vendor target".split(
+    " ",
+  ),
+);
+/** Everybody's are the same. */
+const BOILERPLATE = new Set(
+  "license licence copying copyright notice authors patents third_party_notices third-party-notices".split(" "),
+);
+const PROSE_MIN = 3;
+
+/** Files whose text is looked at: prose, and where there is hardly any, code as well. */
+export function textFiles(root: string, max: number): string[] {
+  const prose: string[] = [];
+  const others: string[] = [];
+  for (const { path, files } of walk(root, ({ folders }) => folders.filter((name) => !SKIPPED.has(name))))
+    for (const name of files) {
+      const dot = name.lastIndexOf(".");
+      const [stem, ending] = dot > 0 && dot < name.length - 1 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
+      if (BOILERPLATE.has(stem.toLowerCase())) continue;
+      if (PROSE.has(ending.toLowerCase())) prose.push(join(path, name));
+      else if (READABLE.has(ending.toLowerCase())) others.push(join(path, name));
+    }
+  return (prose.length >= PROSE_MIN ? prose : [...prose, ...others]).slice(0, max);
+}
+
+export function isOurs(path: string): boolean {
+  return ["mempalace.yaml", "entities.json"].includes(basename(path));
+}

@@ -1,0 +1,28 @@
+/**
+ * A folder of a project that was swapped for a symbolic link between the survey and the reading led the miner out of the project:
+ * whoever may have that folder mined could have had anything filed that the broker's user can read.
+ */
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readDocument, surveyProject } from "../../src/feeder/doc-miner/source.ts";
+
+it("a document behind a folder that has become a link is not read", () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "palace-swap-")));
+  try {
+    const root = join(folder, "project");
+    const elsewhere = join(folder, "elsewhere");
+    for (const dir of [join(root, "docs"), elsewhere]) mkdirSync(dir, { recursive: true });
+    writeFileSync(join(root, "docs", "a.md"), "of the project\n");
+    writeFileSync(join(elsewhere, "a.md"), "nobody's business\n");
+    const [found] = surveyProject(root, []).documents;
+    expect(found?.path).toBe("docs/a.md");
+    expect(readDocument(root, "docs/a.md")).toMatchObject({ text: "of the project\n" });
+    renameSync(join(root, "docs"), join(root, "docs.before"));
+    symlinkSync(elsewhere, join(root, "docs"));
+    expect(readDocument(root, "docs/a.md")).toBe("reached through a symbolic link");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
