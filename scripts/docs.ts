@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/env.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
-import { DIFFERENCES, MISSING_TOOLS } from "../test/differential/differences.ts";
+import { DIFFERENCES, MISSING_FILES, MISSING_TOOLS } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is made from instead. -->";
@@ -55,6 +55,7 @@ function environmentPage(): string {
 function differencesPage(): string {
   const rows = DIFFERENCES.map(({ name, versions, what, why }) => [name, versions.join(", "), what, why]);
   const missing = MISSING_TOOLS.map(({ tools, why }) => [tools.map((tool) => `\`${tool}\``).join(", "), why]);
+  const files = MISSING_FILES.map(({ file, what, why }) => [`\`~/.mempalace/${file}\``, what, why]);
   return page(
     "Where we differ from MemPalace",
     "1,500 seeded calls a version go to the real Python MemPalace (3.3.6 and 3.11.0) and to us, on equal palaces with the same " +
@@ -62,6 +63,7 @@ function differencesPage(): string {
     [
       table(["Difference", "Against", "What is otherwise", "Why"], rows),
       `## Tools that are missing\n\n${table(["Tools", "Why"], missing)}`,
+      `## Files that we do not write\n\n${table(["File", "What MemPalace writes there", "Why we do not"], files)}`,
     ],
   );
 }

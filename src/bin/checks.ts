@@ -14,10 +14,12 @@ import { isStopped, vanishedPalace } from "../platform/marks.ts";
 import { formatEndpoint } from "../transport/endpoint.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import type { ErasureReport } from "../protocol/hygiene.ts";
 import type { EngineReport, Health, StatusReport } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeAdoption, describeStrays } from "./strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "./output.ts";
 
@@ -34,7 +36,7 @@ const POLL_MS = 50;
 
 /** `mayStart`: a broker is started if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
-  const checks = [checkNode(), checkHome(config), checkStop(config), checkSpool(config)];
+  const checks = [checkNode(), checkHome(config), ...checkSettings(config), checkStop(config), checkSpool(config)];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {
     checks.push(fail("broker", reached.message, reached.hint));
@@ -66,11 +68,20 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
       checkStrays(status),
       checkAdoption(status),
     );
+  const forgetting = describeErasure(reached.erasure);
+  if (forgetting !== undefined)
+    checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
   checks.push(checkIdle(config));
   return checks;
 }
 
-type Reached = { health: Health; endpoint: string; started: boolean; status: StatusReport | PalaceError };
+type Reached = {
+  health: Health;
+  endpoint: string;
+  started: boolean;
+  status: StatusReport | PalaceError;
+  erasure: ErasureReport | undefined;
+};
 
 /** Undefined: none is running and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
@@ -81,7 +92,8 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
     const found = running === undefined ? await ensureBroker(config) : { ...running, started: false };
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
     const status = await askWhenOpen(client).catch(asKnown);
-    return { ...found, health: (await findBroker(config))?.health ?? found.health, status };
+    const erasure = await askErasure(client);
+    return { ...found, health: (await findBroker(config))?.health ?? found.health, status, erasure };
   } catch (error) {
     return asKnown(error);
   } finally {
@@ -124,6 +136,14 @@ function checkHome({ paths, endpoint }: Config): Check {
   if (canWrite) return ok("home", `${paths.home}, writable`);
   if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
+}
+
+/** Nothing where all that is said is done. */
+function checkSettings({ filing }: Config): Check[] {
+  const { ignored } = filing();
+  return ignored.length === 0
+    ? []
+    : [warn("settings", ignored.map(printable).join("; "), "correct config.json or unset it")];
 }
 
 function checkStop({ paths }: Config): Check {
@@ -238,10 +258,9 @@ function checkModel({ search }: StatusReport, { model: { offline } }: Config): C
 }
 
 /** Without one nothing is amiss. */
-function checkReranker({ search: { reranker } }: StatusReport): Check {
-  const { state, detail } = reranker ?? { state: "off", detail: "this broker knows of none" };
-  const said = `${state === "ready" ? "the first hits are put in its order" : state}: ${detail}`;
-  if (state === "failed")
+function checkReranker({ search }: StatusReport): Check {
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  if (search.reranker?.state === "failed")
     return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
   return ok("cross-encoder", said);
 }
@@ -252,8 +271,7 @@ const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>>
 };
 
 function checkDriver({ driver }: StatusReport): Check {
-  const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
-  const detail = `${driver.kind}: ${driver.state}${lag}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
+  const detail = `${driver.kind}: ${driver.state}${describeLag(driver)}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
   if (driver.state === "unreachable")
     return warn(
       "driver",

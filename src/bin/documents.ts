@@ -1,5 +1,6 @@
-/** What the commands that file documents share: a run with its progress and summary. Imported by verb/docs.ts and verb/projects.ts. */
+/** What the commands that file documents share: a run with its progress and summary. Imported by verb/docs.ts, verb/projects.ts and verb/formats.ts. */
 import { dirname, join } from "node:path";
+import type { parseArgs } from "node:util";
 import type { Config } from "../config/config.ts";
 import { feedDocuments } from "../feeder/doc-miner/feed.ts";
 import type { FeedOptions, FeedReport } from "../feeder/doc-miner/run.ts";
@@ -7,18 +8,34 @@ import {
   connect,
   EXIT_INTERRUPTED,
   EXIT_PARTIAL,
+  type FEED_OPTIONS,
   feedWatch,
   placeOf,
   SKIPS_SHOWN_MAX,
   withInterrupt,
 } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
+import { readCount } from "./verb.ts";
 
-export type DocumentsOptions = Omit<FeedOptions, "agent" | "registryFile" | "cacheDir" | "palace" | "avoid"> & {
+export type DocumentsOptions = Omit<
+  FeedOptions,
+  "agent" | "filing" | "registryFile" | "cacheDir" | "palace" | "avoid"
+> & {
   agent: string | undefined;
   isQuiet: boolean;
   isWatched: boolean;
 };
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
+
+/** What all of them are asked. Errors: CONFIG_USAGE. */
+export function readDocuments<F extends FeedOptions["front"]>(front: F, values: Values, [dir = ""]: readonly string[]) {
+  return {
+    ...{ front, dir, wing: values.wing, agent: values.agent, limit: readCount(values.limit, "limit", 0) },
+    ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+    ...{ isQuiet: values.quiet === true, isWatched: values.progress === true },
+  };
+}
 
 /** Returns the exit code. */
 export async function mineDocuments(
@@ -38,6 +55,7 @@ export async function mineDocuments(
           ...given,
           agent: agent ?? config.agentName ?? (given.front.isStaged ? "mempalace-docs" : "mempalace"),
           ...placeOf(config),
+          filing: config.filing(),
           registryFile: paths.knownEntitiesFile,
           avoid: [paths.home, paths.palaceDir, ...staging],
         },

@@ -1,10 +1,12 @@
 /** What the commands of the feeders share: where their notes are, their connection, Ctrl-C, progress. Imported by the files of verb/. */
+import type { ParseArgsOptionsConfig } from "node:util";
 import { connectClient } from "../client/client.ts";
 import { findBroker } from "../client/discover.ts";
 import type { Config } from "../config/config.ts";
 import type { FeedWatch } from "../feeder/convo-miner/run.ts";
 import type { Caller } from "../feeder/send.ts";
 import type { Output } from "./output.ts";
+import type { Place } from "./place.ts";
 import { Progress } from "./progress.ts";
 
 export const SKIPS_SHOWN_MAX = 20;
@@ -12,6 +14,23 @@ export const EXIT_PARTIAL = 8;
 export const EXIT_INTERRUPTED = 130;
 /** How long a miner without its starter may take to leave by itself. */
 const ORPHAN_MAX_MS = 2_000;
+
+/** What the commands that file something take, all but the sweep. */
+export const FEED_OPTIONS = {
+  wing: { type: "string" },
+  limit: { type: "string" },
+  agent: { type: "string" },
+  "dry-run": { type: "boolean" },
+  force: { type: "boolean" },
+  quiet: { type: "boolean" },
+  /** Progress for a program. */
+  progress: { type: "boolean" },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** A palace may begin where something is filed; a dry run needs none. */
+export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
+  return values["dry-run"] === true ? "any" : "anew";
+}
 
 /** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {

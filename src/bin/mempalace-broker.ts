@@ -13,12 +13,16 @@ import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { createLog } from "../platform/log.ts";
+import { leave } from "../platform/leave.ts";
 import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "./executable.ts";
 import { logFile } from "./log-file.ts";
+
+/** For the readers of its log: the next broker waits for the lock. */
+const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
 
@@ -131,12 +135,12 @@ function print(text: string, code = 0): number {
 }
 
 try {
-  process.exit(await main());
+  await leave(await main(), READERS_MAX_MS);
 } catch (error) {
   const known = error instanceof PalaceError ? error : undefined;
   const usage = (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS") === true;
   process.stderr.write(
     `mempalace-broker: ${(error as Error).message}\n${known?.hint ? `  ${known.hint}\n` : usage ? "  run `mempalace-broker --help`\n" : ""}`,
   );
-  process.exit(known?.exitCode ?? (usage ? 2 : 70));
+  await leave(known?.exitCode ?? (usage ? 2 : 70), READERS_MAX_MS);
 }

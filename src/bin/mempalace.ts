@@ -4,6 +4,7 @@
  * never opens the palace. A verb that this version cannot do says so and what to type instead.
  */
 import "../platform/node-version.ts";
+import { leave } from "../platform/leave.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { ABSENT } from "./upstream/absent.ts";
@@ -19,33 +20,36 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   init: ["Set up rooms from a folder's structure", async () => (await import("./upstream/init.ts")).verb],
   mine: ["Mine files into the palace", async () => (await import("./upstream/mine.ts")).verb],
   sweep: ["File every message of transcripts", async () => (await import("./upstream/sweep.ts")).verb],
+  split: ["Take files of several sessions apart", async () => (await import("./upstream/split.ts")).verb],
   search: ["Find anything, exact words", async () => (await import("./upstream/search.ts")).verb],
   status: ["Show what's been filed", async () => (await import("./upstream/status.ts")).verb],
+  compress: ["Summarise drawers in AAAK", async () => (await import("./upstream/compress.ts")).verb],
   "wake-up": ["Show L0 + L1 wake-up context", async () => (await import("./upstream/wake-up.ts")).verb],
   sync: ["Prune drawers whose sources are gone", async () => (await import("./upstream/sync.ts")).verb],
   repair: ["Make the palace anew", async () => (await import("./upstream/repair.ts")).repair],
   "repair-status": ["Compare rows and vectors", async () => (await import("./upstream/repair-status.ts")).verb],
   migrate: ["Make a palace of an older version anew", async () => (await import("./upstream/repair.ts")).migrate],
   hook: ["Do what a coding agent's hook asks for", async () => (await import("./upstream/hook.ts")).verb],
+  hallways: ["List names that occur together", async () => (await import("./upstream/hallways.ts")).verb],
+  daemon: ["Start, stop or look at the broker", async () => (await import("./upstream/daemon.ts")).verb],
   instructions: ["Output skill instructions", async () => (await import("./upstream/instructions.ts")).verb],
   mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
 };
 
-const argv = process.argv.slice(2);
-let at = 0;
-while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;
-const [common, name, rest] = [argv.slice(0, at), argv[at] ?? "", argv.slice(at + 1)];
-const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-
 // `mempalace search x | head` closes our stdout early; that is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 try {
-  if (entry !== undefined) process.exit(exitCode(await (await entry[1]()).execute([...common, ...rest], process.env)));
+  const argv = withoutBackend(process.argv.slice(2));
+  let at = 0;
+  while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;
+  const [common, name, rest] = [argv.slice(0, at), argv[at] ?? "", argv.slice(at + 1)];
+  const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+  if (entry !== undefined) await leave(exitCode(await (await entry[1]()).execute([...common, ...rest], process.env)));
   else if (common.includes("--version")) process.stdout.write(`MemPalace ${UPSTREAM} (palace-devbox ${VERSION})\n`);
   else if (name === "") printHelp();
   else throw refusal(name, rest);
 } catch (error) {
-  process.exit(exitCode(reportError("mempalace", error, argv.includes("--json"))));
+  await leave(exitCode(reportError("mempalace", error, process.argv)));
 }
 
 /** Upstream knows three: wrong usage, interrupted, failed. */
@@ -54,11 +58,38 @@ function exitCode(code: number): number {
 }
 
 function refusal(verb: string, args: readonly string[]): PalaceError {
-  const instead = Object.hasOwn(ABSENT, verb) ? ABSENT[verb] : undefined;
-  if (instead === undefined)
+  const absent = Object.hasOwn(ABSENT, verb) ? ABSENT[verb] : undefined;
+  if (absent === undefined)
     return new PalaceError("CONFIG_USAGE", `argument command: invalid choice: '${verb}'`, "mempalace --help");
-  const [why, hint] = instead(args);
+  const { why, hint, actions } = absent;
+  const isBare = actions !== undefined && args.every((one) => one.startsWith("-"));
+  if (isBare)
+    return new PalaceError("CONFIG_USAGE", `usage: mempalace ${verb} ${actions}`, `not done here: ${why}; ${hint}`);
   return new PalaceError("ENGINE_UNSUPPORTED", `${verb}: ${why}`, hint);
+}
+
+/**
+ * Takes `--backend NAME` out, wherever it stands: what the palace is kept as is not chosen call by call, and Chroma's is the one
+ * there is. Errors: ENGINE_UNSUPPORTED for another one.
+ */
+function withoutBackend(given: readonly string[]): string[] {
+  const left: string[] = [];
+  for (let index = 0; index < given.length; index++) {
+    const one = given[index] ?? "";
+    if (one === "--") return [...left, ...given.slice(index)];
+    if (one !== "--backend" && !one.startsWith("--backend=")) {
+      left.push(one);
+      continue;
+    }
+    const name = one === "--backend" ? given[++index] : one.slice("--backend=".length);
+    if (name?.trim().toLowerCase() !== "chroma")
+      throw new PalaceError(
+        "ENGINE_UNSUPPORTED",
+        `--backend ${name ?? ""}: the palace is kept as Chroma keeps it`,
+        "leave it out",
+      );
+  }
+  return left;
 }
 
 function printHelp(): void {

@@ -1,7 +1,7 @@
 /** What the commands that file transcripts share: their summary. Imported by verb/convos.ts and verb/sessions.ts. */
 import type { MineReport } from "../feeder/convo-miner/run.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { EXTRACT_MODES, type ExtractMode } from "../protocol/spec.ts";
+import { EXTRACT_MODES, type ExtractMode } from "../protocol/filing.ts";
 import { EXIT_INTERRUPTED, EXIT_PARTIAL, SKIPS_SHOWN_MAX } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
 

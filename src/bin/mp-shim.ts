@@ -1,20 +1,46 @@
 #!/usr/bin/env node
-/** `mp-shim` and `mempalace-mcp`: stdio MCP. Arguments other than --palace DIR are ignored, as upstream ignores them. */
+/** `mp-shim` and `mempalace-mcp`: stdio MCP. Arguments other than these few are ignored, as upstream ignores them. */
 import "../platform/node-version.ts";
 import { loadConfig } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { runShim } from "../shim/shim.ts";
 
-const at = process.argv.indexOf("--palace");
-const palace =
-  at === -1 ? process.argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : process.argv[at + 1];
-try {
-  if (palace === "" || (at !== -1 && palace === undefined))
-    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
-  const config = loadConfig(process.env, { palace });
-  runShim(config, config.agentName ?? "mcp");
-} catch (error) {
-  if (!(error instanceof PalaceError)) throw error;
-  process.stderr.write(`mp-shim: ${error.message}\n  ${error.hint}\n`);
-  process.exitCode = error.exitCode;
+const HELP = `usage: mempalace-mcp [--palace DIR]
+
+Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it into an agent's MCP config;
+mp-shim is the same command. No arguments are needed.
+
+  --palace DIR  the palace's folder (default: MEMPALACE_PALACE_PATH, else MEMPALACE_PATH, else ~/.mempalace); a new palace
+                begins there if there is none
+  --version     print the version
+`;
+
+const argv = process.argv.slice(2);
+if (argv.some((one) => one === "--help" || one === "-h")) process.stdout.write(HELP);
+else if (argv.includes("--version")) void printVersion();
+else void run();
+
+// Loaded when needed, as all that follows in this way: a shim's start time is its whole job.
+async function printVersion(): Promise<void> {
+  const { VERSION } = await import("../platform/version.ts");
+  process.stdout.write(`palace-devbox ${VERSION}\n`);
+}
+
+async function run(): Promise<void> {
+  const at = argv.indexOf("--palace");
+  const palace = at === -1 ? argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : argv[at + 1];
+  try {
+    if (palace === "" || (at !== -1 && palace === undefined))
+      throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
+    const config = loadConfig(process.env, { palace });
+    if (palace !== undefined) {
+      const { assertPlace } = await import("./place.ts");
+      assertPlace(config, "anew", (line) => process.stderr.write(`mp-shim: ${line}\n`));
+    }
+    runShim(config, config.agentName ?? "mcp");
+  } catch (error) {
+    if (!(error instanceof PalaceError)) throw error;
+    process.stderr.write(`mp-shim: ${error.message}\n  ${error.hint}\n`);
+    process.exitCode = error.exitCode;
+  }
 }

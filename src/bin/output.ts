@@ -3,6 +3,7 @@
  * --json; progress and notices on stderr. Imported by the files of bin only.
  */
 import type { EngineReport } from "../protocol/spec.ts";
+import { spelled } from "./spelling.ts";
 
 export type Cell = string | number;
 
@@ -12,14 +13,22 @@ export class Output {
   /** True: stdout takes the one JSON document and nothing else. */
   readonly isJson: boolean;
   readonly isTerminal: boolean;
+  readonly #palace: string | undefined;
 
-  constructor({ json }: { json: boolean }) {
+  /** `palace`: the folder that was named on the command line. */
+  constructor({ json, palace }: { json: boolean; palace?: string | undefined }) {
     this.isJson = json;
+    this.#palace = palace;
     this.isTerminal = process.stdout.isTTY;
   }
 
   get columns(): number {
     return process.stdout.columns || TERMINAL_COLUMNS;
+  }
+
+  /** A text of ours, with its commands as they are typed here and for this palace. */
+  spelled(text: string): string {
+    return spelled(text, this.#palace);
   }
 
   /** The one document of --json. */
@@ -97,8 +106,9 @@ export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const s = Math.round(ms / 1_000);
   if (s < 60) return `${s} s`;
-  if (s < 3_600) return `${Math.floor(s / 60)} min ${s % 60} s`;
-  return `${Math.floor(s / 3_600)} h ${Math.floor((s % 3_600) / 60)} min`;
+  const [count, big, small] = s < 3_600 ? [s, "min", "s"] : [Math.floor(s / 60), "h", "min"];
+  const rest = count % 60 === 0 ? "" : ` ${count % 60} ${small}`;
+  return `${Math.floor(count / 60)} ${big}${rest}`;
 }
 
 /** 1 drawer, 2 drawers. */

@@ -4,11 +4,12 @@ import "../platform/node-version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { VERSION } from "../platform/version.ts";
 import { nearestWord } from "./nearest.ts";
+import type { PALACE_VERBS } from "./spelling.ts";
 import { reportError, runVerb, type Verb } from "./verb.ts";
 
 type Entry = readonly [does: string, load: () => Promise<{ verb: Verb }>];
 
-const VERBS: Record<string, Entry> = {
+const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   up: ["start everything and prove that it works", () => import("./verb/up.ts")],
   shim: ["stdio MCP for an agent (what mp-shim does)", () => import("./verb/shim.ts")],
   start: ["start the broker", () => import("./verb/start.ts")],
@@ -40,19 +41,18 @@ const VERBS: Record<string, Entry> = {
 };
 
 const { common, name, rest } = splitArguments(process.argv.slice(2));
-const wantsJson = common.includes("--json") || rest.includes("--json");
-const entry = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+const entry = Object.hasOwn(VERBS, name) ? VERBS[name as keyof typeof VERBS] : undefined;
 if (entry !== undefined) await runVerb("palace", (await entry[1]()).verb, [...common, ...rest], process.env);
 else if (common.at(-1) === "--palace") {
   const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
-  process.exitCode = reportError("palace", error, wantsJson);
+  process.exitCode = reportError("palace", error, common);
 } else if (common.includes("--version")) process.stdout.write(`palace-devbox ${VERSION}\n`);
 else if (name === "" || name === "help") printHelp();
 else {
   const near = nearestWord(name, Object.keys(VERBS));
   const hint = near === undefined ? "run `palace --help`" : `did you mean \`palace ${near}\`?`;
   const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, hint);
-  process.exitCode = reportError("palace", error, wantsJson);
+  process.exitCode = reportError("palace", error, [...common, ...rest]);
 }
 
 /** Options that may stand before the verb are given to it. */

@@ -45,7 +45,9 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
       return `cannot be compared with this memory, and is not written: ${detail}; ${hint}`;
     case "verified": {
       const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} taken over by this broker`;
-      return `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${more}`;
+      return rows === 0
+        ? `there was nothing in the public palace to take over${more}`
+        : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${more}`;
     }
   }
 }

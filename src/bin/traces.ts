@@ -2,10 +2,12 @@
  * Where on this machine a forgotten text still stands: files beside the palace, kept writes, staged copies, backups, sources.
  * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
  */
+import { hash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import type { TextMark } from "../protocol/hygiene.ts";
 
 export type Trace = {
   path: string;
@@ -19,9 +21,11 @@ const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
 
-/** Files that hold one of the texts, `sources` among them. Reads every file there once. */
-export function findTraces(config: Config, texts: readonly string[], sources: readonly string[]): Trace[] {
-  const needles = needlesOf(texts);
+export type Sought = { traces: readonly string[]; marks?: readonly TextMark[]; sources: readonly string[] };
+
+/** Files that hold a piece of what is sought, `sources` among them; of kept writes those that hold all of it. Reads each once. */
+export function findTraces(config: Config, { traces, marks = [], sources }: Sought): Trace[] {
+  const needles = needlesOf(traces);
   if (needles.length === 0) return [];
   const { paths } = config;
   const { home, palaceDir, stateDir, spoolDir, settingsDir } = paths;
@@ -34,7 +38,10 @@ export function findTraces(config: Config, texts: readonly string[], sources: re
     for (const file of filesIn(path)) {
       const real = realOf(file);
       if (found.has(real) || !holds(real, needles)) continue;
-      found.set(real, { path: real, what: what ?? whatIs(real) });
+      const kind = what ?? whatIs(real);
+      // It is nowhere else yet, and would be lost: a write that only begins like what is forgotten stays.
+      if (kind === "spool" && !holdsWhole(real, marks)) continue;
+      found.set(real, { path: real, what: kind });
     }
   };
   const whatIs = (file: string): Trace["what"] => {
@@ -124,6 +131,42 @@ function needlesOf(texts: readonly string[]): Buffer[] {
     return [text, json, ascii];
   });
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
+}
+
+/** Whether one of a kept write's strings has one of the texts in it, from its first character to its last. */
+function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return false;
+  }
+  return [...stringsOf(text)].some((string) => marks.some((mark) => standsIn(string, mark)));
+}
+
+function standsIn(string: string, { piece, at, length, sha256 }: TextMark): boolean {
+  for (let from = string.indexOf(piece); from >= 0; from = string.indexOf(piece, from + 1)) {
+    const begin = from - at;
+    if (begin >= 0 && hash("sha256", string.slice(begin, begin + length)) === sha256) return true;
+  }
+  return false;
+}
+
+/** Also those inside of JSON that a string is, as the line of a kept write is one. */
+function* stringsOf(value: unknown): Generator<string> {
+  if (typeof value === "string") {
+    yield value;
+    const inner = parsed(value);
+    if (typeof inner === "object") yield* stringsOf(inner);
+  } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A file that cannot be read, or vanishes, holds nothing that we could tell of. */

@@ -5,15 +5,27 @@
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
+import { leave } from "../platform/leave.ts";
+import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { Output } from "./output.ts";
+import { assertPlace, namedPalace, type Place } from "./place.ts";
 import { spelled } from "./spelling.ts";
 
 const COMMON = {
   palace: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
 } as const satisfies ParseArgsOptionsConfig;
+
+/** What --help says of the folder. */
+const PLACES: Readonly<Record<Place | "writing", string>> = {
+  there: " (a palace that is there)",
+  anew: " (a palace begins there if there is none)",
+  writing: " (a palace begins there if there is none and something is written)",
+  any: "",
+};
 
 type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
 
@@ -31,6 +43,8 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   options: T;
   /** Fewest and most positional arguments. */
   args: readonly [number, number];
+  /** What must be where --palace points; left out: a palace. */
+  place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
   /** Returns the exit code. Errors: PalaceError for what the user can act on. */
   run(call: Call<T>): Promise<number>;
 };
@@ -43,9 +57,14 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
     execute: async (argv, env) => {
       const { values, positionals } = parse(parts, argv);
       const common = values as Values<typeof COMMON>;
-      const out = new Output({ json: common.json === true });
+      const out = new Output({ json: common.json === true, palace: common.palace });
       if (common.help === true) {
-        out.text(`${parts.usage}\n\nEverywhere: --palace DIR, --json, --help`);
+        const place = typeof parts.place === "function" ? "writing" : (parts.place ?? "there");
+        out.text(`${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`);
+        return 0;
+      }
+      if (common.version === true) {
+        out.text(`palace-devbox ${VERSION}`);
         return 0;
       }
       const [min, max] = parts.args;
@@ -53,6 +72,11 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
       if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
+      if (common.palace !== undefined) {
+        const place =
+          typeof parts.place === "function" ? await parts.place({ values, args: positionals }) : parts.place;
+        assertPlace(config, place ?? "there", (line) => out.notice(`palace: ${line}`));
+      }
       return parts.run({ values, args: positionals, config, env, out });
     },
   };
@@ -63,14 +87,14 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
   // `palace search x | head` closes our stdout early; that is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
   try {
-    process.exit(await verb.execute(argv, env));
+    return await leave(await verb.execute(argv, env));
   } catch (error) {
-    process.exit(reportError(name, error, wantsJson(argv)));
+    return leave(reportError(name, error, argv));
   }
 }
 
 /** Prints an error by the grammar of interface.md 2 and returns the exit code. */
-export function reportError(name: string, error: unknown, json: boolean): number {
+export function reportError(name: string, error: unknown, argv: readonly string[]): number {
   const isKnown = error instanceof PalaceError;
   const { code, message, ...known } = isKnown
     ? error
@@ -79,16 +103,19 @@ export function reportError(name: string, error: unknown, json: boolean): number
         message: `${name} failed: ${String(error)}`,
         hint: "this is a bug; please report it with the lines above",
       };
-  const hint = spelled(known.hint);
+  const hint = spelled(known.hint, namedPalace(argv) || undefined);
   if (!isKnown && error instanceof Error && error.stack !== undefined) process.stderr.write(`${error.stack}\n`);
-  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  if (wantsJson(argv)) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
   return isKnown ? error.exitCode : 70;
 }
 
 export function usageError(usage: string, problem: string): PalaceError {
-  const call = usage.split("\n")[0] ?? "";
-  return new PalaceError("CONFIG_USAGE", problem, `usage: ${call}`);
+  const [calls = ""] = usage.split("\n\n");
+  // Each call on its line, a long one on several.
+  const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
+  const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
+  return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
 }
 
 function parse<T extends ParseArgsOptionsConfig>(

@@ -1,29 +1,40 @@
 /**
  * Verbs of upstream's command line that this version does not do, each with why and what to type instead. None of them pretends:
- * the command fails and says this.
+ * the command fails and says this. A verb with actions of its own that is given none is wrong usage, as upstream has it.
  */
-type Instead = (args: readonly string[]) => readonly [why: string, hint: string];
+type Absent = { why: string; hint: string; actions?: string };
 
-const call = (tool: string): Instead => {
-  return () => [
-    "the command line has no such verb yet, the tool has",
-    `palace call ${tool}; its parameters: palace tools ${tool}`,
-  ];
-};
+const LLM = "this program asks no language model";
+const COORDINATION = "this memory does not pass work between agents";
 
-export const ABSENT: Readonly<Record<string, Instead>> = {
-  split: ([dir = "DIR"]) => [
-    "several sessions in one file are not split into files; they are filed together",
-    `mempalace mine ${dir} --mode convos`,
-  ],
-  compress: () => ["drawers are kept as they are; compressed copies are not made", "palace call get_aaak_spec"],
-  daemon: () => ["the broker is the daemon", "palace status, palace start, palace stop"],
-  serve: () => ["the broker serves all agents", "palace start"],
-  update: () => ["this is another program than MemPalace's", "npm install -g palace-devbox"],
-  export: ([dir = "DIR"]) => ["that is a verb of palace", `palace export ${dir}`],
-  rooms: call("list_rooms"),
-  wings: call("list_wings"),
-  kg: call("kg_query"),
-  tunnels: call("list_tunnels"),
-  hallways: call("list_hallways"),
+export const ABSENT: Readonly<Record<string, Absent>> = {
+  serve: {
+    why: "the broker serves all agents",
+    hint: "palace start; over the network: MEMPALACE_LISTEN, palace token add",
+  },
+  update: { why: "this is another program than MemPalace's", hint: "npm install -g palace-devbox" },
+  export: { why: "that is a verb of palace", hint: "palace export DIR" },
+  audit: { why: "how well a palace is ordered is not scored", hint: "palace doctor looks for what is wrong" },
+  rules: { why: `${COORDINATION}, and has no rules for it`, hint: "mempalace instructions help" },
+  rooms: { why: LLM, hint: "list them: palace call list_rooms", actions: "{propose,apply} --wing WING" },
+  wings: {
+    why: "wings stay as they are",
+    hint: "list them: palace call list_wings",
+    actions: "split --wing WING [--yes]",
+  },
+  kg: {
+    why: LLM,
+    hint: "read it: palace call kg_query, palace tools kg_query",
+    actions: "normalize [--vocabulary a,b,c]",
+  },
+  tunnels: {
+    why: "tunnels are made when a folder is mined, without a plan",
+    hint: "list them: palace call list_tunnels; remove one: palace call delete_tunnel",
+    actions: "{propose,prune} [--yes]",
+  },
+  "migrate-wings": { why: "wings are found under the names they have", hint: "mempalace status" },
+  palace: { why: "the model is told by its files", hint: "palace doctor", actions: "set-embedder [--model M]" },
+  logstream: { why: COORDINATION, hint: "mempalace --help" },
+  task: { why: COORDINATION, hint: "mempalace --help" },
+  artifact: { why: COORDINATION, hint: "mempalace --help" },
 };

@@ -1,13 +1,26 @@
 /** How upstream's command line writes: its rules, its numbers. Used by the verbs of this folder. */
-import type { Output } from "../output.ts";
+import type { Config } from "../../config/config.ts";
+import { type Output, printable } from "../output.ts";
+import { hasPalace } from "../place.ts";
 
 /** A float as Python prints it. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
+/** As Python's `:.1f`: halves, which are exact in quarters alone, to the even side. */
+export function oneDecimal(value: number): string {
+  const isHalf = Number.isInteger(value * 4) && !Number.isInteger(value * 2);
+  return (isHalf && Math.floor(value * 10) % 2 === 0 ? Math.floor(value * 10) / 10 : value).toFixed(1);
+}
+
 export function thousands(value: number): string {
   return value.toLocaleString("en-US");
+}
+
+/** For people; nothing with --json. What steers a terminal is taken out, lines stay. */
+export function say(out: Output, lines: string): void {
+  if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
 
 /** A title between two rules. */
@@ -19,6 +32,15 @@ export function banner(out: Output, lines: readonly string[], width = 55): void 
 /** What upstream says where nothing has been filed yet. */
 export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
+}
+
+/** True, and it has been said: there is no palace to look into. Looking makes none, as with upstream. */
+export function isWithoutPalace(config: Config, out: Output): boolean {
+  if (hasPalace(config)) return false;
+  const hint = "Run: mempalace init <dir> && mempalace mine <dir>";
+  if (out.isJson) out.document({ error: "No palace found", hint });
+  else explainNoPalace(out, config.paths.palaceDir);
+  return true;
 }
 
 /** `[y/N]` on a terminal; without one the answer is no. */

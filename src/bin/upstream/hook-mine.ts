@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { isAlive } from "../../platform/alive.ts";
 import type { Env } from "../../config/env.ts";
 import { executable } from "../executable.ts";
 
@@ -70,10 +71,5 @@ function isBusy(slot: string): boolean {
   const [pid = 0, startedAtS = 0] = readFileSync(slot, "utf8").split(" ").map(Number);
   // Made just now, and written in a moment; or by a hook that was killed in between.
   if (pid === 0) return Date.now() - statSync(slot).mtimeMs < EMPTY_MAX_S * 1000;
-  try {
-    process.kill(pid, 0);
-    return Date.now() / 1000 - startedAtS < SLOT_MAX_S;
-  } catch {
-    return false;
-  }
+  return isAlive(pid) && Date.now() / 1000 - startedAtS < SLOT_MAX_S;
 }

@@ -2,18 +2,20 @@
  * `mempalace hook run`: what coding agents call when a session begins, when an answer is done and before they compact (palace.md
  * 8.3; words and names as 3.11 has them). It never fails an agent: what goes wrong stands in hook_state/hook.log.
  */
-import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { logFile } from "../log-file.ts";
+import { plural } from "../output.ts";
 import { defineVerb } from "../verb.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
 import { checkpointOf, projectOf, readTalk, type Talk, themesOf } from "./transcript.ts";
 
-const HOOKS = ["session-start", "stop", "precompact"] as const;
+const HOOKS = ["session-start", "stop", "session-end", "precompact"] as const;
 /** Harness → who keeps the diary. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
 /** Messages of the user between two checkpoints. */
@@ -23,20 +25,34 @@ const TRANSCRIPT_MIN_BYTES = 100;
 /** Agents give a stop hook 30 s and one before compaction 90 s. */
 const DIARY_MAX_MS = 20_000;
 const PRECOMPACT_MAX_MS = 60_000;
+const PATH_SHOWN_MAX = 200;
 
-type Input = { session: string; transcript: string | undefined; isAgain: boolean };
+type Input = {
+  session: string;
+  transcript: string | undefined;
+  isAgain: boolean;
+  /** What is wrong with what came on stdin; empty where nothing is. */
+  fault: string;
+};
 type Answer = Record<string, string>;
 type Scene = Input & { config: Config; agent: string; mine: HookMine; log: (line: string) => void };
 
-export const verb = defineVerb({
-  usage: `mempalace hook run --hook session-start|stop|precompact --harness claude-code|codex
+const USAGE = `mempalace hook run --hook session-start|stop|session-end|precompact --harness claude-code|codex
 
 For the hooks of coding agents: reads one JSON document from stdin, answers one on stdout. After every ${EVERY} messages of the
-user, stop writes a checkpoint to the diary and has the transcript mined; precompact has it mined.`,
+user, stop writes a checkpoint to the diary and has the transcript mined; precompact and session-end have it mined.`;
+
+export const verb = defineVerb({
+  usage: USAGE,
   options: { hook: { type: "string" }, harness: { type: "string" } },
-  args: [1, 1],
+  args: [0, 1],
+  place: "any",
   run: async ({ values: { hook = "", harness = "" }, args: [run], config, env, out }) => {
-    if (run !== "run") throw usage(`hook ${run ?? ""}: there is only run`);
+    if (run === undefined) {
+      out.text(USAGE);
+      return 0;
+    }
+    if (run !== "run") throw usage(`hook ${run}: there is only run`);
     if (!HOOKS.some((name) => name === hook)) throw usage(`--hook takes ${HOOKS.join(", ")}, not ${hook}`);
     const agent = Object.hasOwn(HARNESSES, harness) ? HARNESSES[harness] : undefined;
     if (agent === undefined) throw usage(`--harness takes ${Object.keys(HARNESSES).join(", ")}, not ${harness}`);
@@ -55,26 +71,26 @@ async function answer(
   // Whoever has no palace, or has removed it, is left alone.
   if (![settingsDir, home].some(isFolder) || !input.config.hooks.autoSave) return {};
   const stateDir = join(settingsDir, "hook_state");
-  const logFile = join(stateDir, "hook.log");
-  const log = (line: string): void => {
-    const time = new Date().toTimeString().slice(0, 8);
-    appendFileSync(logFile, `[${time}] ${line}\n`, { mode: 0o600 });
-  };
+  const logPath = join(stateDir, "hook.log");
+  const write = logFile(logPath);
+  const log = (line: string): void => write(`[${new Date().toTimeString().slice(0, 8)}] ${line}\n`);
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    const scene: Scene = { ...input, log, mine: { stateDir, logFile, env } };
+    if (input.fault !== "") log(`${hook}: ${input.fault}`);
+    const scene: Scene = { ...input, log, mine: { stateDir, logFile: logPath, env } };
     if (hook === "stop") return await stop(scene);
     log(`${hook} of session ${input.session}`);
+    // Agents leave in a second and a half: what is mined goes on without them.
+    if (hook === "session-end") {
+      await mineTranscript(scene, undefined);
+      await mineFolder(scene);
+    }
     if (hook === "precompact") {
       await mineTranscript(scene, undefined);
       await mineFolder(scene, PRECOMPACT_MAX_MS);
     }
   } catch (error) {
-    try {
-      log(`${hook} failed: ${String(error)}`);
-    } catch {
-      // A full disk: the agent goes on all the same.
-    }
+    log(`${hook} failed: ${String(error)}`);
   }
   return {};
 }
@@ -165,19 +181,35 @@ function hookSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave
 }
 
 function parseInput(text: string): Input {
-  let input: Record<string, unknown> = {};
-  try {
-    input = (JSON.parse(text) ?? {}) as Record<string, unknown>;
-  } catch {
-    // Nothing to go by: there is no transcript then.
-  }
+  // Without a document there is nothing to go by, and no transcript then.
+  const document = readDocument(text);
+  const input = typeof document === "string" ? {} : document;
   const { session_id: id, transcript_path: path, stop_hook_active: again } = input;
   const isOurs = typeof path === "string" && /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
   return {
     session: (typeof id === "string" ? id : "").replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown",
     transcript: isOurs ? path : undefined,
     isAgain: ["true", "1", "yes"].includes(String(again).toLowerCase()),
+    fault: typeof document === "string" ? document : faultOf(path, isOurs),
   };
+}
+
+/** The document, or what is wrong with it. */
+function readDocument(text: string): Record<string, unknown> | string {
+  if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  return `what came on stdin is no JSON document (${plural(text.length, "character")})`;
+}
+
+/** A session may be without a transcript. */
+function faultOf(path: unknown, isOurs: boolean): string {
+  if (path === undefined || path === null || path === "" || isOurs) return "";
+  return `transcript_path is no transcript, a .jsonl or .json file: ${JSON.stringify(path).slice(0, PATH_SHOWN_MAX)}`;
 }
 
 function countOf(file: string): number {

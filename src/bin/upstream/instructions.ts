@@ -38,6 +38,15 @@ const GUIDES: Readonly<Record<string, string>> = {
 3. Where the tools exist, add the graph (\`mempalace_graph_stats\`) and the facts (\`mempalace_kg_stats\`).
 4. End with one suggestion: file something if it is empty, search if it is not, \`palace doctor\` if something is wrong.
 `,
+  audit: `# MemPalace: audit
+
+1. \`mempalace status\`: wings and rooms with their drawers. Rooms with one drawer, and wings that are spelled in two ways, are what
+   to look at.
+2. \`palace doctor\`: what is wrong with the palace itself, with the command that corrects it.
+3. \`mempalace sync\`: drawers whose files are gone. Show the user what it would delete before \`--apply\`.
+4. \`mempalace hallways\`, \`mempalace_list_tunnels\`: what is linked; \`mempalace_kg_stats\`: the facts.
+5. Suggest at most three changes, each with its command. Change nothing without the user's word.
+`,
   help: `# MemPalace: help
 
 - Commands: \`/mempalace:init\`, \`/mempalace:mine\`, \`/mempalace:search\`, \`/mempalace:status\`, \`/mempalace:help\`.
@@ -56,6 +65,7 @@ export const verb = defineVerb({
 Prints a guide for an agent, as Markdown.`,
   options: {},
   args: [0, 1],
+  place: "any",
   run: async ({ args: [name], out }) => {
     if (name === undefined) out.text(`usage: mempalace instructions {${Object.keys(GUIDES).join(",")}}`);
     else if (Object.hasOwn(GUIDES, name)) process.stdout.write(GUIDES[name] ?? "");

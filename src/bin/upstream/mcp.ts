@@ -1,4 +1,5 @@
 /** `mempalace mcp`: the lines that register the server with an agent. */
+import { quoted } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -7,6 +8,7 @@ export const verb = defineVerb({
 Prints how to register the MCP server with Claude Code and Codex.`,
   options: {},
   args: [0, 0],
+  place: "any",
   run: async ({ config: { paths }, out }) => {
     const base = "mempalace-mcp";
     const isNamed = paths.palaceDir === paths.home;
@@ -30,8 +32,3 @@ Prints how to register the MCP server with Claude Code and Codex.`,
     return await Promise.resolve(0);
   },
 });
-
-/** As a shell takes it for one word. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'"'"'`)}'`;
-}

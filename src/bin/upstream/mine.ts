@@ -1,21 +1,36 @@
 /** `mempalace mine DIR`, `mempalace sweep TARGET`: upstream's modes, done by the feeder that can. */
+import { resolve } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
-import { spelled } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 import { hasKind, verb as mine } from "../verb/mine.ts";
+import { writeOrigin } from "./origin.ts";
 
 /** Mode → the feeder's name, and what to type where this version has no such feeder. */
 const MODES: Readonly<Record<string, readonly [kind: string, instead: string]>> = {
   projects: ["projects", "palace mine docs DIR files the documentation of a project, not its source code"],
   convos: ["convos", ""],
-  extract: ["extract", "turn them into text first; palace mine docs DIR files text"],
+  extract: ["formats", ""],
+};
+
+/** Who holds the palace is decided: the broker does, with and without a daemon. */
+const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
+/** Taken in every mode, as upstream takes them, and heeded in one. */
+const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  extract: ["convos"],
+  "include-subagents": ["convos"],
+  "no-gitignore": ["projects"],
+  "include-ignored": ["projects"],
+  "max-chunks-per-file": ["projects", "extract"],
+  "related-drawer-id": ["media"],
 };
 
 export const verb = defineVerb({
   usage: `mempalace mine DIR [--mode projects|convos|extract] [--wing W] [--agent NAME] [--limit N] [--dry-run]
     [--extract exchange|general] [--no-gitignore] [--include-ignored P] [--include-subagents] [--max-chunks-per-file N]
+    [--redetect-origin]
 
-Files a project, or with --mode convos the transcripts of conversations. Run it again at any time: only what is new is filed.`,
+Files a project, with --mode convos the transcripts of conversations, with --mode extract office documents (pdf docx pptx xlsx
+rtf epub). Run it again at any time: only what is new is filed.`,
   options: {
     mode: { type: "string" },
     wing: { type: "string" },
@@ -28,11 +43,15 @@ Files a project, or with --mode convos the transcripts of conversations. Run it 
     "include-subagents": { type: "boolean" },
     "max-chunks-per-file": { type: "string" },
     "redetect-origin": { type: "boolean" },
+    source: { type: "string" },
+    "related-drawer-id": { type: "string" },
     daemon: { type: "boolean" },
     direct: { type: "boolean" },
+    background: { type: "boolean" },
   },
   args: [1, 1],
-  run: async ({ values, args: [dir = ""], env, config, out }) => {
+  place: "any",
+  run: async ({ values, args: [dir = ""], config, out }) => {
     const mode = values.mode ?? "projects";
     const known = Object.hasOwn(MODES, mode) ? MODES[mode] : undefined;
     if (known === undefined)
@@ -44,24 +63,36 @@ Files a project, or with --mode convos the transcripts of conversations. Run it 
     const [kind, instead] = known;
     if (!hasKind(kind))
       throw new PalaceError("ENGINE_UNSUPPORTED", `there is no mining of ${mode} in this version`, instead);
+    if (values.source !== undefined)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `unknown source adapter '${values.source}'`,
+        "--mode projects|convos|extract",
+      );
+    if (values.extract !== undefined && !["exchange", "general"].includes(values.extract))
+      throw new PalaceError("CONFIG_USAGE", `--extract takes exchange, general, not ${values.extract}`, "leave it out");
+    if (values["redetect-origin"] === true) writeOrigin(resolve(dir), config, out);
     const given: string[] = [];
     for (const [name, value] of Object.entries(values)) {
-      // Who holds the palace is decided: the broker does, with and without a daemon.
-      if (["mode", "daemon", "direct", "palace", "json", "help"].includes(name) || value === undefined) continue;
+      if (NOT_PASSED_ON.includes(name) || value === undefined) continue;
       if (name === "extract" && value === "exchange") continue;
+      const only = ONLY_IN[name];
+      if (only !== undefined && !only.includes(mode)) {
+        out.notice(`  --${name} has no effect in mode ${mode}`);
+        continue;
+      }
       if (Array.isArray(value)) for (const one of value) given.push(`--${name}=${String(one)}`);
       else given.push(value === true ? `--${name}` : `--${name}=${String(value)}`);
     }
-    const { paths } = config;
-    const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
-    const common = [...palace, ...(out.isJson ? ["--json"] : [])];
-    return mine.execute([kind, dir, ...given, ...common], env).catch((error: unknown) => {
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
+    return mine.execute([kind, dir, ...given, ...common], handed.env).catch((error: unknown) => {
       if (!(error instanceof PalaceError && error.code === "CONFIG_USAGE" && /option/i.test(error.message)))
         throw error;
       throw new PalaceError(
         "ENGINE_UNSUPPORTED",
         `mode ${mode}: ${error.message}`,
-        spelled(`palace mine ${kind} --help`),
+        out.spelled(`palace mine ${kind} --help`),
         {
           cause: error,
         },

@@ -2,7 +2,7 @@
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth } from "../../protocol/spec.ts";
 import { defineVerb } from "../verb.ts";
-import { banner, thousands } from "./format.ts";
+import { banner, isWithoutPalace, thousands } from "./format.ts";
 
 const TIMEOUT_MS = 10 * 60_000;
 
@@ -12,7 +12,9 @@ export const verb = defineVerb({
 Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair-status\` says more.`,
   options: {},
   args: [0, 0],
+  place: "any",
   run: async ({ config, out }) => {
+    if (isWithoutPalace(config, out)) return 0;
     const client = await connectClient({ config, agent: "mempalace repair-status", start: "auto" });
     const { palace } = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());
     if (out.isJson) {
@@ -26,7 +28,7 @@ Compares rows and persisted vectors of the palace; opens nothing to write. \`pal
       return 0;
     }
     for (const [label, name] of [
-      ["drawers", "mempalace_drawers"],
+      ["drawers", config.collection()],
       ["closets", "mempalace_closets"],
     ]) {
       out.text(`\n  [${label}]`);

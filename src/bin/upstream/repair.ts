@@ -1,10 +1,9 @@
 /** `mempalace repair` and `mempalace migrate`: upstream's flags, `palace repair` and `palace migrate` behind them. */
 import { PalaceError } from "../../protocol/errors.ts";
-import { spelled } from "../spelling.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { verb as migratePalace } from "../verb/migrate.ts";
 import { verb as repairPalace } from "../verb/repair.ts";
-import { confirmed } from "./format.ts";
+import { confirmed, isWithoutPalace } from "./format.ts";
 
 const MODES = ["legacy", "max-seq-id", "from-sqlite"];
 
@@ -26,7 +25,8 @@ Asks first unless --yes; no terminal counts as no.`,
     "from-sidecar": { type: "string" },
   },
   args: [0, 1],
-  run: async ({ values, args: [what], config, env, out }) => {
+  place: "any",
+  run: async ({ values, args: [what], config, out }) => {
     const mode = values.mode ?? "legacy";
     if (!MODES.includes(mode) || (what !== undefined && what !== "rebuild-index"))
       throw new PalaceError("CONFIG_USAGE", `--mode takes ${MODES.join(", ")}`, "mempalace repair --yes");
@@ -37,17 +37,20 @@ Asks first unless --yes; no terminal counts as no.`,
           `--${name} has no meaning here: the palace is made anew from the ledger`,
           "mempalace repair --yes",
         );
-    const common = commonOf(config.paths, out.isJson);
+    if (isWithoutPalace(config, out)) return 0;
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
     if (values["dry-run"] === true) {
       const { verb } = await import("../verb/repair-status.ts");
-      await verb.execute(common, env);
+      await verb.execute(common, handed.env);
       return 0;
     }
     if (!(await confirmed("Make the palace anew from the ledger?", values.yes))) {
-      out.notice("  Aborted.");
+      if (out.isJson) out.document({ aborted: true, hint: out.spelled("mempalace repair --yes") });
+      else out.notice("  Aborted.");
       return 0;
     }
-    return repairPalace.execute(common, env);
+    return repairPalace.execute(common, handed.env);
   },
 });
 
@@ -57,14 +60,14 @@ export const migrate: Verb = defineVerb({
 Makes a palace of an older Chroma, or one that cannot be written, anew from this memory's ledger; else does nothing.`,
   options: { "dry-run": { type: "boolean" }, yes: { type: "boolean" } },
   args: [0, 0],
-  run: async ({ values, config, env, out }) => {
-    const common = commonOf(config.paths, out.isJson);
+  place: "any",
+  run: async ({ values, config, out }) => {
+    if (isWithoutPalace(config, out)) return 0;
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
     const isSure = values["dry-run"] !== true && (await confirmed("Make the palace anew if it needs it?", values.yes));
-    if (!isSure && values["dry-run"] !== true) out.notice(spelled("  only looking; to do it: mempalace migrate --yes"));
-    return migratePalace.execute(isSure ? common : [...common, "--dry-run"], env);
+    if (!isSure && values["dry-run"] !== true)
+      out.notice(out.spelled("  only looking; to do it: mempalace migrate --yes"));
+    return migratePalace.execute(isSure ? common : [...common, "--dry-run"], handed.env);
   },
 });
-
-function commonOf({ palaceDir, home }: { palaceDir: string; home: string }, isJson: boolean): string[] {
-  return [...(palaceDir === home ? ["--palace", home] : []), ...(isJson ? ["--json"] : [])];
-}

@@ -1,9 +1,10 @@
 /** `mempalace search QUERY`: prints like upstream's, found by our search. */
 import { basename } from "node:path";
 import { connectClient } from "../../client/client.ts";
+import { PalaceError } from "../../protocol/errors.ts";
 import { printable } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
-import { explainNoPalace, pythonFloat } from "./format.ts";
+import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
 
 const WIDTH = 60;
 const EXIT_FAILED = 1;
@@ -29,16 +30,27 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
     results: { type: "string" },
     since: { type: "string" },
     before: { type: "string" },
+    "query-task": { type: "string" },
+    "include-media": { type: "boolean" },
   },
   args: [1, 1],
+  place: "any",
   run: async ({ values, args: [query = ""], config, out }) => {
     const { wing, room, since, before } = values;
     const limit = readCount(values.results, "results", 5, 1);
+    const task = values["query-task"];
+    if (task !== undefined && task !== "search" && task !== "code")
+      throw new PalaceError("CONFIG_USAGE", `--query-task takes search, code, not ${task}`, "leave it out");
+    const asked = {
+      ...(task !== undefined && { query_task: task }),
+      ...(values["include-media"] === true && { include_media: true }),
+    };
+    if (isWithoutPalace(config, out)) return EXIT_FAILED;
     const client = await connectClient({ config, agent: "mempalace search", start: "auto" });
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const window = { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
     const found = (await client
-      .callTool("mempalace_search", { query, limit, ...place, ...window })
+      .callTool("mempalace_search", { query, limit, ...place, ...window, ...asked })
       .finally(() => client.close())) as { error?: string; results?: Hit[] };
     if (out.isJson) out.document(found);
     if (found.error !== undefined) {

@@ -2,7 +2,7 @@
 import { connectClient } from "../../client/client.ts";
 import { printable } from "../output.ts";
 import { defineVerb } from "../verb.ts";
-import { banner, explainNoPalace } from "./format.ts";
+import { banner, explainNoPalace, isWithoutPalace } from "./format.ts";
 
 const ROOM_WIDTH = 20;
 const COUNT_WIDTH = 5;
@@ -13,7 +13,9 @@ export const verb = defineVerb({
 Shows what has been filed: drawers by wing and room.`,
   options: {},
   args: [0, 0],
+  place: "any",
   run: async ({ config, out }) => {
+    if (isWithoutPalace(config, out)) return 0;
     const client = await connectClient({ config, agent: "mempalace status", start: "auto" });
     const answer = (await client.callTool("mempalace_get_taxonomy", {}).finally(() => client.close())) as {
       taxonomy?: Record<string, Record<string, number>>;

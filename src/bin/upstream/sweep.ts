@@ -1,16 +1,22 @@
 /** `mempalace sweep TARGET`: `palace mine sweep` with upstream's flags. */
+import { EXIT_PARTIAL } from "../feeding.ts";
 import { defineVerb } from "../verb.ts";
 import { verb as sweep } from "../verb/sweep.ts";
+
+/** Upstream's, where some files could not be filed. */
+const EXIT_SOME_FAILED = 2;
 
 export const verb = defineVerb({
   usage: `mempalace sweep TARGET
 
 Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own: for what a mine left out.`,
-  options: {},
+  // Who writes is decided: the broker does.
+  options: { daemon: { type: "boolean" }, direct: { type: "boolean" }, background: { type: "boolean" } },
   args: [1, 1],
-  run: ({ args: [target = ""], config, env, out }) => {
-    const { paths } = config;
-    const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
-    return sweep.execute([target, ...palace, ...(out.isJson ? ["--json"] : [])], env);
+  place: "any",
+  run: async ({ args: [target = ""], config, out }) => {
+    const handed = config.handedOn();
+    const code = await sweep.execute([target, ...handed.palace, ...(out.isJson ? ["--json"] : [])], handed.env);
+    return code === EXIT_PARTIAL ? EXIT_SOME_FAILED : code;
   },
 });

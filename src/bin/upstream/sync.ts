@@ -2,8 +2,9 @@
 import { resolve } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
+import { type Output, printable } from "../output.ts";
 import { defineVerb } from "../verb.ts";
-import { banner, explainNoPalace } from "./format.ts";
+import { explainNoPalace, isWithoutPalace } from "./format.ts";
 
 const RULE = "-".repeat(55);
 const SOURCES_SHOWN_MAX = 5;
@@ -21,6 +22,7 @@ type Report = {
   removed_drawers: number;
   removed_closets: number;
   by_source: Record<string, number>;
+  unresolved_by_source?: Record<string, number>;
 };
 
 export const verb = defineVerb({
@@ -34,19 +36,29 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
     apply: { type: "boolean" },
   },
   args: [0, 1],
+  place: "any",
   run: async ({ values: { wing, root = [], apply = false }, args, config, out }) => {
-    const roots = [...args, ...root].map((path) => resolve(path));
-    if (roots.length > 1)
-      throw new PalaceError("ENGINE_UNSUPPORTED", "one folder at a time", "run it once for each: mempalace sync DIR");
-    const [project] = roots;
+    const roots = [...new Set([...args, ...root].map((path) => resolve(path)))];
+    const nested = roots.find((path) => roots.some((other) => path.startsWith(`${other}/`)));
+    if (nested !== undefined)
+      throw new PalaceError("CONFIG_USAGE", `${nested} lies in another of the folders`, "name the outer one alone");
+    if (isWithoutPalace(config, out)) return 0;
     const client = await connectClient({ config, agent: "mempalace sync", start: "auto" });
-    const report = (await client
-      .callTool("mempalace_sync", {
-        apply,
-        ...(wing !== undefined && { wing }),
-        ...(project !== undefined && { project_dir: project }),
-      })
-      .finally(() => client.close())) as Report;
+    const reports: Report[] = [];
+    try {
+      for (const project of roots.length > 0 ? roots : [undefined]) {
+        const asked = {
+          apply,
+          ...(wing !== undefined && { wing }),
+          ...(project !== undefined && { project_dir: project }),
+        };
+        reports.push((await client.callTool("mempalace_sync", asked)) as Report);
+        if (reports.at(-1)?.error !== undefined) break;
+      }
+    } finally {
+      client.close();
+    }
+    const report = together(reports);
     if (out.isJson) out.document(report);
     if (report.success === false) {
       if (!out.isJson) out.notice(`mempalace: ${report.error ?? ""}`);
@@ -54,7 +66,7 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
     }
     if (out.isJson) return 0;
     if (report.error !== undefined) explainNoPalace(out, config.paths.palaceDir);
-    else print(report, apply, [config.paths.palaceDir, wing, project], out);
+    else print(report, apply, { palace: config.paths.palaceDir, wing, roots }, out);
     return 0;
   },
 });
@@ -62,13 +74,14 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
 function print(
   report: Report,
   apply: boolean,
-  [palace, wing, project]: [string, string | undefined, string | undefined],
-  out: Parameters<typeof banner>[0],
+  { palace, wing, roots }: { palace: string; wing: string | undefined; roots: readonly string[] },
+  out: Output,
 ): void {
-  banner(out, ["MemPalace Sync — Gitignore-aware drawer prune"]);
+  const rule = "=".repeat(55);
+  out.text(`\n${rule}\n  MemPalace Sync -- Gitignore-aware drawer prune\n${rule}`);
   out.text(`  Palace:   ${palace}`);
   if (wing !== undefined) out.text(`  Wing:     ${wing}`);
-  if (project !== undefined) out.text(`  Project:  ${project}`);
+  for (const root of roots) out.text(`  Project:  ${root}`);
   out.text(`  Mode:     ${apply ? "APPLY (deleting drawers)" : "DRY RUN (no deletions)"}\n${RULE}\n`);
   const done = apply ? "(removed)" : "(would remove)";
   const rows: [string, number, string][] = [
@@ -76,17 +89,49 @@ function print(
     ["Kept:", report.kept, ""],
     ["Gitignored:", report.gitignored, done],
     ["Missing:", report.missing, done],
+    ["Unresolved:", report.unresolved ?? 0, "(kept)"],
     ["No source:", report.no_source, "(kept)"],
     ["Out of scope:", report.out_of_scope, "(kept)"],
-    ...(report.unresolved === undefined
-      ? []
-      : [["Unresolved:", report.unresolved, "(kept)"] as [string, number, string]]),
   ];
   for (const [name, count, what] of rows) out.text(`  ${name.padEnd(16)}${count}${what === "" ? "" : `  ${what}`}`);
-  const sources = Object.entries(report.by_source).sort(([, a], [, b]) => b - a);
-  if (sources.length > 0) out.text(`\n  Top sources ${apply ? "removed" : "to remove"}:`);
-  for (const [source, count] of sources.slice(0, SOURCES_SHOWN_MAX)) out.text(`    ${source}  (${count})`);
+  const sources = topOf(report.by_source);
+  if (sources.length > 0) out.text(`\n  Top sources ${apply ? "removed" : "to remove"}:\n${sources.join("\n")}`);
+  if ((report.unresolved ?? 0) > 0) {
+    const unresolved = report.unresolved_by_source ?? {};
+    const more = Object.keys(unresolved).length - SOURCES_SHOWN_MAX;
+    out.text("\n  Unresolved drawers are kept: nothing here could show their source file is gone.");
+    for (const line of topOf(unresolved)) out.text(line);
+    if (more > 0) out.text(`    and ${more} more source file(s)`);
+  }
   if (apply) out.text(`\n  Removed ${report.removed_drawers} drawers, ${report.removed_closets} closets.`);
   else if (report.gitignored + report.missing > 0) out.text("\n  Re-run with --apply to commit these deletions.");
-  out.text(`\n${"=".repeat(55)}\n`);
+  out.text(`\n${rule}\n`);
+}
+
+/** The most drawers first. */
+function topOf(counts: Readonly<Record<string, number>>): string[] {
+  const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);
+}
+
+/** Of folders that lie beside each other: what is out of one's scope may be in another's. */
+function together(reports: readonly Report[]): Report {
+  const [first, ...rest] = reports;
+  const failed = reports.find(({ error, success }) => error !== undefined || success === false);
+  if (failed !== undefined || first === undefined || rest.length === 0) return failed ?? (first as Report);
+  const sum = (key: "kept" | "gitignored" | "missing" | "unresolved" | "removed_drawers" | "removed_closets"): number =>
+    reports.reduce((all, report) => all + (report[key] ?? 0), 0);
+  const [kept, gitignored, missing, unresolved] = [sum("kept"), sum("gitignored"), sum("missing"), sum("unresolved")];
+  return {
+    ...first,
+    ...{ kept, gitignored, missing, unresolved },
+    out_of_scope: first.scanned - first.no_source - kept - gitignored - missing - unresolved,
+    removed_drawers: sum("removed_drawers"),
+    removed_closets: sum("removed_closets"),
+    by_source: Object.assign({}, ...reports.map((report) => report.by_source)) as Record<string, number>,
+    unresolved_by_source: Object.assign({}, ...reports.map((report) => report.unresolved_by_source ?? {})) as Record<
+      string,
+      number
+    >,
+  };
 }

@@ -3,9 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
+import { hasPalace } from "../place.ts";
 import { defineVerb } from "../verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
+/** As the engine says it of a palace that holds nothing. */
+const NO_STORY = "## L1 — No palace found. Run: mempalace mine <dir>";
 
 export const verb = defineVerb({
   usage: `mempalace wake-up [--wing W]
@@ -13,17 +16,21 @@ export const verb = defineVerb({
 Prints what an agent should know at the start of a session: identity.txt and the essential story of the palace, or of one wing.`,
   options: { wing: { type: "string" } },
   args: [0, 0],
+  place: "any",
   run: async ({ values: { wing }, config, out }) => {
-    const client = await connectClient({ config, agent: "mempalace wake-up", start: "auto" });
-    const params = wing === undefined ? {} : { wing };
-    const { story } = await client.call("palace.wakeUp", params).finally(() => client.close());
-    const text = `${identity(config)}\n\n${story}`;
+    const text = `${identity(config)}\n\n${hasPalace(config) ? await askStory(config, wing) : NO_STORY}`;
     const tokens = Math.floor(Array.from(text).length / 4);
     if (out.isJson) out.document({ text, tokens });
     else out.text(`Wake-up text (~${tokens} tokens):\n${"=".repeat(50)}\n${text}`);
     return 0;
   },
 });
+
+async function askStory(config: Config, wing: string | undefined): Promise<string> {
+  const client = await connectClient({ config, agent: "mempalace wake-up", start: "auto" });
+  const params = wing === undefined ? {} : { wing };
+  return (await client.call("palace.wakeUp", params).finally(() => client.close())).story;
+}
 
 function identity({ paths }: Config): string {
   try {

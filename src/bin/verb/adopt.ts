@@ -7,10 +7,11 @@ import { clearStop, ensureBroker } from "../../client/start.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import { palaceFolder, type Survey, surveyPalace } from "../../store/adopt/survey.ts";
+import { assertPalace, palaceFolder, type Survey, surveyPalace } from "../../store/adopt/survey.ts";
 import { plural } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { describeAdoption } from "../strays.ts";
+import { mcpEntry, quoted } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const POLL_MS = 200;
@@ -27,6 +28,7 @@ beside them and compared, row by row, before anything is written there. Ended in
   --dry-run   only look: what is there, and what would come along; starts nothing and writes nothing`,
   options: { "dry-run": { type: "boolean" } },
   args: [1, 1],
+  place: "any",
   run: async ({ values, args: [dir = ""], config: own, env, out }) => {
     const palaceDir = palaceFolder(resolve(dir), existsSync);
     if (palaceDir === undefined)
@@ -38,17 +40,19 @@ beside them and compared, row by row, before anything is written there. Ended in
     const named = loadConfig(env, { palace: palaceDir });
     // The palace of this home, whose ledger lies in the home above.
     const config = own.paths.palaceDir === named.paths.palaceDir ? own : named;
+    // Else a ledger and a broker would be left beside what is none.
+    assertPalace(palaceDir);
     if (values["dry-run"] === true) {
-      const survey = surveyPalace(palaceDir);
+      const survey = surveyPalace(palaceDir, config.collection());
       if (survey === undefined)
         throw new PalaceError("CONFIG_USAGE", `${palaceDir} holds no drawers yet`, "palace start");
       if (out.isJson) out.document({ palace: palaceDir, dryRun: true, ...survey });
-      else out.text(describeSurvey(palaceDir, survey));
+      else out.text(out.spelled(describeSurvey(palaceDir, survey)));
       return 0;
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));
     if (out.isJson) out.document({ palace: palaceDir, drawers: status.drawers, adoption: status.adoption });
-    else out.text(describeResult(config, status));
+    else out.text(out.spelled(describeResult(config, status)));
     return 0;
   },
 });
@@ -68,9 +72,17 @@ async function adopt(config: Config, progress: Progress): Promise<StatusReport> 
       if (state === "verified" || (state === "none" && status.strays.state === "off")) return status;
       if (status.strays.state === "unreadable")
         throw new PalaceError("STORE_UNAVAILABLE", status.strays.detail, "palace doctor");
-      refusedAtMs = state === "refused" ? (refusedAtMs ?? Date.now()) : undefined;
+      // A server that is away is told by the driver alone.
+      const isAway = state === "none" && status.driver.state === "unreachable";
+      refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? Date.now()) : undefined;
       if (refusedAtMs !== undefined && Date.now() - refusedAtMs > REFUSED_MAX_MS)
-        throw new PalaceError("STORE_UNAVAILABLE", `the palace cannot be compared: ${detail}`, hint);
+        throw isAway
+          ? new PalaceError(
+              "STORE_UNAVAILABLE",
+              `the palace cannot be opened: ${status.driver.detail}`,
+              "palace doctor",
+            )
+          : new PalaceError("STORE_UNAVAILABLE", `the palace cannot be compared: ${detail}`, hint);
       const line = describeAdoption(status.adoption);
       progress.step(read, rows, state, line === told ? undefined : line);
       told = line ?? "";
@@ -94,7 +106,7 @@ function describeSurvey(palaceDir: string, survey: Survey): string {
       : [`New drawers get ids as ${recipe === "v3" ? "MemPalace 3.11" : "MemPalace 3.3.6"} makes them.`]),
     ...others.map(({ name, rows }) => `${name} (${plural(rows, "row")}) stays as it is.`),
     "Nothing was changed. Next:",
-    `  palace adopt ${palaceDir}`,
+    `  palace adopt ${quoted(palaceDir)}`,
   ];
   return lines.join("\n");
 }
@@ -112,10 +124,10 @@ function describeResult({ paths }: Config, { drawers, adoption, search }: Status
     ...(isNamed
       ? [
           "Agents reach it by",
-          `  mp-shim --palace ${paths.palaceDir}`,
-          `  or MEMPALACE_PALACE_PATH=${paths.palaceDir} in their environment`,
+          `  ${mcpEntry(paths.palaceDir)}`,
+          `  or MEMPALACE_PALACE_PATH=${quoted(paths.palaceDir)} in their environment`,
         ]
-      : ["Agents reach it by mp-shim, as they do this home's palace."]),
-    `Back to the original: palace stop${isNamed ? ` --palace ${paths.palaceDir}` : ""}; MemPalace opens the folder as it is.`,
+      : [`Agents reach it by ${mcpEntry()}, as they do this home's palace.`]),
+    `Back to the original: palace stop${isNamed ? ` --palace ${quoted(paths.palaceDir)}` : ""}; MemPalace opens the folder as it is.`,
   ].join("\n");
 }

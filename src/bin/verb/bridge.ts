@@ -57,6 +57,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: OPTIONS,
   args: [1, 2],
+  place: "any",
   run: async (call) => {
     const { args, config } = call;
     const [action = "", host] = args;
@@ -115,7 +116,7 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   const settings = readSettings(config.paths);
   if (settings === undefined) {
     if (out.isJson) out.document({ bridge: null });
-    else out.text("No bridge is set up here. palace bridge setup HOST makes one.");
+    else out.text(out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
     return 0;
   }
   const state = readState(config.paths);

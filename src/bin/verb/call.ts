@@ -18,10 +18,11 @@ ${PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'
 Exit code 1 when the tool's own answer is no (success false, or an error), which is printed all the same.`,
   options: {},
   args: [1, 2],
+  place: ({ args: [tool = ""] }) => placeOfTool(tool),
   run: async ({ args: [tool = "", given], config, out }) => {
     const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));
     const client = await connectClient({ config, agent: config.agentName ?? "palace call", start: "auto" });
-    const name = tool.startsWith(PREFIX) ? tool : PREFIX + tool;
+    const name = fullName(tool);
     try {
       const value = await client.callTool(name, args);
       if (out.isTerminal && !out.isJson) out.text(JSON.stringify(value, undefined, 2));
@@ -42,6 +43,16 @@ Exit code 1 when the tool's own answer is no (success false, or an error), which
     }
   },
 });
+
+/** What a tool that writes is told, may begin a palace. */
+async function placeOfTool(tool: string): Promise<"anew" | "there"> {
+  const { WRITE_TOOLS } = await import("../../client/delivery.ts");
+  return WRITE_TOOLS.has(fullName(tool)) ? "anew" : "there";
+}
+
+function fullName(tool: string): string {
+  return tool.startsWith(PREFIX) ? tool : PREFIX + tool;
+}
 
 function isRefusal(value: Json): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;

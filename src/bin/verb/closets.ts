@@ -1,9 +1,13 @@
 /** `palace closets rebuild`: the index of mined files, made anew from their drawers. */
 import { connectClient } from "../../client/client.ts";
+import { readRegistry } from "../../feeder/doc-miner/registry.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { CLOSET_SOURCES_MAX } from "../../protocol/limits.ts";
+import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 import { plural } from "../output.ts";
 import { defineVerb } from "../verb.ts";
+
+/** With more names than these one file at a time is looked through, so that nobody's write waits for long. */
+const NAMES_FEW = 100;
 
 export const verb = defineVerb({
   usage: `palace closets rebuild [--wing W]
@@ -27,9 +31,15 @@ conversations have none.
       const { wing } = values;
       const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
       const report = { sources: 0, closets: 0, kept: 0 };
-      for (let from = 0; from < sources.length; from += CLOSET_SOURCES_MAX) {
+      const knownNames = readRegistry(config.paths.knownEntitiesFile).names.slice(0, KNOWN_NAMES_MAX);
+      const { languages } = config.filing();
+      const atOnce = knownNames.length > NAMES_FEW ? 1 : CLOSET_SOURCES_MAX;
+      for (let from = 0; from < sources.length; from += atOnce) {
+        const sourceFiles = sources.slice(from, from + atOnce);
         const done = await client.call("closet.rebuild", {
-          sourceFiles: sources.slice(from, from + CLOSET_SOURCES_MAX),
+          sourceFiles,
+          ...(knownNames.length > 0 && { knownNames }),
+          languages,
         });
         report.sources += done.sources;
         report.closets += done.closets;

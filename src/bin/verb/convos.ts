@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeder/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeder/convo-miner/source.ts";
-import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
+import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
 import { endMine, printOutcome, readExtract } from "../mining.ts";
 import { plural, printable } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -24,17 +24,12 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
   --force               send everything again; what the palace holds already is kept
   --quiet               no progress, no summary`,
   options: {
-    wing: { type: "string" },
-    limit: { type: "string" },
+    ...FEED_OPTIONS,
     extract: { type: "string" },
     "include-subagents": { type: "boolean" },
-    agent: { type: "string" },
-    "dry-run": { type: "boolean" },
-    force: { type: "boolean" },
-    quiet: { type: "boolean" },
-    progress: { type: "boolean" },
   },
   args: [1, 1],
+  place: feedPlace,
   run: async ({ values, args, config, out }) => {
     const isQuiet = values.quiet === true;
     const dryRun = values["dry-run"] === true;
@@ -48,7 +43,10 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     const report = await withInterrupt(
       async (signal) =>
         feedTranscripts({
-          options: { wing, dryRun, force: values.force === true, limit, agent, extract: readExtract(values.extract) },
+          options: {
+            ...{ wing, dryRun, force: values.force === true, limit, agent },
+            ...{ extract: readExtract(values.extract), filing: config.filing() },
+          },
           place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
           files: survey.files,
           nameOf: (sourceFile) => sourceFile,

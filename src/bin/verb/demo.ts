@@ -43,6 +43,7 @@ Shows the whole product in a temporary folder that is removed at the end: starts
 documents, asks three questions, and lets two agents write and read each other's memories at the same time.`,
   options: {},
   args: [0, 0],
+  place: "any",
   run: async ({ config, env, out }) => {
     const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
     const interrupted = new AbortController();
@@ -123,7 +124,7 @@ async function fileDocuments(
       ...{ limit: 0, drawersMax: 0, ignoreFiles: true, include: [] },
       agent: "palace-demo",
       ...placeOf(config),
-      ...{ registryFile: config.paths.knownEntitiesFile, avoid: [] },
+      ...{ registryFile: config.paths.knownEntitiesFile, filing: config.filing(), avoid: [] },
     },
     connect: async () => client,
     watch: { notice: () => {}, progress: () => {} },

@@ -1,7 +1,8 @@
 /** `mempalace-docs DIR`, `palace mine docs DIR`: files the documentation of a project. */
 import { DOCS } from "../../feeder/doc-miner/front.ts";
-import { mineDocuments } from "../documents.ts";
-import { defineVerb, readCount } from "../verb.ts";
+import { mineDocuments, readDocuments } from "../documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
+import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   usage: `mempalace-docs DIR [--wing W] [--limit N] [--dry-run] [--force] [--quiet]
@@ -17,26 +18,13 @@ The wing and rooms come from DIR/mempalace.yaml if there is one.
   --force     file everything again
   --quiet     no progress, no summary
 To ask about one file: mempalace-docs why FILE`,
-  options: {
-    wing: { type: "string" },
-    limit: { type: "string" },
-    agent: { type: "string" },
-    "dry-run": { type: "boolean" },
-    force: { type: "boolean" },
-    quiet: { type: "boolean" },
-    progress: { type: "boolean" },
-  },
+  options: FEED_OPTIONS,
   args: [1, 1],
+  place: feedPlace,
   run: ({ values, args, config, out }) => {
     const options = {
-      ...{ front: DOCS, dir: args[0] ?? "", wing: values.wing, agent: values.agent },
-      ...{
-        dryRun: values["dry-run"] === true,
-        force: values.force === true,
-        isQuiet: values.quiet === true,
-        isWatched: values.progress === true,
-      },
-      ...{ limit: readCount(values.limit, "limit", 0), drawersMax: 0, ignoreFiles: true, include: [] },
+      ...readDocuments(DOCS, values, args),
+      ...{ drawersMax: 0, ignoreFiles: true, include: [] },
     };
     return mineDocuments("mempalace-docs", options, config, out);
   },

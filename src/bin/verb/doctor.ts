@@ -1,6 +1,5 @@
 /** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
 import { runChecks } from "../checks.ts";
-import { spelled } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_UNWELL = 1;
@@ -17,7 +16,7 @@ about what is wrong. Exit code 0 when nothing fails; notes and warnings are no f
   run: async ({ values, config, out }) => {
     const checks = (await runChecks(config, values["no-start"] !== true)).map((check) => ({
       ...check,
-      hint: spelled(check.hint),
+      hint: out.spelled(check.hint),
     }));
     const failed = checks.filter(({ state }) => state === "fail").length;
     if (out.isJson) out.document({ healthy: failed === 0, checks });

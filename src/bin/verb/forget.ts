@@ -1,11 +1,14 @@
 /** `palace forget`: takes drawers out of the memory for good, and says where else they still stand. */
+import { realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
+import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { confirm } from "../confirm.ts";
+import { placeOf } from "../feeding.ts";
 import { type Output, plural, shorten } from "../output.ts";
 import { findTraces, removeTraces, type Trace } from "../traces.ts";
 import { defineVerb, usageError } from "../verb.ts";
@@ -22,8 +25,7 @@ const WAIT_MS = 25_000;
 const PATIENCE = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
-
-const SETTLED_AFTER_MS = 100;
+const ELSEWHERE = "the same words stand in other drawers too, which were not asked for; --match TEXT finds them all";
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -35,17 +37,18 @@ export const verb = defineVerb({
   },
   args: [0, Infinity],
   run: async ({ values, args, config, out }) => {
-    const selector = await readSelector(args, values.source, values.match);
+    const asked = await readSelector(args, values.source, values.match);
     const client = await connectClient({ config, agent: "palace forget", start: "auto" });
     try {
+      const selector = "source" in asked ? await findSource(client, config, asked.source, out) : asked;
       const preview = await client.call("memory.forgetPreview", selector);
       if (values["dry-run"] === true) {
-        const traces = findTraces(config, preview.traces, preview.sources);
-        const { traces: _pieces, ...shown } = preview;
-        if (out.isJson) out.document({ ...shown, files: traces });
+        const files = findTraces(config, preview);
+        const { traces: _pieces, marks: _marks, ...shown } = preview;
+        if (out.isJson) out.document({ ...shown, files });
         else {
           tellPreview(preview, out);
-          tellFiles("Now in", traces, out);
+          tellFiles("Now in", files, out);
         }
         return 0;
       }
@@ -54,7 +57,12 @@ export const verb = defineVerb({
       if (!isSure) return 0;
       const done = await client.call("memory.forget", selector);
       const erased = await untilErased(client);
-      const { removed, left } = clean(config, preview);
+      const { removed, ...found } = clean(config, preview);
+      // Erased as it is, the ledger has it no more: the same words there are those of a drawer that stays.
+      const isOther = ({ path, what }: Trace): boolean =>
+        erased.pending === 0 && what === "live" && isLedger(config, path);
+      const left = found.left.filter((trace) => !isOther(trace));
+      if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
       if (out.isJson) out.document({ ...done, ...erased, removed, left });
       else {
         out.text(
@@ -65,9 +73,6 @@ export const verb = defineVerb({
         tellFiles("It still stands in", left, out);
         for (const note of erased.notes) out.notice(note);
       }
-      // What reading all those files has set going in the background comes to its end before the process does: a compiler there
-      // that needs a garbage collection would wait for us, and we for it (https://github.com/nodejs/node/issues/54918).
-      await sleep(SETTLED_AFTER_MS);
       if (erased.pending === 0) return 0;
       for (const problem of erased.problems) out.notice(problem);
       out.notice(
@@ -79,6 +84,27 @@ export const verb = defineVerb({
     }
   },
 });
+
+function isLedger({ paths }: Config, path: string): boolean {
+  return (
+    basename(path).startsWith(basename(paths.ledgerFile)) && dirname(path) === realpathSync(dirname(paths.ledgerFile))
+  );
+}
+
+/** Feeders file a document under the path of its staged copy: who names the document means that. Errors: CONFIG_USAGE. */
+async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
+  const names = namesOf(file, placeOf(config));
+  const filed: string[] = [];
+  for (const source of names) if ((await client.call("memory.forgetPreview", { source })).total > 0) filed.push(source);
+  if (filed.length > 1)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
+      `palace forget --source ${filed[0]}, and the others after it`,
+    );
+  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace why ${file} says more`);
+  return { source: filed[0] ?? file };
+}
 
 async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {
   if ([ids.length > 0, source !== undefined, match !== undefined].filter(Boolean).length !== 1)
@@ -98,9 +124,9 @@ async function untilErased(client: Client): Promise<ErasureReport> {
   return report;
 }
 
-function clean(config: Config, { traces, sources }: ForgetPreview): { removed: Trace[]; left: Trace[] } {
+function clean(config: Config, preview: ForgetPreview): { removed: Trace[]; left: Trace[] } {
   try {
-    return removeTraces(findTraces(config, traces, sources), traces);
+    return removeTraces(findTraces(config, preview), preview.traces);
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",

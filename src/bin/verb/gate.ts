@@ -27,6 +27,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: { streamlocal: { type: "boolean" }, file: { type: "string" } },
   args: [0, 2],
+  place: "any",
   run: async ({ values, args, config, env, out }) => {
     const [action, key] = args;
     if (action === undefined) return gate(config);
@@ -49,9 +50,9 @@ export const verb = defineVerb({
 });
 
 /** By full paths and with the settings of now: sshd starts it with hardly an environment. */
-function gateCommand({ paths }: Config, env: Env): string[] {
+function gateCommand(config: Config, env: Env): string[] {
   const [node, file] = executable("palace");
-  const palace = paths.palaceDir === paths.home ? ["--palace", paths.home] : [];
+  const { palace } = config.handedOn();
   return ["env", ...lastingSettings(env), realpathSync(node), realpathSync(file), "gate", ...palace];
 }
 

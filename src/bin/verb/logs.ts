@@ -4,6 +4,7 @@ import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type Output, printable } from "../output.ts";
+import { hasPalace, palaceNotFound } from "../place.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const LINES_DEFAULT = 50;
@@ -20,11 +21,13 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
   -f     go on with what is added, until Ctrl-C`,
   options: { follow: { type: "boolean", short: "f" }, lines: { type: "string", short: "n" } },
   args: [0, 0],
+  place: "any",
   run: async ({ values, config, out }) => {
     const { logFile } = config.paths;
     const lines = readCount(values.lines, "lines", LINES_DEFAULT);
     const isFollowing = values.follow === true;
     const tail = readTail(logFile);
+    if (tail === undefined && !hasPalace(config)) throw palaceNotFound(config);
     if (tail === undefined && !isFollowing)
       throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `there is no log yet: ${logFile}`, "run `palace start`");
     const shown = lines === 0 ? [] : (tail?.text ?? "").split("\n").filter(Boolean).slice(-lines);

@@ -7,6 +7,7 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: () => import("./projects.ts"),
   docs: () => import("./docs.ts"),
   convos: () => import("./convos.ts"),
+  formats: () => import("./formats.ts"),
   sweep: () => import("./sweep.ts"),
   sessions: () => import("./sessions.ts"),
 };
@@ -16,9 +17,10 @@ export function hasKind(name: string): boolean {
   return Object.hasOwn(KINDS, name);
 }
 
-const USAGE = `palace mine projects DIR | docs DIR | convos DIR | sessions | sweep DIR [options]
+const USAGE = `palace mine projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR [options]
 
-Files a source into the palace: a project, its documentation alone, transcripts of conversations, an agent's sessions.
+Files a source into the palace: a project, its documentation alone, transcripts of conversations, office documents (pdf docx
+pptx xlsx rtf epub), an agent's sessions.
 \`palace mine docs --help\` has the options of one.`;
 
 export const verb: Verb = {
@@ -36,7 +38,7 @@ export const verb: Verb = {
     throw new PalaceError(
       "CONFIG_USAGE",
       problem,
-      "usage: palace mine projects DIR | docs DIR | convos DIR | sessions | sweep DIR",
+      "usage: palace mine projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR",
     );
   },
 };

@@ -1,6 +1,7 @@
 /** `palace mine projects DIR`: files a project's text, source code too, as upstream's `mempalace mine DIR` does. */
 import { PROJECTS } from "../../feeder/doc-miner/front.ts";
-import { mineDocuments } from "../documents.ts";
+import { mineDocuments, readDocuments } from "../documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -21,28 +22,16 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
   --force                  file everything again
   --quiet                  no progress, no summary`,
   options: {
-    wing: { type: "string" },
-    limit: { type: "string" },
+    ...FEED_OPTIONS,
     "max-chunks-per-file": { type: "string" },
     "include-ignored": { type: "string", multiple: true },
     "no-gitignore": { type: "boolean" },
-    agent: { type: "string" },
-    "dry-run": { type: "boolean" },
-    force: { type: "boolean" },
-    quiet: { type: "boolean" },
-    progress: { type: "boolean" },
   },
   args: [1, 1],
+  place: feedPlace,
   run: ({ values, args, config, out }) => {
     const options = {
-      ...{ front: PROJECTS, dir: args[0] ?? "", wing: values.wing, agent: values.agent },
-      ...{
-        dryRun: values["dry-run"] === true,
-        force: values.force === true,
-        isQuiet: values.quiet === true,
-        isWatched: values.progress === true,
-      },
-      limit: readCount(values.limit, "limit", 0),
+      ...readDocuments(PROJECTS, values, args),
       drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", config.chunksMax),
       ignoreFiles: values["no-gitignore"] !== true,
       include: (values["include-ignored"] ?? []).flatMap((one) => one.split(",")),

@@ -1,8 +1,10 @@
 /** `palace repair-status`: how ledger and public palace are, from looking alone. */
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
-import { spelled } from "../spelling.ts";
+import { plural } from "../output.ts";
 import { defineVerb } from "../verb.ts";
+
+type Difference = NonNullable<PalaceHealthReport["palace"]["difference"]>;
 
 const EXIT_UNWELL = 1;
 const TIMEOUT_MS = 10 * 60_000;
@@ -22,7 +24,7 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
     else {
       out.table(rowsOf(report));
       for (const fault of faults) out.text(`! ${fault}`);
-      out.text(faults.length === 0 ? "All is well." : spelled("To put it right: palace repair"));
+      out.text(faults.length === 0 ? "All is well." : out.spelled("To put it right: palace repair"));
     }
     return faults.length === 0 ? 0 : EXIT_UNWELL;
   },
@@ -44,10 +46,14 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
   check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and wait for none`);
   check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
-  for (const { name, segment, why, unindexed, isMarkPoisoned } of palace.collections) {
+  for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
     check(segment !== "torn", `the index of ${name} is torn: ${why}`);
     check(unindexed === 0, `${unindexed} rows of ${name} have no vector in its index`);
     check(!isMarkPoisoned, `a counter of ${name} is poisoned`);
+    check(
+      space === null || space === "cosine",
+      `the index of ${name} measures by ${space}, not by the cosine: how alike MemPalace calls two texts means nothing`,
+    );
   }
   const { difference } = palace;
   check((difference?.missing ?? 0) === 0, `${difference?.missing ?? 0} drawers are missing in the palace`);
@@ -60,22 +66,22 @@ function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {
   return [
     [
       "ledger",
-      `${ledger.drawers} drawers, ${ledger.words} in the index of words, ${ledger.vectors} vectors, ${ledger.pending} waiting; file ${ledger.integrity}`,
+      `${plural(ledger.drawers, "drawer")}, ${ledger.words} in the index of words, ${plural(ledger.vectors, "vector")}, ${ledger.pending} waiting for one; its file: ${ledger.integrity}`,
     ],
-    ["palace", `${palace.folder}: ${palace.integrity}`],
+    ["palace", `${palace.folder}: ${palace.integrity === "absent" ? "none there yet" : palace.integrity}`],
     ...palace.collections.map((one): [string, string] => [one.name, describe(one)]),
-    ...(difference === null
-      ? []
-      : [
-          [
-            "difference",
-            `${difference.missing} missing, ${difference.changed} changed, ${difference.foreign} foreign, ${difference.awaited} on their way`,
-          ] as [string, string],
-        ]),
+    ...(difference === null ? [] : [["difference", describeDifference(difference)] as [string, string]]),
     ...(palace.putAside.length === 0 ? [] : [["put aside", palace.putAside.join(", ")] as [string, string]]),
   ];
 }
 
 function describe({ rows, indexed, queued, segment, state }: CollectionHealth): string {
-  return `${rows} rows, ${indexed} indexed (${segment}), ${queued} queued: ${state}`;
+  const index = { whole: `${indexed} in its index`, absent: "no index yet", torn: "its index is torn" }[segment];
+  if (rows + queued === 0 && segment === "absent") return "empty";
+  return `${plural(rows, "row")}, ${index}, ${queued} in the queue behind it${state === "DIVERGED" ? "; far apart" : ""}`;
+}
+
+function describeDifference({ missing, changed, foreign, awaited }: Difference): string {
+  if (missing + changed + foreign + awaited === 0) return "none: ledger and palace hold the same";
+  return `${missing} missing, ${changed} changed, ${foreign} of others, ${awaited} on their way`;
 }

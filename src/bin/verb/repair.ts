@@ -37,8 +37,13 @@ type Repaired = JsonObject &
 
 function print({ ledger, ...rest }: Repaired, out: Output): void {
   const { placesCorrected, codesCorrected, queuedAgain } = ledger;
+  const corrected = [
+    ...(placesCorrected === 0 ? [] : [`${plural(placesCorrected, "count")} corrected`]),
+    ...(codesCorrected === 0 ? [] : [`${plural(codesCorrected, "short form")} of a vector corrected`]),
+    ...(queuedAgain === 0 ? [] : [`${plural(queuedAgain, "drawer")} queued for a vector again`]),
+  ];
   out.text(
-    `ledger: index of words made anew; ${plural(placesCorrected, "count")} and ${plural(codesCorrected, "short form")} were wrong, ${plural(queuedAgain, "drawer")} queued for a vector again`,
+    `ledger: index of words made anew; ${corrected.length === 0 ? "nothing else was wrong" : corrected.join(", ")}`,
   );
   printRebuilt(rest, out);
 }
@@ -46,10 +51,13 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
 /** What became of the public palace. Also of `palace migrate`. */
 export function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
   if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
-  if (driver === "chroma") out.text("palace: every drawer is sent to Chroma again; `palace status` tells how far");
+  if (driver === "chroma")
+    out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` tells how far"));
   if (palace === null) return;
   const { drawers, leftOut, hash, kept, unread, others } = palace;
-  out.text(`palace: ${plural(drawers, "drawer")} written and verified (sha256 ${hash.slice(0, 16)}…)`);
+  out.text(
+    `palace: ${plural(drawers, "drawer")} written and verified${drawers === 0 ? "" : ` (sha256 ${hash.slice(0, 16)}…)`}`,
+  );
   if (leftOut > 0) out.text(`  ${plural(leftOut, "drawer")} without a vector follow when they have one`);
   for (const { name, rows, unreadable } of others)
     out.text(`  ${name}: ${plural(rows, "row")}${unreadable === 0 ? "" : `, ${unreadable} could not be read`}`);

@@ -26,7 +26,9 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
     process.once("exit", () => clearStop(config));
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
     const { stopped } = await stopBroker(config).finally(() => clearStop(config));
-    const { endpoint, health } = await ensureBroker(config);
+    const { endpoint, health } = await ensureBroker(config).catch((error: unknown) => {
+      throw stopped ? withoutBroker(error) : error;
+    });
     // Its door answers before the palace is open; who restarts wants to know that it is.
     for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
       if ((await findBroker(config))?.health.status !== "opening") break;
@@ -37,6 +39,19 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
     return 0;
   },
 });
+
+/** The old one is gone and the new one did not come: whoever reads the error must know that too. */
+function withoutBroker(error: unknown): unknown {
+  if (!(error instanceof PalaceError)) return error;
+  const { code, message, hint, cause } = error;
+  const next = "when that is put right: palace start";
+  return new PalaceError(
+    code,
+    `the old broker has ended and no new one runs: ${message}`,
+    hint === "" ? next : `${hint}; ${next}`,
+    { cause },
+  );
+}
 
 /** Before anything is ended: a broker that cannot open the door it is asked for would not start. Errors: CONFIG_BAD_VALUE. */
 function assertCanListen({ listen, paths, endpoint }: Config): void {

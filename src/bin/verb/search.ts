@@ -1,7 +1,7 @@
 /** `palace search QUERY`: what an agent would find, for people. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { SearchMode } from "../../protocol/spec.ts";
+import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { type Output, printable, shorten } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -11,6 +11,7 @@ const SNIPPET_LINES = 3;
 
 /** A search hit as far as people see it (palace.md 2.10, search). */
 type Hit = {
+  drawer_id?: string;
   text?: string;
   wing?: string;
   room?: string;
@@ -39,7 +40,8 @@ export const verb = defineVerb({
   usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers. With --explain
-each tells what its score is made of.`,
+each tells what its score is made of. The drawer's id, for \`palace reveal ID\` and \`palace forget ID\`, stands at the
+end of its line.`,
   options: {
     wing: { type: "string" },
     room: { type: "string" },
@@ -72,12 +74,20 @@ each tells what its score is made of.`,
     const hits = (found["results"] ?? []) as Hit[];
     hits.forEach((hit, at) => printHit(hit, at + 1, out));
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
+    // In auto, words alone are a mode like any other; who asks for meaning wants to know that he did not get it.
+    if (found["vector_disabled"] === true && (mode === "vector" || mode === "hybrid"))
+      for (const line of [`--mode ${mode}: ${disabledReason(found)}`, out.spelled("  palace doctor says what to do")])
+        out.notice(line);
     if (hits.length === 0) out.text(notice);
     else if (notice !== "") out.notice(notice);
     out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
     return 0;
   },
 });
+
+function disabledReason({ vector_disabled_reason: reason }: JsonObject): string {
+  return typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer; searching by words only";
+}
 
 function readMode(value: string | undefined): SearchMode {
   const mode = MODES.find((one) => one === (value ?? "auto"));
@@ -97,13 +107,14 @@ function printHit(hit: Hit, at: number, out: Output): void {
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
   ].filter((score) => score !== "");
-  const { wing = "?", room = "?", source_file: source = "?" } = hit;
+  const { wing = "?", room = "?", source_file: source = "?", drawer_id: id = "" } = hit;
   if (!out.isTerminal) {
-    out.table([[at, wing, room, source, scores.join(" "), printable((hit.text ?? "").replace(/\s+/g, " ").trim())]]);
+    const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
+    out.table([[at, wing, room, source, scores.join(" "), text, id]]);
     if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
     return;
   }
-  out.text(`${at}. ${printable(`${wing} / ${room}  ${source}`)}  ${scores.join(", ")}`);
+  out.text(`${at}. ${printable(`${wing} / ${room}  ${source}`)}  ${scores.join(", ")}  ${printable(id)}`);
   out.text(`   ${shorten(hit.text ?? "", out.columns * SNIPPET_LINES - 6)}`);
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
   out.text("");

@@ -8,7 +8,7 @@ import { openPi } from "../../feeder/session-miner/pi.ts";
 import type { HarnessName, SessionSource } from "../../feeder/session-miner/session.ts";
 import { stageHome } from "../../feeder/session-miner/stage.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { connect, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
+import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
 import { endMine, printOutcome, readExtract } from "../mining.ts";
 import { type Output, plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -36,24 +36,19 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
   --force               read and send everything again; what the palace holds already is kept
   --quiet               no progress, no summary`,
   options: {
+    ...FEED_OPTIONS,
     from: { type: "string" },
     session: { type: "string", multiple: true },
     since: { type: "string" },
     "min-messages": { type: "string" },
-    limit: { type: "string" },
     extract: { type: "string" },
-    wing: { type: "string" },
     db: { type: "string" },
     dir: { type: "string" },
     "include-subagents": { type: "boolean" },
-    agent: { type: "string" },
-    "dry-run": { type: "boolean" },
     "no-repair": { type: "boolean" },
-    force: { type: "boolean" },
-    quiet: { type: "boolean" },
-    progress: { type: "boolean" },
   },
   args: [0, 0],
+  place: feedPlace,
   run: async ({ values, config, out }) => {
     const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));
     if (harness === undefined)
@@ -62,7 +57,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     const dryRun = values["dry-run"] === true;
     const options = {
       ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
-      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract) },
+      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
       minMessages: readCount(values["min-messages"], "min-messages", 3),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, Date.now()),
       agent: values.agent ?? config.agentName ?? "mempalace",

@@ -9,6 +9,7 @@ Speaks MCP on stdin and stdout and passes it on to the broker, which it starts i
 agent's MCP config; no other arguments are needed.`,
   options: {},
   args: [0, 0],
+  place: "anew",
   run: async ({ config }) => {
     runShim(config, config.agentName ?? "mcp");
     // The shim ends the process when its agent goes.

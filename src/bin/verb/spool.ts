@@ -36,7 +36,9 @@ export const verb = defineVerb({
     else if (before === 0) out.text("Nothing waits.");
     else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
     if (waiting === 0) return 0;
-    out.notice("what waits is delivered by the next client that can; palace doctor says what is in the way");
+    out.notice(
+      out.spelled("what waits is delivered by the next client that can; palace doctor says what is in the way"),
+    );
     return EXIT_CODES.STORE;
   },
 });

@@ -20,6 +20,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
   --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
   options: { new: { type: "boolean" } },
   args: [0, 0],
+  place: "anew",
   run: async ({ values, config, out }) => {
     clearStop(config);
     if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);

@@ -1,15 +1,18 @@
 /** `palace status`: what the broker says of itself. Starts nothing. */
-import { missingBridge } from "../../client/bridge.ts";
+import { readSettings } from "../../bridge/settings.ts";
+import { isBridged, missingBridge } from "../../client/bridge.ts";
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
-import { isStopped } from "../../platform/marks.ts";
+import { unanswered } from "../../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { isStopped, vanishedPalace } from "../../platform/marks.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "../background.ts";
 import { describeClosets } from "../closets.ts";
 import { describeGraph } from "../graph.ts";
 import { describeAdoption, describeStrays } from "../strays.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
-import { spelled } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
@@ -23,28 +26,55 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
   run: async ({ config, out }) => {
     const found = await findBroker(config);
     if (found === undefined) {
-      const isHeld = isStopped(config.paths);
-      if (out.isJson) out.document({ running: false, stoppedByHand: isHeld, home: config.paths.home });
+      const { why, hint, ...more } = absence(config);
+      if (out.isJson) out.document({ running: false, ...more, why, hint: out.spelled(hint) });
       else {
-        out.text(`No broker is running for ${config.paths.home}${isHeld ? "; it was stopped by hand" : ""}.`);
-        const missing = missingBridge(config);
-        if (missing !== undefined) out.notice(spelled(`  ${missing.message}: ${missing.hint}`));
-        else out.notice(spelled(isHeld ? "  palace start" : "  the next agent starts it; or: palace start"));
+        out.text(`${why}.`);
+        out.notice(`  ${out.spelled(hint)}`);
       }
       return EXIT_NOT_RUNNING;
     }
     const client = await connectClient({ config, agent: "palace status", start: "never" });
     const status = await client.call("palace.status", {});
+    const erasure = await askErasure(client);
     client.close();
-    if (out.isJson) out.document({ running: true, endpoint: found.endpoint, ...status });
-    else out.table(describe(status, found.endpoint));
+    const more = erasure === undefined ? {} : { erasure };
+    if (out.isJson) out.document({ running: true, endpoint: found.endpoint, ...status, ...more });
+    else out.table(describe(status, found.endpoint, describeErasure(erasure)));
     return 0;
   },
 });
 
+type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
+
+/** Where no broker answers: what was asked, and what to type. What is elsewhere says nothing of this machine's palace. */
+function absence(config: Config): Absence {
+  const { paths, endpoint } = config;
+  const elsewhere = { stoppedByHand: false, ...(endpoint !== undefined && { endpoint }) };
+  if (isBridged(config)) {
+    const missing = missingBridge(config);
+    if (missing !== undefined) return { why: missing.message, hint: missing.hint, ...elsewhere };
+    const target = readSettings(paths)?.target ?? "the host";
+    return { why: `No broker answers over the bridge to ${target}`, hint: "palace bridge status", ...elsewhere };
+  }
+  if (endpoint !== undefined) {
+    const { message, hint } = unanswered(endpoint);
+    return { why: message.replace(/^n/, "N"), hint, ...elsewhere };
+  }
+  const gone = vanishedPalace(paths);
+  const stoppedByHand = isStopped(paths);
+  if (gone !== undefined)
+    return { why: `No broker is running: ${gone.message}`, hint: gone.hint, stoppedByHand, home: paths.home };
+  return {
+    why: `No broker is running for ${paths.home}${stoppedByHand ? "; it was stopped by hand" : ""}`,
+    hint: stoppedByHand ? "palace start" : "the next agent starts it; or: palace start",
+    ...{ stoppedByHand, home: paths.home },
+  };
+}
+
 type Row = [string, string];
 
-function describe(status: StatusReport, endpoint: string): Row[] {
+function describe(status: StatusReport, endpoint: string, erasure: string | undefined): Row[] {
   const { queue, engine } = status;
   return [
     [
@@ -65,15 +95,16 @@ function describe(status: StatusReport, endpoint: string): Row[] {
     ],
     // A broker of before has no other engine.
     ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
+    ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),
   ];
 }
 
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {
   const adoption = describeAdoption(status.adoption);
+  const reranker = describeReranker(search);
   const embedded =
     search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
-  const lag = driver.lag === 0 ? "" : `, ${plural(driver.lag, "drawer")} behind for ${formatDuration(driver.lagMs)}`;
   return [
     [
       "palace",
@@ -83,7 +114,8 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
       "search",
       `${search.mode} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
     ],
-    ["driver", `${driver.kind}: ${driver.state}${lag}${withDetail(driver.detail)}`],
+    ...(reranker === undefined ? [] : [["cross-encoder", reranker] as Row]),
+    ["driver", `${driver.kind}: ${driver.state}${describeLag(driver)}${withDetail(driver.detail)}`],
     ["closets", describeClosets(status.closets)],
     ["graph", describeGraph(status.graph)],
     ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],

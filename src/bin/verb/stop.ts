@@ -1,5 +1,6 @@
 /** `palace stop`: drains the broker, waits until it is gone, and keeps it so. */
 import { stopBroker } from "../../client/stop.ts";
+import type { Config } from "../../config/config.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -11,9 +12,13 @@ Lets the broker finish what it has taken and ends it; returns when it is gone. A
   args: [0, 0],
   run: async ({ config, out }) => {
     const { stopped, staysOff } = await stopBroker(config);
-    const until = staysOff ? " It stays off until `palace start`." : "";
+    const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
     if (out.isJson) out.document({ stopped });
-    else out.text(`${stopped ? "The broker has ended." : "No broker was running."}${until}`);
+    else out.text(`${stopped ? "The broker has ended." : noneThere(config)}${until}`);
     return 0;
   },
 });
+
+function noneThere({ endpoint }: Config): string {
+  return endpoint === undefined ? "No broker was running." : `No broker answers at ${endpoint} (MEMPALACE_BROKER).`;
+}

@@ -1,7 +1,7 @@
 /** `palace mine sweep DIR`: files every message of Claude Code's transcripts, whole. */
 import { surveyTranscripts } from "../../feeder/convo-miner/source.ts";
 import { sweepTranscripts } from "../../feeder/convo-miner/sweep.ts";
-import { connect, EXIT_INTERRUPTED, EXIT_PARTIAL, feedWatch, withInterrupt } from "../feeding.ts";
+import { connect, EXIT_INTERRUPTED, EXIT_PARTIAL, feedPlace, feedWatch, withInterrupt } from "../feeding.ts";
 import { plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -21,6 +21,7 @@ DIR may be one file. A message is filed once, however often the command is run.
     progress: { type: "boolean" },
   },
   args: [1, 1],
+  place: feedPlace,
   run: async ({ values, args, config, out }) => {
     const [isQuiet, isDry, isWatched] = [values.quiet === true, values["dry-run"] === true, values.progress === true];
     // Upstream sweeps what subagents said as well.

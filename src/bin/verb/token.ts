@@ -21,6 +21,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: { role: { type: "string" }, days: { type: "string" } },
   args: [1, 2],
+  place: ({ args }) => (args[0] === "add" ? "anew" : "there"),
   run: async ({ values, args, config, out }) => {
     if (config.endpoint !== undefined)
       throw new PalaceError(
@@ -64,7 +65,7 @@ function list(file: string, out: Output): void {
     expiresAtMs,
   }));
   if (out.isJson) return out.document({ tokens });
-  if (tokens.length === 0) return out.text("No tokens. `palace token add NAME` makes one.");
+  if (tokens.length === 0) return out.text(out.spelled("No tokens. `palace token add NAME` makes one."));
   out.table(
     tokens.map(({ name, role, createdAtMs, expiresAtMs }) => [name, role, day(createdAtMs), expiry(expiresAtMs)]),
   );

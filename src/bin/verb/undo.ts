@@ -38,7 +38,7 @@ export const verb = defineVerb({
     try {
       const plan = await client.call("memory.undoPreview", request);
       if (plan.writes === 0) {
-        const others = plan.agents.map((name) => `"${name}"`).join(", ");
+        const others = plan.agents.map((name) => JSON.stringify(name)).join(", ");
         throw new PalaceError(
           "CONFIG_USAGE",
           `${agent} has written nothing since then`,

@@ -5,9 +5,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { clearStop, ensureBroker } from "../../client/start.ts";
 import type { Env } from "../../config/env.ts";
+import type { Paths } from "../../config/paths.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
+import { alignRows } from "../output.ts";
 import { provePalace } from "../proof.ts";
+import { mcpEntry } from "../spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const WAIT_MAX_SECONDS = 300;
@@ -21,11 +24,12 @@ Running it again is quick and harmless.
   --docker   the compose stack of this package (chroma, broker, devbox) instead`,
   options: { docker: { type: "boolean" }, native: { type: "boolean" } },
   args: [0, 0],
+  place: "anew",
   run: async ({ values, config, env, out }) => {
     const isDocker = values.docker === true;
     if (isDocker && values.native === true)
       throw new PalaceError("CONFIG_USAGE", "--native and --docker exclude each other", "give one of them");
-    const shim = isDocker ? await startStack(env) : nativeShim(config.paths, executable("mp-shim"));
+    const shim = isDocker ? await startStack(env) : nativeShim(namedHome(config.paths), executable("mp-shim"));
     if (!isDocker) {
       clearStop(config);
       await ensureBroker(config);
@@ -35,21 +39,28 @@ Running it again is quick and harmless.
       out.document({ kind: isDocker ? "docker" : "native", ...proof });
       return 0;
     }
+    const next = [
+      ["palace status", "what is in it"],
+      ["palace mine docs DIR", "file a project's documents"],
+      ["palace search WORDS", "find them again"],
+      ["every agent's MCP entry:", isDocker ? "mp-shim (in the devbox)" : mcpEntry(namedHome(config.paths))],
+    ];
     out.text(`The palace is up${isDocker ? " in Docker" : " on this machine"}.
 One memory was written through one shim, found through another, and erased (${proof.ms} ms).
 Next:
-  palace status             what is in it
-  palace mine docs DIR      file a project's documents
-  palace search WORDS       find them again
-  every agent's MCP entry:  ${isDocker ? "mp-shim (in the devbox)" : "mp-shim"}
-Stop: ${isDocker ? "docker compose stop" : "palace stop"}`);
+${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}
+Stop: ${isDocker ? "docker compose stop" : out.spelled("palace stop")}`);
     return 0;
   },
 });
 
-/** A palace that was named by an argument is named to the shims too. */
-function nativeShim(paths: { home: string; palaceDir: string }, shim: string[]): string[] {
-  return paths.home === paths.palaceDir ? [...shim, "--palace", paths.home] : shim;
+/** A palace that was named is named to the shims too. */
+function namedHome({ home, palaceDir }: Paths): string | undefined {
+  return home === palaceDir ? home : undefined;
+}
+
+function nativeShim(home: string | undefined, shim: string[]): string[] {
+  return home === undefined ? shim : [...shim, "--palace", home];
 }
 
 /** Errors: CONFIG_USAGE without Docker, BROKER_START_FAILED when the stack does not become healthy. */
