@@ -26,7 +26,7 @@ function input(dir: string): ExportInput {
   }
   mkdirSync(join(folder, "home/palace"), { recursive: true });
   const own = { ledgerFile, palaceDir: join(folder, "home/palace"), home: join(folder, "home"), tag: "tag" };
-  return { ...own, dir, chroma: null, lastRow: 1, partial: false };
+  return { ...own, collection: "mempalace_drawers", dir, chroma: null, lastRow: 1, partial: false };
 }
 
 test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "link"])(
