@@ -84,11 +84,13 @@ export type MempalaceOptions = {
   env?: Record<string, string>;
   /** Words before the command, to start it in another namespace, say. */
   wrapper?: readonly string[];
+  /** For an answer, or for the whole of a command, which is then killed: two Chromas on one palace may wait for each other for ever. */
+  timeoutMs?: number;
 };
 
 /** Its MCP server over stdio, driven by the official client. */
 export async function openMempalace(version: MempalaceVersion, options: MempalaceOptions): Promise<Mempalace> {
-  const { home, palace, env, wrapper = [] } = options;
+  const { home, palace, env, wrapper = [], timeoutMs = CALL_TIMEOUT_MS } = options;
   const palaceArgs = palace === undefined ? [] : ["--palace", palace];
   const [command = "", ...args] = [...wrapper, mempalaceBin(version, "mempalace-mcp"), ...palaceArgs];
   const transport = new StdioClientTransport({ command, args, env: mempalaceEnv(home, env), stderr: "ignore" });
@@ -97,10 +99,7 @@ export async function openMempalace(version: MempalaceVersion, options: Mempalac
   return {
     pid: transport.pid ?? 0,
     async call(tool, values = {}) {
-      const result = await client.callTool(
-        { name: `mempalace_${tool}`, arguments: values },
-        { timeout: CALL_TIMEOUT_MS },
-      );
+      const result = await client.callTool({ name: `mempalace_${tool}`, arguments: values }, { timeout: timeoutMs });
       const [content] = result.content as { text?: string }[];
       return JSON.parse(content?.text ?? "{}") as Record<string, unknown>;
     },
@@ -112,12 +111,13 @@ export async function openMempalace(version: MempalaceVersion, options: Mempalac
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],
-  { home, env, wrapper = [] }: Pick<MempalaceOptions, "home" | "env" | "wrapper">,
+  { home, env, wrapper = [], timeoutMs }: Pick<MempalaceOptions, "home" | "env" | "wrapper" | "timeoutMs">,
 ): Promise<{ code: number | null; output: string }> {
   const [command = "", ...rest] = [...wrapper, mempalaceBin(version, "mempalace"), ...args];
   const child = spawn(command, rest, {
     env: mempalaceEnv(home, env),
     stdio: ["ignore", "pipe", "pipe"],
+    ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: "SIGKILL" as const }),
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])

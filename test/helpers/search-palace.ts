@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyWrite } from "../../src/engine/apply.ts";
-import type { Hit } from "../../src/engine/search.ts";
+import type { Hit } from "../../src/engine/closet-search.ts";
 import { searchTool } from "../../src/engine/search-tool.ts";
 import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
 import { LedgerWriter } from "../../src/store/ledger/writer.ts";
 import { openLexicalIndex } from "../../src/store/lexical/lexical-index.ts";
-import type { Reranker } from "../../src/store/port.ts";
+import type { Embedder, Reranker } from "../../src/store/port.ts";
 import { openVectorIndex } from "../../src/store/vectors/vector-index.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
@@ -26,8 +26,8 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** `reranker`: none where there is none given. */
-export async function createSearchPalace(reranker?: Reranker): Promise<SearchPalace> {
+/** `reranker`, `embedder`: none where there is none given. */
+export async function createSearchPalace(reranker?: Reranker, embedder?: Embedder): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(ledgerFile, applyWrite);
@@ -37,7 +37,7 @@ export async function createSearchPalace(reranker?: Reranker): Promise<SearchPal
     reader,
     lexical,
     vectors,
-    embedder: () => undefined,
+    embedder: () => embedder,
     embedderDetail: () => "no model",
     reranker: () => reranker,
     rerankerDetail: () => "no cross-encoder",

@@ -54,7 +54,8 @@ it("adopt looks first, then takes a palace over where it lies, and says how agen
     const { code, stdout } = await palace.run("palace", ["adopt", palaceDir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/all 119 rows of the public palace are in this memory/);
-    expect(stdout).toContain(`mp-shim --palace ${palaceDir}`);
+    // The folder's name has a space in it.
+    expect(stdout).toContain(`shim --palace '${palaceDir}'`);
     const found = await palace.run("palace", ["search", "number 77", "--palace", palaceDir, "--json"]);
     expect(found.stdout).toContain("number 77");
     const doctor = await palace.run("palace", ["doctor", "--palace", palaceDir, "--json"]);

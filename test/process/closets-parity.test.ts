@@ -54,11 +54,11 @@ json.dump(out, sys.stdout)`;
 
 type Answer = { closets: unknown; tags: string };
 
-function upstream(version: MempalaceVersion, sources: readonly Source[]): Answer[] {
+function upstream(version: MempalaceVersion, sources: readonly Source[], languages?: string): Answer[] {
   const home = mkdtempSync(join(tmpdir(), "upstream-"));
   try {
     const output = execFileSync(mempalaceBin(version, "python"), ["-c", BUILD, JSON.stringify(KNOWN)], {
-      env: mempalaceEnv(home),
+      env: mempalaceEnv(home, languages === undefined ? {} : { MEMPALACE_ENTITY_LANGUAGES: languages }),
       input: JSON.stringify(sources),
       maxBuffer: 1 << 28,
     });
@@ -68,7 +68,7 @@ function upstream(version: MempalaceVersion, sources: readonly Source[]): Answer
   }
 }
 
-type Source = Omit<ClosetSource, "recipe" | "known">;
+type Source = Omit<ClosetSource, "recipe" | "known" | "languages">;
 
 const LINES: Metadata = { line_start: 1, line_end: 3, content_date: "2026-01-02" };
 
@@ -182,6 +182,49 @@ function drawn(seed: number): Source {
   return source(content, { sourceFile: `/p/${seed}.md`, wing: `w${seed % 3}`, room: "ro om" }, seed % 2 ? LINES : {});
 }
 
+/** Alone, with English before or behind, twice, in other letters, with none of their own, and unknown. */
+const LANGUAGES = ["de", "ru,en", "en,fr", "hi", "id,en", "PT-BR, be ,it", "es,en,es", "ja", "ko,ru", "xx,tlh"];
+
+/** Words of all of them: names, what is none for one letter, and what touches them. */
+function spoken(seed: number): Source {
+  const random = seededRandom(seed);
+  const words = [
+    ...["Jürgen", "Straße", "Äpfel", "ÄPFEL", "Grüße", "Иван", "Ёлка", "ёж", "Ўладзімір", "Іван", "ИванИван", "Иван2"],
+    ...["François", "Œuvre", "Ÿves", "Noël", "Señor", "Ñandú", "João", "Ítalo", "Über", "Çelik", "Øyvind", "Łukasz"],
+    ...[
+      "राम",
+      "सीता",
+      "क",
+      "दिल्ली",
+      "राम।",
+      "रामx",
+      "BUMN",
+      "eFaktur",
+      "Jakarta",
+      "iPhone_2",
+      "DPR",
+      "aB",
+      "A1B",
+      "Àé",
+    ],
+    ...[
+      "Alice",
+      "Bob",
+      "FooBar",
+      "Code",
+      "é",
+      "Éva",
+      "x",
+      "_Jürgen",
+      "Jürgen-Иван",
+      "A" + "b".repeat(19),
+      "A" + "b".repeat(20),
+    ],
+  ];
+  const content = Array.from({ length: Math.floor(random() * 120) }, () => words[Math.floor(random() * words.length)]);
+  return source(content.join(random() < 0.2 ? "," : " "), { sourceFile: `/p/${seed}.md` });
+}
+
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
@@ -196,9 +239,26 @@ for (const version of MEMPALACE_VERSIONS) {
       const known = knownNames(KNOWN);
       sources.forEach((one, index) => {
         const closets = buildClosets({ ...one, recipe, known });
-        const tags = nameTags(head(one.content, 800), recipe, known);
+        const tags = nameTags(head(one.content, 800), { recipe, known });
         expect({ closets, tags }, JSON.stringify({ seed: first, one })).toEqual(theirs[index]);
       });
     },
   );
+
+  for (const languages of LANGUAGES)
+    test.skipIf(missing !== undefined)(
+      `names in ${languages} are found as MemPalace ${version} finds them`,
+      { timeout: 120_000 },
+      () => {
+        const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;
+        const sources = [...CASES, ...Array.from({ length: 120 }, (_, n) => spoken(first + n))];
+        const theirs = upstream(version, sources, languages);
+        const tagging = { recipe, known: knownNames(KNOWN), languages: languages.split(",") } as const;
+        sources.forEach((one, index) => {
+          const closets = buildClosets({ ...one, ...tagging });
+          const tags = nameTags(head(one.content, 800), tagging);
+          expect({ closets, tags }, JSON.stringify({ seed: first, one })).toEqual(theirs[index]);
+        });
+      },
+    );
 }

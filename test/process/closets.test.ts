@@ -260,8 +260,12 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
 it("palace closets rebuild makes them anew, of one wing or of all, and status counts them", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
+  writeFileSync(palace.config.paths.knownEntitiesFile, JSON.stringify({ people: ["plain words"] }));
   await mine(palace);
-  const before = [...ledgerClosets(palace)].map(([id, { text }]) => ({ id, text }));
+  const rows = (): object[] =>
+    [...ledgerClosets(palace)].map(([id, { text, metadata }]) => ({ id, text, entities: metadata["entities"] }));
+  const before = rows();
+  expect(before).toContainEqual(expect.objectContaining({ entities: "plain words" }));
   const database = new Database(palace.config.paths.ledgerFile);
   database.exec("DELETE FROM closet");
   database.close();
@@ -270,7 +274,7 @@ it("palace closets rebuild makes them anew, of one wing or of all, and status co
   expect(JSON.parse(elsewhere.stdout)).toEqual({ sources: 0, closets: 0, kept: 0 });
   const done = await palace.run("palace", ["closets", "rebuild", "--json"]);
   expect(JSON.parse(done.stdout)).toEqual({ sources: 3, closets: 3, kept: 0 });
-  expect([...ledgerClosets(palace)].map(([id, { text }]) => ({ id, text }))).toEqual(before);
+  expect(rows()).toEqual(before);
   expect((await palace.run("palace", ["status"])).stdout).toMatch(
     /closets\t3 closets that point at drawers, 3 still to embed\n/,
   );

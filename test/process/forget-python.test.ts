@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
       await inStep(palace);
     }
     expect(filesHolding(palaceDir, SECRET)).not.toEqual([]);
-    expect(await forget(palace, SECRET)).toMatchObject({ drawers: 1, pending: 0, notes: [], left: [] });
+    expect(await forget(palace, SECRET)).toMatchObject({ drawers: 1, pending: 0, problems: [], notes: [], left: [] });
     expect(filesHolding(palace.home, SECRET)).toEqual([]);
     await using shim = await palace.shim();
     await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "filed afterwards" });

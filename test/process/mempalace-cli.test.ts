@@ -91,24 +91,33 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 whe
     [["serach", "x"], 2, "invalid choice: 'serach'"],
     [["mine", palace.home, "--mode", "guess"], 2, "--mode takes"],
     [["mine", join(palace.home, "nowhere"), "--mode", "convos"], 1, "nowhere"],
-    [["mine", palace.home, "--mode", "extract"], 1, "no mining of extract"],
     [["init", join(palace.home, "nowhere")], 1, "directory not found"],
-    [["split", "/chats"], 1, "mempalace mine /chats --mode convos"],
+    [["split"], 2, "argument is missing"],
+    [["split", "/nowhere", "--min-sessions", "x"], 2, "--min-sessions"],
     [["hook", "walk"], 2, "there is only run"],
     [["sweep", join(palace.home, "nowhere")], 1, "nowhere"],
     [["instructions", "mine"], 0, "# MemPalace: mine"],
     [["instructions", "dance"], 2, "invalid choice"],
     [["mcp"], 0, "claude mcp add mempalace -- mempalace-mcp\n"],
+    [["repair"], 0, "No palace found at"],
+  ];
+  // Of a palace that is there.
+  const there: typeof codes = [
+    [["status"], 0, "No palace found at"],
+    [["search", "x"], 1, "No palace found at"],
     [["repair"], 0, "Aborted"],
     [["sync", "--apply"], 2, "wing"],
   ];
-  for (const [args, code, words] of codes) {
+  const check = async ([args, code, words]: (typeof codes)[number]): Promise<void> => {
     const answer = await palace.run("mempalace", args);
     expect([answer.code, answer.stdout + answer.stderr], args.join(" ")).toEqual([
       code,
       expect.stringContaining(words),
     ]);
-  }
+  };
+  for (const one of codes) await check(one);
+  await palace.run("palace", ["start"]);
+  for (const one of there) await check(one);
 });
 
 test("init writes the rooms that the folders suggest, as upstream finds them, and never over a project file", async () => {

@@ -63,8 +63,21 @@ const project = {
       put(join(root, `part-${at % 9}/file-${at}.md`), lines(`file ${at} of run ${run}`, 30));
   },
 };
+const paper = (about: string, count: number): string => `{\\rtf1 ${lines(about, count).replaceAll("\n", "\\par\n")}}`;
 const MINERS: readonly Miner[] = [
   { name: "projects", ...project, argv: (root) => ["mine", "projects", root] },
+  {
+    name: "formats",
+    make: (root) => {
+      for (let at = 0; at < 160; at++)
+        put(join(root, `part-${at % 9}/file-${at}.rtf`), paper(`file ${at}`, 10 + (at % 40) * 6));
+    },
+    grow: (root, run) => {
+      for (let at = run; at < 160; at += 20)
+        put(join(root, `part-${at % 9}/file-${at}.rtf`), paper(`file ${at} of run ${run}`, 30));
+    },
+    argv: (root) => ["mine", "formats", root],
+  },
   { name: "docs", ...project, argv: (root) => ["mine", "docs", root] },
   { name: "convos", ...talks, argv: (root) => ["mine", "convos", root] },
   { name: "convos, general", ...talks, argv: (root) => ["mine", "convos", root, "--extract", "general"] },

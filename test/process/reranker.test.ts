@@ -27,6 +27,7 @@ test("where it is the hits come in its order, where it is not or is broken nothi
   const model = writeTinyModel(join(palace.home, "model"));
   const orders: string[][] = [];
   const told: string[] = [];
+  const rows: string[] = [];
   const states: unknown[] = [];
   const good = writeTinyReranker(join(palace.home, "cross"), { zz: 5 });
   const broken = writeTinyReranker(join(palace.home, "broken"), {});
@@ -52,6 +53,8 @@ test("where it is the hits come in its order, where it is not or is broken nothi
     }
     const doctor = await palace.run("palace", ["doctor"]);
     told.push(doctor.stdout);
+    const { stdout } = await palace.run("palace", ["status"]);
+    rows.push(/^cross-encoder\t(.*)$/m.exec(stdout)?.[1] ?? "");
     broker.kill("SIGTERM");
     await once(broker, "exit");
   }
@@ -64,4 +67,5 @@ test("where it is the hits come in its order, where it is not or is broken nothi
   expect(told[0]).toMatch(/cross-encoder\s+off: no cross-encoder in /);
   expect(told[1]).toMatch(/cross-encoder\s+the first hits are put in its order: /);
   expect(told[2]).toMatch(/cross-encoder\s+failed: /);
+  expect(rows).toEqual(["", `the first hits are put in its order: ${good}`, expect.stringMatching(/^failed: /)]);
 });

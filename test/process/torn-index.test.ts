@@ -3,10 +3,12 @@
  * copy. The real Chroma fails on most of what tears, and dies of some (measured with 1.5.9: half a header is a SIGSEGV); it
  * reads the palace that we have mended. More tears, without Chroma: test/unit/store/files/read.test.ts.
  */
-import { readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { labelsOf } from "../../src/store/driver/files/segment.ts";
 import { countUnindexed, readChroma, readCollections } from "../../src/store/watch/chroma-file.ts";
+import { pickleOf } from "../helpers/hnsw-segment.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { cachedChroma, dumpChroma } from "../helpers/python-chroma.ts";
 import { mempalaceEnv, mempalaceMissing } from "../helpers/python-mempalace.ts";
@@ -16,16 +18,21 @@ const MAKER = "3.3.6";
 const READER = "3.11.0";
 /** An index of a thousand, and a tail behind it. */
 const DRAWERS = 1_250;
+const OLDER_BY = 100;
 const TIMEOUT_MS = 600_000;
 const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
+/** As it was at the flush before: a kill came between the vectors and this file, which is written last. */
+const older = (file: string): void =>
+  writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
   ["labels cut", "index_metadata.pickle", cut],
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],
   ["header cut", "header.bin", cut],
+  ["labels of the flush before", "index_metadata.pickle", older],
 ];
 
 const missing = (await mempalaceMissing(MAKER)) ?? (await mempalaceMissing(READER));
