@@ -18,7 +18,7 @@ export default defineConfig({
       project("simulation", ["test/simulation/**/*.test.ts"], 1_200_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       project("process", ["test/process/**/*.test.ts"], 300_000),
-      project("differential", ["test/differential/**/*.test.ts"], 600_000),
+      project("differential", ["test/differential/**/*.test.ts"], 1_800_000),
       project("fuzz", ["test/fuzz/**/*.test.ts"], 300_000),
       project("soak", ["test/soak/**/*.test.ts"], 300_000),
       project("topology", ["test/topology/**/*.test.ts"], 900_000),

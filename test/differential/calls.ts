@@ -13,6 +13,8 @@ export type Call = {
   step: number;
   tool: string;
   args: unknown;
+  /** Arguments that only we know: sent to us beside the others. */
+  own?: Record<string, unknown>;
   /** Text of the notice that a hook left just before, for memories_filed_away. */
   notice?: string;
 };
@@ -27,6 +29,8 @@ export class World {
   readonly filed: Filed[] = [];
   readonly diaries: string[] = [];
   readonly contents: string[] = [];
+  /** Ids of tunnels that calls so far may have made. */
+  readonly tunnels: string[] = [];
   /** Number of the call being made. */
   step = 0;
 
@@ -45,6 +49,7 @@ export type ToolRow = {
   weight: number;
   since?: "3.11.0";
   make: (world: World) => Record<string, unknown>;
+  own?: (world: World) => Record<string, unknown>;
 };
 
 /** Wrong in the envelope: keys nobody knows, required ones left out, no object at all. */
@@ -94,6 +99,7 @@ function draw(world: World, calls: Call[], all: readonly [string, ToolRow][], co
     world.step = calls.length;
     const tool = world.choose.chance(0.01) ? "no_such_tool" : world.choose.pick(weights);
     const args = ROWS[tool]?.make(world) ?? {};
+    const own = ROWS[tool]?.own?.(world) ?? {};
     const notice =
       tool === "memories_filed_away"
         ? world.choose.pick([undefined, '{"msgs":7,"ts":"2026-11-22T10:00:00"}', "{}", "no json"])
@@ -102,6 +108,7 @@ function draw(world: World, calls: Call[], all: readonly [string, ToolRow][], co
       step: world.step,
       tool,
       args: world.choose.chance(0.04) ? bend(world, args) : args,
+      ...(Object.keys(own).length > 0 && { own }),
       ...(notice !== undefined && { notice }),
     });
   }

@@ -11,6 +11,7 @@ import {
   isRecord,
   joinedRows,
   onlyOldFilters,
+  sameCliText,
   sameHits,
   TRUNCATED,
   untied,
@@ -189,6 +190,23 @@ export const DIFFERENCES: readonly Difference[] = [
     mend: sameHits,
   },
   {
+    name: "search-own-parameters",
+    versions: BOTH,
+    tools: ["search"],
+    what: "asked with `explain`, `neighbors` or `now`, which only we know, a hit has `explain` and `neighbors`, an answer `reranked`",
+    why: "additive: they change nothing of what both have",
+    mend: (theirs, ours, { own }) =>
+      own === undefined ? undefined : [theirs, withoutKeys(ours, ["explain", "neighbors", "reranked"])],
+  },
+  {
+    name: "search-cli-text",
+    versions: NEW,
+    tools: ["search"],
+    what: "`cli_compatible`: order and choice of the hits in `cli_output`, and what their words are worth",
+    why: "as in every search: ours ranks by words and meaning together",
+    mend: sameCliText,
+  },
+  {
     name: "date-pool",
     versions: NEW,
     tools: ["search"],
@@ -277,5 +295,17 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
       ...["patch_submit", "mesh_peers"],
     ],
     why: "coordination of agents among each other: another product's concern",
+  },
+];
+
+/** Files that upstream writes and we do not. The calls cannot meet these; test/process/audit-log.test.ts does. */
+export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
+  {
+    file: "wal/write_log.jsonl",
+    what: "a line for each write of a tool, before it is tried, with texts left out",
+    why:
+      "nothing of either version reads it, and it does not say whether the write was made; our journal keeps who wrote what, and " +
+      "when, in the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace undo` works from it. A second copy " +
+      "would hold what `palace forget` has to find",
   },
 ];

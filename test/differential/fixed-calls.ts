@@ -4,9 +4,53 @@
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
+import { sha256Hex } from "../../src/engine/text.ts";
 import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
+
+/** Files of a project that is mined in earnest: their names make a hallway, their headings and quotes closets. */
+export const MINED: Readonly<Record<string, string>> = {
+  "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
+  "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,
+  "lantern.md": `# Lantern oil\n\nQuill fixed the lantern of the quay for Zora. Zora and Quill wrote down what the oil costs.`,
+};
+const HALLWAY = `hallway_mined_Quill_Zora_${sha256Hex("mined::Quill::Zora").slice(0, 8)}`;
+
+/** At the very end: 3.11 answers from what it mined a moment ago. */
+function minedCalls(): Fixed[] {
+  const source_file = `${PROJECT}-mined/engine.md`;
+  return [
+    { tool: "mine", args: { source: `${PROJECT}-mined` } },
+    { tool: "list_rooms", args: { wing: "mined" } },
+    ...[{ wing: "mined" }, { limit: 1 }, { offset: 1 }, { limit: "x" }, { wing: "a/b" }].map((args) => ({
+      tool: "list_hallways",
+      args,
+    })),
+    { tool: "search", args: { query: "who built the harbour engine", wing: "mined" } },
+    { tool: "search", args: { query: "harbour engine", wing: "mined", cli_compatible: true } },
+    { tool: "delete_by_source", args: { source_file } },
+    { tool: "delete_by_source", args: { source_file, dry_run: false } },
+    { tool: "delete_by_source", args: { source_file, dry_run: false } },
+    { tool: "list_rooms", args: { wing: "mined" } },
+    { tool: "delete_hallway", args: { hallway_id: HALLWAY } },
+    { tool: "delete_hallway", args: { hallway_id: HALLWAY } },
+    { tool: "list_hallways", args: { wing: "mined" } },
+  ];
+}
+
+/** A passage that is long enough to be told of twice, in several sources. */
+function copies(): Fixed[] {
+  const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
+  return [
+    ...["/one/a.md", "/two/a.md"].map((source_file, at) => ({
+      tool: "add_drawer",
+      args: { wing: "copied", room: `r${at}`, content: passage, source_file },
+    })),
+    { tool: "search", args: { query: "grey ferry", wing: "copied" } },
+    { tool: "search", args: { query: "grey ferry", wing: "copied", cli_compatible: true } },
+  ];
+}
 
 /** The ids of steps 2 and 4 are used by name in calls.ts. */
 export function opening(version: MempalaceVersion): Fixed[] {
@@ -92,6 +136,8 @@ export function closing(version: MempalaceVersion): Fixed[] {
           // Nothing in the project is long enough to be filed.
           { tool: "mine", args: { source: PROJECT } },
           { tool: "list_wings", args: {} },
+          ...copies(),
+          ...minedCalls(),
         ]),
   ];
 }

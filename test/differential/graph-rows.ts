@@ -1,4 +1,5 @@
 /** Rows of the graph's tools: facts, rooms, tunnels and hallways. Spread into ROWS of tool-rows.ts. */
+import { sha256Hex } from "../../src/engine/text.ts";
 import type { ToolRow, World } from "./calls.ts";
 import * as value from "./values.ts";
 
@@ -28,6 +29,21 @@ const ends = (world: World): Record<string, unknown> => ({
   predicate: value.name(world, RELATIONS),
   object: entity(world),
 });
+
+function tunnelEnds(world: World): Record<string, unknown> {
+  const ends = {
+    source_wing: wing(world),
+    source_room: room(world),
+    target_wing: wing(world),
+    target_room: room(world),
+  };
+  const places = [
+    `${String(ends.source_wing)}/${String(ends.source_room)}`,
+    `${String(ends.target_wing)}/${String(ends.target_room)}`,
+  ];
+  world.tunnels.push(sha256Hex(places.toSorted().join("\u2194")).slice(0, 16));
+  return ends;
+}
 
 export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
   kg_query: {
@@ -73,20 +89,21 @@ export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
   create_tunnel: {
     weight: 8,
     make: (world) => ({
-      ...{ source_wing: wing(world), source_room: room(world), target_wing: wing(world), target_room: room(world) },
+      ...tunnelEnds(world),
       ...maybe(world, 0.6, "label", () => world.choose.pick(["why", "Zoë → é", null])),
       ...maybe(world, 0.3, "target_drawer_id", () => value.drawerId(world, { whole: false })),
     }),
   },
   list_tunnels: { weight: 4, make: (world) => maybe(world, 0.6, "wing", () => wing(world)) },
-  delete_tunnel: { weight: 2, make: (world) => ({ tunnel_id: world.choose.pick(IDS) }) },
+  delete_tunnel: { weight: 3, make: (world) => ({ tunnel_id: world.choose.pick([...IDS, ...world.tunnels]) }) },
   follow_tunnels: { weight: 5, make: (world) => ({ wing: wing(world), room: room(world) }) },
   list_hallways: {
     weight: 2,
     since: "3.11.0",
     make: (world) => ({
       ...maybe(world, 0.5, "wing", () => wing(world)),
-      ...maybe(world, 0.3, "limit", () => world.choose.pick(value.LIMITS)),
+      ...maybe(world, 0.3, "limit", () => world.choose.pick([...value.LIMITS, 500, 501])),
+      ...maybe(world, 0.3, "offset", () => world.choose.pick(value.OFFSETS)),
     }),
   },
   delete_hallway: { weight: 2, since: "3.11.0", make: (world) => ({ hallway_id: world.choose.pick(IDS) }) },

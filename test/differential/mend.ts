@@ -30,6 +30,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   // Where some of ours are folded into others the two lists are of different lengths, and both are a choice.
   const isFolded = b.some((hit) => "near_duplicates" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
+  const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
   // Of drawers with the same text in the same place it does not matter which, and how many of them.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
@@ -41,8 +42,9 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
       : [...hits];
   const [left, right] = [shared(a, b), shared(b, a)].map((hits) =>
     hits
-      .map(({ bm25_score, drawer_id, matched_via: via, near_duplicates: _folded, ...hit }) => ({
+      .map(({ bm25_score, drawer_id, matched_via: via, near_duplicates: _folded, also_in: copies, ...hit }) => ({
         ...hit,
+        ...(isAll && { hasCopies: copies !== undefined }),
         matched_via: via === "bm25_backend" ? "drawer" : via,
         ...(!isFull && { drawer_id }),
         hasScore: typeof bm25_score === "number",
@@ -54,6 +56,25 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   });
   const count = (hits: readonly Row[]): number => (isTruncated(theirs) || isFolded ? 0 : hits.length);
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
+}
+
+/** Texts for the command line: the same head, and where both show all there is the same hits in any order. */
+export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [theirs, ours].map((answer) => {
+    const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
+    if (typeof text !== "string") return undefined;
+    const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
+    // What the words are worth is another formula's, and of copies either may be the one that is shown.
+    return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
+  });
+  if (a === undefined || b === undefined) return undefined;
+  if (a.hits.length !== b.hits.length) return [a.head, b.head];
+  const shared = (own: readonly string[], other: readonly string[]): string[] =>
+    own.filter((hit) => other.includes(hit)).toSorted();
+  return [
+    { head: a.head, hits: shared(a.hits, b.hits) },
+    { head: b.head, hits: shared(b.hits, a.hits) },
+  ];
 }
 
 const MISSED_MAX = 2;

@@ -14,7 +14,7 @@ import { compare, type Finding } from "./compare.ts";
 import { DIFFERENCES, MISSING_TOOLS } from "./differences.ts";
 import { parting } from "./mend.ts";
 import { type Answer, DifferentialServer } from "./server.ts";
-import { ODD_REQUESTS } from "./fixed-calls.ts";
+import { MINED, ODD_REQUESTS } from "./fixed-calls.ts";
 import { ROWS } from "./tool-rows.ts";
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
@@ -72,7 +72,7 @@ function defineTests(version: MempalaceVersion): void {
       for (const folder of [home, palace.home]) leaveNotice(folder, call);
       if (BY_VECTOR.includes(call.tool)) await embedded();
       const started = performance.now();
-      const ourAnswer = await ours.call(call);
+      const ourAnswer = await ours.call(withOwn(call));
       const between = performance.now();
       const theirAnswer = await theirs.call(call);
       millis = { theirs: millis.theirs + performance.now() - between, ours: millis.ours + between - started };
@@ -148,12 +148,20 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   if (theirs.readOnly) expect(ours.readOnly, name).toBe(true);
 }
 
+/** Bent arguments that are no object stay alone. */
+function withOwn(call: Call): Call {
+  const { args, own } = call;
+  return own === undefined || typeof args !== "object" || args === null ? call : { ...call, args: { ...args, ...own } };
+}
+
 function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["request"]>>): Answer {
   return error === undefined ? { value: result } : { error };
 }
 
-/** The files of PROJECT_SOURCES that are there, and the rules that ignore some. */
+/** The files of PROJECT_SOURCES that are there, and the rules that ignore some; beside it the one that is mined. */
 function makeProject(folder: string): string {
+  mkdirSync(`${folder}-mined`, { recursive: true });
+  for (const [name, text] of Object.entries(MINED)) writeFileSync(join(`${folder}-mined`, name), text);
   mkdirSync(join(folder, "sub"), { recursive: true });
   for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/kept.md"]) writeFileSync(join(folder, name), "x");
   writeFileSync(join(folder, ".gitignore"), "*.log\n");
@@ -176,5 +184,6 @@ function byTool(findings: readonly Finding[]): string {
 
 function describeFinding({ call, theirs, ours }: Finding): string {
   const places = parting(theirs, ours).slice(0, PLACES_SHOWN);
-  return `#${call.step} ${call.tool} ${JSON.stringify(call.args).slice(0, 600)}\n${places.join("\n")}`;
+  const own = call.own === undefined ? "" : ` own ${JSON.stringify(call.own)}`;
+  return `#${call.step} ${call.tool} ${JSON.stringify(call.args).slice(0, 600)}${own}\n${places.join("\n")}`;
 }

@@ -11,7 +11,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
   list_rooms: { weight: 3, make: (world) => maybe(world, 0.7, "wing", () => value.name(world, value.WINGS)) },
   get_taxonomy: { weight: 2, make: () => ({}) },
   get_aaak_spec: { weight: 1, make: () => ({}) },
-  search: { weight: 22, make: search },
+  search: { weight: 22, make: search, own: ownOfSearch },
   check_duplicate: {
     weight: 8,
     make: (world) => ({
@@ -190,7 +190,21 @@ function search(world: World): Record<string, unknown> {
       ...maybe(world, 0.2, "source_file", () => choose.pick([...value.SOURCES, "", "/none", 5, "n\0l"])),
       ...value.dates(world),
       ...maybe(world, 0.1, "candidate_strategy", () => choose.pick(["vector", "union", "x", "", 5])),
+      ...maybe(world, 0.1, "cli_compatible", () => choose.pick([true, true, false, "yes", 0, null])),
+      ...maybe(world, 0.05, "include_media", () => choose.pick([true, false, "x", null])),
+      ...maybe(world, 0.05, "query_task", () => choose.pick(["search", "code", "x", "", 5])),
     }),
+  };
+}
+
+/** What only we have changes nothing of what both have. */
+function ownOfSearch(world: World): Record<string, unknown> {
+  const { choose } = world;
+  if (!choose.chance(0.15)) return {};
+  return {
+    ...maybe(world, 0.6, "explain", () => choose.pick([true, false, "yes", 1])),
+    ...maybe(world, 0.6, "neighbors", () => choose.pick([0, 1, 5, 6, 1000, -1, "2", 1.9])),
+    ...maybe(world, 0.4, "now", () => choose.pick(["2026-11-22", "1999-12-31T23:59:59Z", "", null])),
   };
 }
 

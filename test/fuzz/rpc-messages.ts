@@ -12,9 +12,12 @@ export const OWN_DRAWER = "@own-drawer@";
 const OURS = [
   "source.replace",
   "source.replace",
+  "source.part",
   "conversation.replace",
   "closet.sources",
   "closet.rebuild",
+  "closet.compressPreview",
+  "closet.compress",
   "link.rebuild",
   "source.remove",
   "source.list",

@@ -34,7 +34,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   shim: layer([...FOUNDATION, "client", "transport"]),
   // Text as upstream's Python sees it: transcripts are cut into drawers before they are sent.
   feeder: layer([...FOUNDATION, "client"], {
-    mayImportFiles: ["engine/text.ts"],
+    // What looks like a name to the engine does so to `init`.
+    mayImportFiles: ["engine/text.ts", "engine/common-words.ts", "engine/name-words.ts", "engine/product-names.ts"],
     closedNode: ["node:net", "node:http"],
   }),
   // A palace is looked into before anybody opens it.

@@ -14,6 +14,7 @@ test("the environment variables are these", () => {
   expect(Object.keys(VARIABLES)).toEqual([
     "MEMPALACE_PATH",
     "MEMPALACE_PALACE_PATH",
+    "MEMPALACE_PALACE",
     "MEMPAL_PALACE_PATH",
     "MEMPALACE_HOOKS_AUTO_SAVE",
     "MEMPAL_DIR",
@@ -23,6 +24,10 @@ test("the environment variables are these", () => {
     "MEMPALACE_ALLOWED_HOSTS",
     "MEMPALACE_MINE_ROOTS",
     "MEMPALACE_MAX_CHUNKS_PER_FILE",
+    "MEMPALACE_TOPIC_TUNNEL_MIN_COUNT",
+    "MEMPALACE_KG_HALLWAY_MIN_COUNT",
+    "MEMPALACE_ENTITY_LANGUAGES",
+    "MEMPAL_ENTITY_LANGUAGES",
     "MEMPALACE_TOKEN",
     "MEMPALACE_TOKEN_FILE",
     "MEMPALACE_AGENT_NAME",

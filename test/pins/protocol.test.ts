@@ -16,9 +16,11 @@ import {
 } from "../../src/protocol/spec.ts";
 import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
 
-const spec = readFileSync(new URL("../../src/protocol/spec.ts", import.meta.url), "utf8");
+const spec = ["spec", "status"]
+  .map((name) => readFileSync(new URL(`../../src/protocol/${name}.ts`, import.meta.url), "utf8"))
+  .join("");
 
-/** The keys of an object type as spec.ts spells them: types are gone at run time. */
+/** The keys of an object type as they are spelt: types are gone at run time. */
 function keysOf(type: string): string[] {
   const [, body = ""] = new RegExp(`export type ${type} = \\{\\n([\\s\\S]*?)\\n\\};`).exec(spec) ?? [];
   return [...body.matchAll(/^ {2}"?([\w.]+)"?\??:/gm)].map(([, key = ""]) => key);
@@ -60,10 +62,13 @@ test("our own methods are these", () => {
     "palace.status": true,
     "source.list": true,
     "source.replace": true,
+    "source.part": true,
     "source.remove": true,
     "conversation.replace": true,
     "closet.sources": true,
     "closet.rebuild": true,
+    "closet.compressPreview": true,
+    "closet.compress": true,
     "link.rebuild": true,
     "message.add": true,
     "drawer.search": true,
