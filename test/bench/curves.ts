@@ -15,6 +15,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";
 import { CHUNKS, fillLedger, FIRST_AT_MS, sourceOf, STEP_MS } from "./fill-ledger.ts";
 import { lowerQuartile, requireBuild, time } from "./measure.ts";
+import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000,200000";
 /** Turns of one call, fewer where it is slow. */
@@ -152,7 +153,8 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
     const small: Side = {
       ...{ palace: reference, client: await reference.client(), documents: smallDocuments, corpus: smallCorpus },
     };
-    await Promise.all([ready(large.client), ready(small.client)]);
+    // Not what a search costs beside the filling of the public palace.
+    await Promise.all([allQuiet(large.client), allQuiet(small.client)]);
     for (const { name, flat, call } of PROBES) {
       const { one, other } = await inTurns(
         ROUNDS,

@@ -1,6 +1,7 @@
 /** Timing helpers of the benchmarks: medians, and one row of the printed table with its bar. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { ROOT } from "../helpers/palace.ts";
 
 export type Row = { name: string; measured: string; bar: string; ok: boolean };
@@ -31,16 +32,22 @@ export async function time(
   return times;
 }
 
-/** Both sides alternately in one run, so that a busy machine slows both. */
+/**
+ * Both sides alternately in one run, so that a busy machine slows both. `restMs` before each: what one side still does after its
+ * answer, as threads that spin for a while, is not the other's.
+ */
 export async function timeBoth(
   rounds: number,
   one: (round: number) => unknown,
   other: (round: number) => unknown,
+  restMs = 0,
 ): Promise<{ one: number; other: number }> {
   const ones: number[] = [];
   const others: number[] = [];
   for (let round = 0; round < rounds; round++) {
+    await delay(restMs);
     ones.push(...(await time(1, () => one(round), round === 0 ? 1 : 0)));
+    await delay(restMs);
     others.push(...(await time(1, () => other(round), round === 0 ? 1 : 0)));
   }
   return { one: median(ones), other: median(others) };

@@ -12,24 +12,41 @@ import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "../helpers/py
 import { English } from "./english.ts";
 import { CHUNKS, fillLedger } from "./fill-ledger.ts";
 import { ms, timeBoth } from "./measure.ts";
-import { allEmbedded, type Command, openServer, pythonHome, type PythonRow, type Server } from "./python-side.ts";
+import { type Command, openServer, pythonHome, type PythonRow, type Server } from "./python-side.ts";
+import { allQuiet } from "./settled.ts";
 
 const SEARCHES = 25;
 const ADDS = 25;
 const STARTS = 7;
+/** An agent thinks between two calls. */
+const REST_MS = 100;
 /** Chunks end at paragraphs and overlap. */
 const CHARACTERS_PER_DRAWER = 540;
 
-/** Rows as our ledger has them, into a collection that its own code makes; what the queue holds then is what a mine leaves. */
+/**
+ * Rows as our ledger has them, into a collection that its own code makes; what the queue holds then is what a mine leaves. Closets
+ * as its miner makes them: a search asks them, too.
+ */
 const FILL = `
-import json, sys
+import hashlib, itertools, json, sys
+from mempalace.miner import build_closet_lines, get_closets_collection, upsert_closet_lines
 from mempalace.palace import get_collection
 collection = get_collection(sys.argv[1], create=True)
 rows = [json.loads(line) for line in open(sys.argv[2])]
 for start in range(0, len(rows), 500):
     part = rows[start:start + 500]
     collection.add(ids=[r["id"] for r in part], documents=[r["text"] for r in part],
-      metadatas=[r["metadata"] for r in part], embeddings=[r["vector"] for r in part])`;
+      metadatas=[r["metadata"] for r in part], embeddings=[r["vector"] for r in part])
+closets = get_closets_collection(sys.argv[1])
+source = lambda row: row["metadata"]["source_file"]
+for file, found in itertools.groupby(sorted(rows, key=source), key=source):
+    part = sorted(found, key=lambda row: row["metadata"]["chunk_index"])
+    metas = [row["metadata"] for row in part]
+    wing, room = metas[0]["wing"], metas[0]["room"]
+    lines = build_closet_lines(file, [row["id"] for row in part], "\\n\\n".join(row["text"] for row in part), wing, room,
+      drawer_metas=metas)
+    base = f"closet_{wing}_{room}_{hashlib.sha256(file.encode()).hexdigest()[:24]}"
+    upsert_closet_lines(closets, base, lines, {"wing": wing, "room": room, "source_file": file, "drawer_count": len(part)})`;
 
 export async function benchCalls(version: MempalaceVersion, { drawers }: { drawers: number }): Promise<PythonRow[]> {
   if (realModelDir === undefined) throw new Error("there is no model");
@@ -43,7 +60,8 @@ export async function benchCalls(version: MempalaceVersion, { drawers }: { drawe
 
   await palace.startBroker();
   const client = await palace.client();
-  await allEmbedded(client);
+  // Theirs does nothing by itself between two calls.
+  await allQuiet(client);
   const commands = {
     theirs: {
       argv: [mempalaceBin(version, "mempalace-mcp"), "--palace", theirPalace],
@@ -87,8 +105,8 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       const answer = await server.call("add_drawer", { wing: "notes", room: "bench", content: texts[added++] });
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
-  const searches = await timeBoth(SEARCHES, search(theirs), search(ours));
-  const adds = await timeBoth(ADDS, add(theirs), add(ours));
+  const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
+  const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [
     ratio("MCP search p50", 5, searches.one, searches.other),
     ratio("MCP add_drawer p50", 50, adds.one, adds.other),

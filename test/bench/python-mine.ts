@@ -13,7 +13,8 @@ import { createTestPalace, realModelDir, type TestPalace } from "../helpers/pala
 import { type MempalaceVersion, runMempalace } from "../helpers/python-mempalace.ts";
 import { English } from "./english.ts";
 import { median } from "./measure.ts";
-import { allEmbedded, pythonHome, type PythonRow } from "./python-side.ts";
+import { pythonHome, type PythonRow } from "./python-side.ts";
+import { allEmbedded } from "./settled.ts";
 
 /** A document is some pages, as documentation is; chunks end at paragraphs and overlap, so one takes about so many characters. */
 const DRAWERS_PER_DOCUMENT = 8;

@@ -2,10 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import type { Client } from "../../src/client/client.ts";
 import { realModelDir } from "../helpers/palace.ts";
 
 /** `ratio`: how many times better we are, or for the raw embedder how much of it we reach. */
@@ -46,13 +44,4 @@ export async function openServer({ argv, env }: Command): Promise<Server> {
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
-}
-
-/** Resolves when the model answers and nothing waits for its vector. */
-export async function allEmbedded(client: Client): Promise<void> {
-  for (;;) {
-    const { search } = await client.call("palace.status", {});
-    if (search.modelState === "ready" && search.pending === 0) return;
-    await delay(20);
-  }
 }
