@@ -45,7 +45,7 @@ export async function mineDocuments(
   out: Output,
 ): Promise<number> {
   const { isQuiet, isWatched, agent, ...given } = options;
-  const { watch, end } = feedWatch(out, isQuiet, isWatched);
+  const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
   const { paths } = config;
   const staging = ["mempalace-docs", "mempalace-projects"].map((name) => join(dirname(paths.cacheDir), name));
   const report = await withInterrupt(
@@ -63,7 +63,7 @@ export async function mineDocuments(
         signal,
         watch,
       }),
-    isWatched,
+    { onStop, isWatched },
   ).finally(end);
   if (out.isJson) out.document(toDocument(report));
   else if (!isQuiet) printReport(report, out);

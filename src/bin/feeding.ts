@@ -43,13 +43,26 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
 }
 
+type InterruptOptions = {
+  /** At the first Ctrl-C, for what takes a while to come to its end. */
+  onStop: () => void;
+  isWatched?: boolean;
+};
+
 /**
  * The first Ctrl-C lets what is in flight finish, the second ends the process. A program that started us and is told of our
- * progress ends us as well when it closes our standard input, which its death does.
+ * progress (`isWatched`) ends us as well when it closes our standard input, which its death does.
  */
-export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>, isWatched = false): Promise<T> {
+export async function withInterrupt<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { onStop, isWatched = false }: InterruptOptions,
+): Promise<T> {
   const controller = new AbortController();
-  const stop = (): void => controller.abort();
+  const stop = (): void => {
+    if (controller.signal.aborted) return;
+    onStop();
+    controller.abort();
+  };
   // Who started us is gone, perhaps the broker itself: nobody may be there to finish with. What is half done is not done.
   const leave = (): void => {
     stop();
@@ -66,10 +79,18 @@ export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** `end` takes the progress off the terminal again. `asLines`: progress goes to a program, a JSON document a line. */
-export function feedWatch(out: Output, isQuiet: boolean, asLines = false): { watch: FeedWatch; end: () => void } {
+/**
+ * `end` takes the progress off the terminal again, `onStop` says that Ctrl-C was heard. `asLines`: progress goes to a program, a
+ * JSON document a line.
+ */
+export function feedWatch(
+  out: Output,
+  isQuiet: boolean,
+  asLines = false,
+): { watch: FeedWatch; end: () => void; onStop: () => void } {
   if (asLines)
     return {
+      onStop: () => {},
       watch: {
         notice: (line) => out.notice(line),
         progress: (done, total, name, drawers) =>
@@ -90,5 +111,9 @@ export function feedWatch(out: Output, isQuiet: boolean, asLines = false): { wat
         ),
     },
     end: () => progress.end(),
+    onStop: () => {
+      progress.end();
+      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
+    },
   };
 }

@@ -16,7 +16,12 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
   const progress = new Progress({ silent: out.isJson });
   try {
     const { id } = await client.call("job.start", request);
-    const job = await withInterrupt((signal) => follow(client, id, signal, progress));
+    const job = await withInterrupt((signal) => follow(client, id, signal, progress), {
+      onStop: () => {
+        progress.end();
+        if (!out.isJson) out.notice("Cancelling; Ctrl-C again stops waiting for it.");
+      },
+    });
     if (job.state === "cancelled") return undefined;
     if (job.error !== null) throw new PalaceError(job.error.code, job.error.message, job.error.hint);
     return job.result ?? {};

@@ -9,7 +9,7 @@ import type { Config } from "../config/config.ts";
 import { vanishedPalace } from "../platform/marks.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { nearestWord } from "./nearest.ts";
-import { quoted } from "./spelling.ts";
+import { quoted } from "../platform/shell-word.ts";
 
 /** What a command expects where --palace points: a palace; a palace, or a place for a new one; it does not matter. */
 export type Place = "there" | "anew" | "any";

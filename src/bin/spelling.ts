@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { quoted } from "../platform/shell-word.ts";
 import { PACKAGE_ROOT } from "./executable.ts";
 
 export const PALACE_VERBS = [
@@ -60,11 +61,6 @@ export function mcpEntry(palace?: string): string {
   const launcher = join(SCRIPTS, "palace");
   const shim = existsSync(launcher) ? `${quoted(launcher)} shim` : "mp-shim";
   return palace === undefined ? shim : `${shim} --palace ${quoted(palace)}`;
-}
-
-/** As a shell takes it for one word. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 
 function commandName(name: "palace" | "mempalace"): string {

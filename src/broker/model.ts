@@ -48,7 +48,7 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
   const closing = new AbortController();
 
   const missing = (why: string): void => {
-    state = { model: null, modelState: "missing", modelDetail: why };
+    state = { model: null, modelState: "missing", modelDetail: `${emptyPlace(config)}${why}` };
   };
 
   const find = async (): Promise<ModelFiles | undefined> => {
@@ -155,4 +155,9 @@ export function startModel({ config, recorded, onReady, log }: ModelOptions): Mo
       reranker = undefined;
     },
   };
+}
+
+/** Who named a folder, and mistyped it, is told so before anything else. */
+function emptyPlace({ dir }: ModelConfig): string {
+  return dir === undefined ? "" : `MEMPALACE_MODEL_DIR=${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

@@ -89,7 +89,11 @@ export function readUndo(params: Record<string, unknown>): UndoParams {
 }
 
 export function previewUndo(tx: LedgerTx, { agent, sinceMs, untilMs }: UndoParams): Record<string, unknown> {
-  return answerOf(tx.undo.plan(agent, sinceMs, untilMs));
+  const plan = tx.undo.plan(agent, sinceMs, untilMs, SHOWN_MAX);
+  const items = plan.items.map(({ text, ...item }) =>
+    text === undefined ? item : { ...item, preview: shown(text, undefined) },
+  );
+  return answerOf({ ...plan, items });
 }
 
 export function undo(tx: LedgerTx, call: WriteCall): unknown {

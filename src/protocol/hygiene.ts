@@ -47,5 +47,12 @@ export type UndoReport = {
   restored: number;
   reverted: number;
   refused: number;
-  items: { kind: string; id: string; change: "remove" | "restore" | "revert" | "refused"; by?: string }[];
+  /** `preview`: in a preview alone, of what goes away or is to come back. */
+  items: {
+    kind: string;
+    id: string;
+    change: "remove" | "restore" | "revert" | "refused";
+    by?: string;
+    preview?: string;
+  }[];
 };

@@ -26,10 +26,12 @@ export interface ForgetTx {
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
+/** `text`: of what goes away, or is to come back; a fact's words; none of what has no words. */
+export type PlannedUndo = UndoItem & { text?: string };
 
 /** `writes` of the agent in that time; of `tooOld` ones it is no longer known what they changed. */
-export type UndoPlan = {
-  items: UndoItem[];
+export type UndoPlan<Item = UndoItem> = {
+  items: Item[];
   writes: number;
   tooOld: number;
   /** Who wrote in that time at all. */
@@ -38,6 +40,7 @@ export type UndoPlan = {
 
 /** Concurrency and errors: as LedgerTx. */
 export interface UndoTx {
-  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+  /** The first `textsMax` of its items with their texts. */
+  plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;
   undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
 }

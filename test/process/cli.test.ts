@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { createTestPalace, processesWith, ROOT, type TestPalace } from "../helpers/palace.ts";
 
 const VERBS = [
@@ -304,6 +305,14 @@ test("the demo finds what it filed, lets two agents meet, and leaves neither pro
   expect(readdirSync(temporary)).toEqual([]);
   expect(readdirSync(palace.home)).toEqual(["tmp"]);
   expect(processesWith(palace.home)).toEqual([]);
+});
+
+test("the demo searches with the model that this memory has fetched", async () => {
+  await using palace = createTestPalace();
+  writeTinyModel(join(palace.config.model.cacheDir, "all-MiniLM-L6-v2"));
+  const { code, value } = await json(palace, ["demo"], { TMPDIR: palace.home, MEMPALACE_MODEL_DIR: "" });
+  expect(code).toBe(0);
+  expect(value["search"]).toMatchObject({ mode: "hybrid", model: expect.stringContaining("custom:") as string });
 });
 
 test("a demo that is interrupted leaves neither process nor file", async () => {

@@ -246,7 +246,7 @@ test.each([
     code: 8,
     error: { code: "FEEDER_SOURCE_UNREADABLE", message: expect.stringMatching(message) },
   });
-  expect(report.error?.hint).toContain("mempalace-session --db FILE");
+  expect(report.error?.hint).toContain("mine sessions --db FILE");
 });
 
 test("the same sessions from another home directory are the same sources", async () => {

@@ -29,7 +29,10 @@ it("takes back what one agent wrote, names what others changed, and is taken bac
     value: { error: { hint: expect.stringContaining('"bad"') as string } },
   });
   const found = { writes: 5, restored: 1, reverted: 1, refused: 1, too_old: 0 };
-  expect(await undo("--client", "bad", "--since", "1h", "--dry-run")).toMatchObject({ code: 0, value: found });
+  const planned = await undo("--client", "bad", "--since", "1h", "--dry-run");
+  expect(planned).toMatchObject({ code: 0, value: found });
+  const previews = (planned.value["items"] as { preview?: string }[]).map(({ preview }) => preview);
+  expect(previews.sort()).toEqual(["a is b", "first", "lies", "mended by hand", "second", undefined, undefined]);
   expect(await text(second)).toBe("spoilt");
   expect(await undo("--client", "bad", "--since", "1h")).toMatchObject({ code: 2, value: { error: {} } });
   const done = await undo("--client", "bad", "--since", "1h", "--yes");

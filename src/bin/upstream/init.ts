@@ -16,7 +16,7 @@ import {
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type Output, printable } from "../output.ts";
-import { quoted } from "../spelling.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { defineVerb } from "../verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";

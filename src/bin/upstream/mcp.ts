@@ -1,5 +1,5 @@
 /** `mempalace mcp`: the lines that register the server with an agent. */
-import { quoted } from "../spelling.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

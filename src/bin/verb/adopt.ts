@@ -11,7 +11,8 @@ import { assertPalace, palaceFolder, type Survey, surveyPalace } from "../../sto
 import { plural } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { describeAdoption } from "../strays.ts";
-import { mcpEntry, quoted } from "../spelling.ts";
+import { mcpEntry } from "../spelling.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { defineVerb } from "../verb.ts";
 
 const POLL_MS = 200;

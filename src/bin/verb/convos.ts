@@ -37,7 +37,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
     const wing = wingOf(survey.root, values.wing);
     const { cacheDir, palace } = placeOf(config);
     const isWatched = values.progress === true;
-    const { watch, end } = feedWatch(out, isQuiet, isWatched);
+    const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
     const limit = readCount(values.limit, "limit", 0);
     const agent = values.agent ?? config.agentName ?? "mempalace";
     const report = await withInterrupt(
@@ -54,7 +54,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
           watch,
           signal,
         }),
-      isWatched,
+      { onStop, isWatched },
     ).finally(end);
     report.skipped.unshift(...survey.skipped);
     report.failed += survey.unreadable;

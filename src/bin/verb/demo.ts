@@ -1,7 +1,7 @@
 /** `palace demo`: a throw-away palace with real parts: own broker, the package's own docs, three searches, two agents. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +16,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
 import { type Output, plural, shorten } from "../output.ts";
+import { Progress } from "../progress.ts";
 import { canFind } from "../proof.ts";
 import { openStdioMcp, type StdioMcp } from "../stdio-mcp.ts";
 import { defineVerb } from "../verb.ts";
@@ -29,6 +30,8 @@ const QUESTIONS = [
 const WING = "demo";
 const SNIPPET_LENGTH = 200;
 const POLL_MS = 20;
+/** The documents of the package are embedded within it on two cores. */
+const MODEL_MAX_MS = 20_000;
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
 const EXIT_INTERRUPTED = 130;
@@ -53,8 +56,8 @@ documents, asks three questions, and lets two agents write and read each other's
     let broker: ChildProcess | undefined;
     try {
       const demoEnv = isolate(env, config, folder);
-      shareModel(config, demoEnv);
       const demo = loadConfig(demoEnv);
+      shareModels(config, demo);
       say(out, `A throw-away palace in ${folder}`);
       broker = startBroker(demoEnv);
       await waitForBroker(demo, broker, interrupted.signal);
@@ -81,28 +84,39 @@ function isolate(env: Env, config: Config, folder: string): Env {
     MEMPALACE_PATH: join(folder, "home"),
     XDG_STATE_HOME: join(folder, "state"),
     XDG_CACHE_HOME: join(folder, "cache"),
-    MEMPALACE_MODEL_DIR: config.model.dir ?? config.model.cacheDir,
+    ...(config.model.dir === undefined ? {} : { MEMPALACE_MODEL_DIR: config.model.dir }),
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "1",
     MEMPALACE_LOG_LEVEL: "error",
   };
 }
 
-/** The one that Python's Chroma has fetched is found through the user's home. */
-function shareModel({ model }: Config, { HOME = "" }: Env): void {
-  mkdirSync(join(HOME, ".cache"), { recursive: true });
-  symlinkSync(join(model.userHome, ".cache/chroma"), join(HOME, ".cache/chroma"));
+/** What this memory has fetched, and what Python's Chroma has: found in the same places of the demo's own folders. */
+function shareModels({ model }: Config, demo: Config): void {
+  const shelf = join(demo.model.userHome, ".cache");
+  mkdirSync(shelf, { recursive: true });
+  symlinkSync(join(model.userHome, ".cache/chroma"), join(shelf, "chroma"));
+  if (!existsSync(model.cacheDir)) return;
+  mkdirSync(demo.model.cacheDir, { recursive: true });
+  for (const name of readdirSync(model.cacheDir))
+    symlinkSync(join(model.cacheDir, name), join(demo.model.cacheDir, name));
 }
 
 async function show(config: Config, env: Env, out: Output, signal: AbortSignal): Promise<object> {
   const client = await connectClient({ config, agent: "palace demo", start: "never" });
   try {
     const filed = await fileDocuments(config, client, out, signal);
+    const search = await searchMode(client, out, signal);
+    say(
+      out,
+      `Searching ${search.mode === "hybrid" ? `by words and by meaning (${search.model})` : "by words: no model is here"}`,
+    );
     const answers: Answer[] = [];
     for (const question of QUESTIONS) answers.push(await ask(client, question, out));
     const agents = await letAgentsMeet(env, out, signal);
     return {
       filed: { files: filed.report.filed, drawers: filed.report.drawers, ms: filed.ms },
+      search,
       searches: answers,
       agents,
     };
@@ -137,6 +151,27 @@ async function fileDocuments(
     `Filed ${plural(report.filed, "document")} of ${PACKAGE_ROOT} as ${plural(report.drawers, "drawer")} in ${ms} ms`,
   );
   return { report, ms };
+}
+
+/** A model that is there takes a moment to be opened. */
+async function searchMode(
+  client: Client,
+  out: Output,
+  signal: AbortSignal,
+): Promise<{ mode: string; model: string | null }> {
+  const deadline = Date.now() + MODEL_MAX_MS;
+  const progress = new Progress({ silent: out.isJson || !process.stderr.isTTY });
+  try {
+    for (;;) {
+      const { mode, model, modelState, pending, embedded } = (await client.call("palace.status", {})).search;
+      const isReady = modelState === "loading" ? false : modelState !== "ready" || pending === 0;
+      if (isReady || Date.now() > deadline) return { mode, model };
+      progress.step(embedded, embedded + pending, "embedding", undefined);
+      await sleep(POLL_MS, undefined, { signal });
+    }
+  } finally {
+    progress.end();
+  }
 }
 
 async function ask(client: Client, question: string, out: Output): Promise<Answer> {

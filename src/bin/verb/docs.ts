@@ -5,11 +5,11 @@ import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `mempalace-docs DIR [--wing W] [--limit N] [--dry-run] [--force] [--quiet]
+  usage: `palace mine docs DIR [--wing W] [--limit N] [--dry-run] [--force] [--quiet]
 
 Files the documentation of a project (markdown, text, YAML, TOML, shell scripts, build recipes, licences; never source
 code, lockfiles or what .gitignore names). Run it again at any time: only what changed is filed, what vanished is removed.
-The wing and rooms come from DIR/mempalace.yaml if there is one.
+The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
 
   --wing W    file into wing W
   --limit N   file at most N documents
@@ -17,7 +17,7 @@ The wing and rooms come from DIR/mempalace.yaml if there is one.
   --dry-run   say what would be done, change nothing
   --force     file everything again
   --quiet     no progress, no summary
-To ask about one file: mempalace-docs why FILE`,
+To ask about one file: palace why FILE`,
   options: FEED_OPTIONS,
   args: [1, 1],
   place: feedPlace,

@@ -8,7 +8,7 @@ import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { confirm } from "../confirm.ts";
-import { placeOf } from "../feeding.ts";
+import { EXIT_INTERRUPTED, placeOf } from "../feeding.ts";
 import { type Output, plural, shorten } from "../output.ts";
 import { findTraces, removeTraces, type Trace } from "../traces.ts";
 import { defineVerb, usageError } from "../verb.ts";
@@ -55,8 +55,10 @@ export const verb = defineVerb({
       if (!out.isJson) tellPreview(preview, out);
       const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
       if (!isSure) return 0;
+      const stopTelling = tellOfInterrupt(out);
       const done = await client.call("memory.forget", selector);
       const erased = await untilErased(client);
+      stopTelling();
       const { removed, ...found } = clean(config, preview);
       // Erased as it is, the ledger has it no more: the same words there are those of a drawer that stays.
       const isOther = ({ path, what }: Trace): boolean =>
@@ -112,6 +114,16 @@ async function readSelector(ids: string[], source?: string, match?: string): Pro
   if (source !== undefined) return { source };
   if (match === undefined) return { ids };
   return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
+}
+
+/** From here on Ctrl-C ends the command, and not what it began. Returns what takes that back. */
+function tellOfInterrupt(out: Output): () => void {
+  const leave = (): never => {
+    out.notice("The broker goes on erasing; repeat the command to see what is left.");
+    process.exit(EXIT_INTERRUPTED);
+  };
+  process.once("SIGINT", leave);
+  return () => process.off("SIGINT", leave);
 }
 
 /** A broker that dies meanwhile is started again by the next call, and the new one goes on. */

@@ -24,7 +24,7 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
     else {
       out.table(rowsOf(report));
       for (const fault of faults) out.text(`! ${fault}`);
-      out.text(faults.length === 0 ? "All is well." : out.spelled("To put it right: palace repair"));
+      out.text(out.spelled(faults.length === 0 ? wellBut(report) : "To put it right: palace repair"));
     }
     return faults.length === 0 ? 0 : EXIT_UNWELL;
   },
@@ -59,6 +59,12 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   check((difference?.missing ?? 0) === 0, `${difference?.missing ?? 0} drawers are missing in the palace`);
   check((difference?.changed ?? 0) === 0, `${difference?.changed ?? 0} drawers read otherwise in the palace`);
   return faults;
+}
+
+/** What comes by itself needs no repair; but with no model, say, it does not come. */
+function wellBut({ ledger: { pending } }: PalaceHealthReport): string {
+  if (pending === 0) return "All is well.";
+  return `Nothing to repair. ${plural(pending, "drawer")} ${pending === 1 ? "waits" : "wait"} for a vector: palace doctor says what for.`;
 }
 
 function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {

@@ -17,10 +17,11 @@ const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
 const DAY_MS = 86_400_000;
 
 export const verb = defineVerb({
-  usage: `mempalace-session [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
+  usage: `palace mine sessions [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
 
 Files an agent's sessions: what was said, thought and done. Run it again at any time, also while the agent works: only
 sessions that changed are read, and only what is new in them is filed. Transcripts are kept in ~/.cache/mempalace-session.
+\`mempalace-session\` is the same.
 
   --from WHO            whose sessions (default opencode)
   --session ID          only this one; may be given again
@@ -68,12 +69,15 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       includeSubagents: values["include-subagents"] === true,
     });
     const isWatched = values.progress === true;
-    const { watch, end } = feedWatch(out, isQuiet, isWatched);
+    const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
     try {
-      const report = await withInterrupt(async (signal) => {
-        const caller = await connect(config, "mempalace-session", dryRun);
-        return feedSessions({ options, source, caller, watch, signal });
-      }, isWatched).finally(end);
+      const report = await withInterrupt(
+        async (signal) => {
+          const caller = await connect(config, "mempalace-session", dryRun);
+          return feedSessions({ options, source, caller, watch, signal });
+        },
+        { onStop, isWatched },
+      ).finally(end);
       return endMine(out, report, { isQuiet, command: "mempalace-session", print: printReport });
     } finally {
       source.close();

@@ -26,7 +26,7 @@ DIR may be one file. A message is filed once, however often the command is run.
     const [isQuiet, isDry, isWatched] = [values.quiet === true, values["dry-run"] === true, values.progress === true];
     // Upstream sweeps what subagents said as well.
     const survey = surveyTranscripts(args[0] ?? "", true);
-    const { watch, end } = feedWatch(out, isQuiet, isWatched);
+    const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
     const report = await withInterrupt(
       async (signal) =>
         sweepTranscripts({
@@ -35,7 +35,7 @@ DIR may be one file. A message is filed once, however often the command is run.
           caller: isDry ? undefined : await connect(config, "palace mine sweep", false),
           ...{ watch, signal },
         }),
-      isWatched,
+      { onStop, isWatched },
     ).finally(end);
     const { files, messages, added, changed, present, failed } = report;
     if (out.isJson) out.document(report);

@@ -3,7 +3,7 @@ import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../confirm.ts";
-import { type Output, plural } from "../output.ts";
+import { type Output, plural, shorten } from "../output.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
@@ -14,6 +14,7 @@ a write of "palace undo", which can be taken back in the same way. Writes of the
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SHOWN_MAX = 40;
+const PREVIEW_COLUMNS = 60;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -71,7 +72,10 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   out.table(
     items
       .slice(0, SHOWN_MAX)
-      .map(({ kind, id, change, by }) => [change, kind, id, by === undefined ? "" : `changed since by ${by}`]),
+      .map(({ kind, id, change, by, preview = "" }) => [
+        ...[change, kind, id, shorten(preview, PREVIEW_COLUMNS)],
+        by === undefined ? "" : `changed since by ${by}`,
+      ]),
   );
   if (items.length > SHOWN_MAX) out.text(`… and more; --json lists them`);
   out.text(`${title}: ${removed} to remove, ${restored} to restore, ${reverted} to revert; ${refused} refused.`);

@@ -4,12 +4,12 @@ import { connect, placeOf } from "../feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `mempalace-docs why FILE [--dir DIR] [--wing W]
+  usage: `palace why FILE [--dir DIR] [--wing W]
 
-Says whether mempalace-docs files FILE and by which rule, and its wing, room and date.
+Says whether \`palace mine docs\` files FILE and by which rule, and its wing, room and date.
 
   --dir DIR   the folder that is scanned (else: the one it was filed from, the project's or the file's own)
-  --wing W    the wing that is given to mempalace-docs`,
+  --wing W    the wing that is given to \`palace mine docs\``,
   options: { dir: { type: "string" }, wing: { type: "string" } },
   args: [1, 1],
   run: async ({ values, args, config, out }) => {

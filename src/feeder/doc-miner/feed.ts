@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
+import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
 import type { Caller } from "../send.ts";
@@ -30,7 +31,7 @@ export type FeedDeps = {
 const IN_FLIGHT_MAX = 4;
 /** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and what the broker answers when it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: FeedDeps): Promise<FeedReport> {
-  const root = openProject(options.dir);
+  const root = openProject(options.dir, options.front);
   const connecting = connect();
   // Handled where it is awaited; a project that cannot be read is reported first.
   connecting.catch(() => {});
@@ -191,11 +192,16 @@ function projectOf({ name }: Front, project: Project): Project {
   return { ...project, exclude, rooms: [{ name: room, keywords: hasKeyword ? [room] : [] }] };
 }
 
-function openProject(dir: string): string {
+function openProject(dir: string, { name }: Front): string {
   const unreadable = (what: string, cause?: unknown): PalaceError =>
-    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${dir} ${what}`, "give the folder of a project: mempalace-docs DIR", {
-      cause,
-    });
+    new PalaceError(
+      "FEEDER_SOURCE_UNREADABLE",
+      `${dir} ${what}`,
+      `give the folder of a project: palace mine ${name} DIR`,
+      {
+        cause,
+      },
+    );
   let root: string;
   try {
     root = realpathSync(dir);
@@ -207,11 +213,12 @@ function openProject(dir: string): string {
 }
 
 /** An unmounted volume looks like a project without documents; it must not empty the palace. */
-function assertNotVanished(plan: Plan, documents: number, { dir, force }: FeedOptions): void {
+function assertNotVanished(plan: Plan, documents: number, { dir, force, front, wing }: FeedOptions): void {
   if (documents > 0 || plan.gone.length === 0 || force) return;
+  const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;
   throw new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
     `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
-    `check that it is mounted; to remove them from the palace: mempalace-docs ${dir} --force`,
+    `check that it is mounted; to remove them from the palace: palace mine ${front.name} ${quoted(dir)}${named} --force`,
   );
 }

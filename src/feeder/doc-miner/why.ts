@@ -4,6 +4,7 @@
  */
 import { existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
@@ -139,7 +140,7 @@ function realFile(file: string): string {
   throw new PalaceError(
     "CONFIG_USAGE",
     `${file} is a folder`,
-    `to see what would be filed of it: mempalace-docs ${file} --dry-run`,
+    `to see what would be filed of it: palace mine docs ${quoted(file)} --dry-run`,
   );
 }
 

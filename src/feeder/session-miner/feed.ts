@@ -97,7 +97,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
     throw new PalaceError(
       "CONFIG_BAD_VALUE",
       `there is no session ${unknown.join(", ")}`,
-      "list them: mempalace-session --dry-run --min-messages 0",
+      "list them: palace mine sessions --dry-run --min-messages 0",
     );
   return heads.filter(
     ({ id, updatedMs }) =>

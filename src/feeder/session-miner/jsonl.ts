@@ -33,7 +33,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
         throw new PalaceError(
           "FEEDER_SOURCE_UNREADABLE",
           `there are no sessions of ${what} in ${root}`,
-          "name their folder: mempalace-session --dir DIR",
+          "name their folder: palace mine sessions --dir DIR",
           { cause: error },
         );
       }

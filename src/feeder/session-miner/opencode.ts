@@ -34,7 +34,7 @@ export async function openOpencode({ file, scratch, includeSubagents }: Opencode
     }
   };
   if (!existsSync(file))
-    throw unreadable(`there is no opencode database at ${file}`, "name it: mempalace-session --db FILE");
+    throw unreadable(`there is no opencode database at ${file}`, "name it: palace mine sessions --db FILE");
   let copy: string | undefined;
   let database: SqliteDatabase;
   try {
@@ -139,7 +139,7 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   if (missing.length === 0) return;
   throw unreadable(
     `${file} is no opencode database: it has no table ${missing.join(", ")}`,
-    "opencode 1.2 or newer keeps its sessions in opencode.db; name it: mempalace-session --db FILE",
+    "opencode 1.2 or newer keeps its sessions in opencode.db; name it: palace mine sessions --db FILE",
   );
 }
 
@@ -178,7 +178,7 @@ function typed(error: unknown, file: string): PalaceError {
   const reason = error instanceof Error ? error.message : String(error);
   return unreadable(
     `${file} cannot be read: ${reason}`,
-    "check the file, or name another: mempalace-session --db FILE",
+    "check the file, or name another: palace mine sessions --db FILE",
     error,
   );
 }

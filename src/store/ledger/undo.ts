@@ -3,7 +3,7 @@
  * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
  * write, whose own before-images make it one that can be taken back.
  */
-import type { Metadata, UndoItem, UndoPlan, UndoTx } from "../port.ts";
+import type { Metadata, PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../port.ts";
 import type { ImageKind } from "./images.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { digest, drawerDigest } from "./record.ts";
@@ -32,9 +32,13 @@ export class SqliteUndo implements UndoTx {
     this.#tx = tx;
   }
 
-  plan(agent: string, sinceMs: number, untilMs: number): UndoPlan {
+  plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo> {
     const { items, counts } = this.#plan(agent, sinceMs, untilMs);
-    return { ...counts, items: items.map(({ item }) => item) };
+    const planned = items.map(({ item, history }, at): PlannedUndo => {
+      const text = at < textsMax ? this.#textOf(item, history) : undefined;
+      return text === undefined ? item : { ...item, text };
+    });
+    return { ...counts, items: planned };
   }
 
   undo(agent: string, sinceMs: number, untilMs: number): UndoPlan {
@@ -108,6 +112,18 @@ export class SqliteUndo implements UndoTx {
     if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
+  }
+
+  #textOf({ kind, id, change }: UndoItem, { before }: History): string | undefined {
+    if (kind === "triple")
+      return this.#database
+        .prepare<[string], string>("SELECT subject || ' ' || predicate || ' ' || object FROM kg_triple WHERE id = ?")
+        .pluck()
+        .get(id);
+    if (kind !== "drawer") return undefined;
+    const comesBack = change === "restore" || change === "revert";
+    if (comesBack && before !== null) return (JSON.parse(before) as { text: string }).text;
+    return this.#tx.findDrawer(id)?.text;
   }
 
   #restore({ kind, id, before }: History): void {

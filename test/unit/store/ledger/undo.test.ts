@@ -100,7 +100,8 @@ test("what one agent wrote is taken back, the undo of it is taken back, and so o
   expect(plan).toMatchObject({ writes: 9, too_old: 0, refused: 0 });
   expect(state()).toEqual(after);
   const done = undo("b", since);
-  expect(done).toEqual(plan);
+  const items = (plan["items"] as Record<string, unknown>[]).map(({ preview: _preview, ...item }) => item);
+  expect(done).toEqual({ ...plan, items });
   expect(state()).toEqual(before);
   // Again: everything is as it was.
   expect(undo("b", since)).toMatchObject({ removed: 0, restored: 0, reverted: 0, refused: 0 });
