@@ -43,7 +43,13 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     return checks;
   }
   if (reached === undefined) {
-    checks.push(warn("broker", "not running", "the next agent starts it; or: palace start"));
+    checks.push(
+      warn(
+        "broker",
+        "not running",
+        isStopped(config.paths) ? "palace start" : "the next agent starts it; or: palace start",
+      ),
+    );
     return checks;
   }
   const { health, endpoint, status } = reached;

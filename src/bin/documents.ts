@@ -66,7 +66,7 @@ export async function mineDocuments(
     { onStop, isWatched },
   ).finally(end);
   if (out.isJson) out.document(toDocument(report));
-  else if (!isQuiet) printReport(report, out);
+  else if (!isQuiet) printReport(report, given.front, out);
   if (report.interrupted) return EXIT_INTERRUPTED;
   if (report.failed === 0) return 0;
   if (!out.isJson)
@@ -85,7 +85,14 @@ function toDocument({ wing, files, filed, unchanged, removed, skipped, drawers, 
   return { ...document, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
 }
 
-function printReport(report: FeedReport, out: Output): void {
+/** Of a folder in which nothing is of its kind. */
+const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
+  docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
+  projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",
+  formats: "office documents (pdf docx pptx xlsx rtf epub); text: palace mine docs DIR or palace mine projects DIR",
+};
+
+function printReport(report: FeedReport, front: FeedOptions["front"], out: Output): void {
   for (const path of report.wouldFile ?? []) out.text(`  would file    ${printable(path)}`);
   for (const path of report.wouldRemove ?? []) out.text(`  would remove  ${printable(path)}`);
   for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
@@ -97,6 +104,8 @@ function printReport(report: FeedReport, out: Output): void {
     : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
   const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  if (report.files === 0)
+    out.notice(out.spelled(`Nothing in that folder is taken here: this files ${TAKES[front.name]}`));
   const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
   if (hallways + tunnels > 0)
     out.text(`Names that go together: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
