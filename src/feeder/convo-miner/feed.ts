@@ -3,6 +3,7 @@
  * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents throw old
  * ones away, and keeping them is what the palace is for.
  */
+import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { sessionNameOf } from "../../platform/session-name.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
@@ -34,6 +35,7 @@ export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   const { options, place, files, nameOf, caller, watch, signal } = deps;
   const { extract } = options;
   const root = extract === "exchange" ? place.root : `${extract} of ${place.root}`;
+  if (!options.dryRun) removeLeftovers(place.home);
   const file = notesFile({ ...place, root, wing: options.wing });
   const notes = readNotes(file);
   const asked = { sources: notedMarks(notes.files), sessions: new Map<string, string[]>() };

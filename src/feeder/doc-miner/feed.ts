@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
+import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
@@ -49,6 +50,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   const { cacheDir, palace } = options;
   const place = { cacheDir, wing: project.wing, root, palace, isInPlace: !front.isStaged };
   const stage = options.dryRun ? findStage(place) : claimStage(place);
+  if (!options.dryRun) removeLeftovers(stage.home);
   const noted = readManifest(stage);
   const rules = createHash("sha256")
     .update(JSON.stringify(project.rooms ?? null))
