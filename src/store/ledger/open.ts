@@ -45,8 +45,10 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 function prepare(database: LedgerDatabase, file: string): void {
+  // Who was killed while it made one has left a page, and no table.
   const fresh =
-    database.pragma("user_version", { simple: true }) === 0 && database.pragma("page_count", { simple: true }) === 0;
+    database.pragma("user_version", { simple: true }) === 0 &&
+    database.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
   if (!fresh && database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
     throw new PalaceError(
       "STORE_CORRUPT",
