@@ -21,6 +21,7 @@ const CLOSE_MAX_MS = 10_000;
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
+  const before = await findBroker(config).catch(() => undefined);
   setStopped(config.paths);
   let stopped = await endBroker(config).catch(async (error: unknown) => {
     if (!(error instanceof PalaceError && error.code === "PROTOCOL_VERSION_MISMATCH")) throw error;
@@ -31,6 +32,11 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
+  // One that looked at the mark before it was asked has ended by itself.
+  if (!stopped && before !== undefined) {
+    await untilClosed(config, before.health.instanceId);
+    stopped = true;
+  }
   return { stopped, staysOff: true };
 }
 
@@ -58,14 +64,15 @@ async function endBroker(config: Config): Promise<boolean> {
       );
     await sleep(POLL_MS);
   }
-  // Its door is shut; it takes its name away last, when everything is on disk and the lock is free in a moment.
-  const closedBy = performance.now() + CLOSE_MAX_MS;
-  while (
-    readBrokerFile(config.paths.brokerFile)?.instanceId === found.health.instanceId &&
-    performance.now() < closedBy
-  )
-    await sleep(POLL_MS);
+  await untilClosed(config, found.health.instanceId);
   return true;
+}
+
+/** Its door is shut; it takes its name away last, when everything is on disk and the lock is free in a moment. */
+async function untilClosed({ paths }: Config, instanceId: string): Promise<void> {
+  const closedBy = performance.now() + CLOSE_MAX_MS;
+  while (readBrokerFile(paths.brokerFile)?.instanceId === instanceId && performance.now() < closedBy)
+    await sleep(POLL_MS);
 }
 
 function silentBroker({ paths }: Config, cause: PalaceError): PalaceError {
