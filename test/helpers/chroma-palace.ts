@@ -46,10 +46,16 @@ export class ChromaPalace {
   }
 
   upsertInto(name: string, records: readonly PalaceRecord[]): void {
+    this.logInto(name, records)();
+  }
+
+  /** As a MemPalace of its own Chroma writes: into the queue, and with a commit of its own, which is called here, for readers. */
+  logInto(name: string, records: readonly PalaceRecord[]): () => void {
     const collection = this.#collection(name);
-    this.#database.transaction(() => {
-      for (const { id, text, metadata } of records) {
-        const seq = this.#log(collection, UPSERT, id);
+    const seqs = records.map(({ id }) => this.#log(collection, UPSERT, id));
+    return this.#database.transaction(() => {
+      for (const [at, { id, text, metadata }] of records.entries()) {
+        const seq = seqs[at] ?? 0;
         const row = this.#database
           .prepare<[string, string, number], number>(
             `INSERT INTO embeddings (segment_id, embedding_id, seq_id) VALUES (?, ?, ?)
@@ -62,7 +68,7 @@ export class ChromaPalace {
         );
         for (const [key, value] of Object.entries({ ...metadata, "chroma:document": text })) put.run(row, key, value);
       }
-    })();
+    });
   }
 
   remove(ids: readonly string[]): void {

@@ -1,6 +1,25 @@
-/** Where palace and driver stood when somebody looked, and what of it is kept in the ledger between brokers. Used by watch.ts. */
+/** Where palace and driver stood when somebody looked, what of it is kept in the ledger between brokers, when to look again. Used by watch.ts. */
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
+
+/** Between two comparisons; a large palace has longer pauses, so that it costs a tenth of one thread, or a look a minute. */
+const GAP_MIN_MS = 5_000;
+const GAP_FACTOR = 9;
+const GAP_MAX_MS = 60_000;
+
+export const NOTHING: Omit<StrayReport, "state" | "detail"> = {
+  ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
+};
+export const NOT_ADOPTED: AdoptionReport = {
+  state: "none",
+  rows: 0,
+  read: 0,
+  taken: 0,
+  atMs: null,
+  detail: "",
+  hint: "",
+};
 
 /** Where palace and driver stood at one quiet moment. */
 export type Mark = Readonly<{
@@ -32,4 +51,13 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   } catch {
     return undefined;
   }
+}
+
+export function pauseAfter(tookMs: number): number {
+  return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
+}
+
+/** Whether there is anything in it that the ledger ought to take over. */
+export function isForeign(comparison: Comparison | null): boolean {
+  return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }

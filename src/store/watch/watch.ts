@@ -20,7 +20,7 @@ import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import { type CountedDriver, NOTHING_SENT } from "./counted-driver.ts";
 import { refusalOf } from "./refusal.ts";
-import { type Mark, parseSeen, type Seen } from "./seen.ts";
+import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
@@ -61,18 +61,15 @@ export type Watch = {
 };
 
 const LOOK_MS = 2_000;
-/** Between two comparisons; a large palace has longer pauses, so that it costs a tenth of one thread at most. */
-const GAP_MIN_MS = 5_000;
-const GAP_FACTOR = 9;
 /** Comparisons after something was sent again. */
 const AGAIN = 2;
+/**
+ * Comparisons after others wrote: a Chroma commits its records to the queue, where they are numbered, and later to the tables
+ * where they are read.
+ */
+const LATE = 3;
 /** The main thread waits no longer than that for a commit of another process. */
 const BUSY_TIMEOUT_MS = 20;
-
-const NOTHING: Omit<StrayReport, "state" | "detail"> = {
-  ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
-};
-const NOT_ADOPTED: AdoptionReport = { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" };
 
 export function startWatch(options: WatchOptions): Watch {
   const watch = new Watcher({
@@ -97,10 +94,6 @@ export function startWatch(options: WatchOptions): Watch {
       await watch.stop();
     },
   };
-}
-
-function isForeign(comparison: Comparison | null): boolean {
-  return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
 class Watcher {
@@ -129,6 +122,8 @@ class Watcher {
   #hopelessClosets = 0;
   /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
   #again = 0;
+  /** The same, for what is numbered and cannot be read yet. */
+  #late = 0;
 
   constructor(options: Required<WatchOptions>) {
     this.#options = options;
@@ -219,11 +214,16 @@ class Watcher {
     const { head, segment, sent } = this.#mark as Mark;
     const isOurs = now.head - head === now.sent.done - sent.done && now.sent.unsure === sent.unsure;
     const isWhole = this.report.unindexed === 0 || now.sent.reconnects === sent.reconnects;
-    const addsUp = isOurs && isWhole && now.segment === segment && this.#again === 0 && !this.#isBehind;
+    const addsUp = isOurs && isWhole && now.segment === segment && !this.#isDue;
     if (!addsUp) return false;
     this.#mark = now;
     this.#agreedHead = now.head;
     return true;
+  }
+
+  /** A comparison is wanted although the numbers add up. */
+  get #isDue(): boolean {
+    return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
   /** True: nobody has written since the last broker looked, and what it found still holds. */
@@ -284,8 +284,9 @@ class Watcher {
       if (comparison === null || this.#stopped) return;
       this.#isBehind = isForeign(comparison);
       if (!this.#isBehind) this.#agree(mark, comparison);
-      this.#mark = mark;
+      this.#late = this.#othersWrote(mark) ? LATE : Math.max(0, this.#late - 1);
       this.#again = Math.max(0, this.#again - 1);
+      this.#mark = mark;
       this.#hopeless = Math.min(this.#hopeless, comparison.unindexed);
       const isWorthAll = comparison.unindexed > this.#hopeless && isRetry;
       if (isWorthAll) this.#hopeless = comparison.unindexed;
@@ -295,12 +296,17 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      await this.#remember(mark);
+      // What may still be on its way is the next broker's to find, should this one end.
+      if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
     } finally {
-      this.#nextAtMs = this.#options.now() + Math.max(GAP_MIN_MS, (this.#options.now() - startedAtMs) * GAP_FACTOR);
+      this.#nextAtMs = this.#options.now() + pauseAfter(this.#options.now() - startedAtMs);
     }
+  }
+
+  #othersWrote({ head, sent }: Mark): boolean {
+    return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
   /** It is tried again; whoever waits for it is told why meanwhile. */
@@ -363,9 +369,8 @@ class Watcher {
   #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
-    const resent = this.report.resent + missing.length;
     const before = this.report;
-    const { taken } = before;
+    const [taken, resent] = [before.taken, before.resent + missing.length];
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#strayed ||= recent > 0 && rows === 0;

@@ -215,6 +215,36 @@ describe("the watch", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
+  it("finds what others write also where it is numbered some time before it can be read", async () => {
+    file(["one"]);
+    begin();
+    await watch.look();
+    const appear = palace.logInto("mempalace_drawers", [recordOf("theirs", "words")]);
+    await lookLater();
+    expect(watch.status()).toMatchObject({ rows: 0 });
+    appear();
+    await lookLater();
+    expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
+    // Not for ever: nobody has written since.
+    for (let looks = 0; looks < 5; looks++) await lookLater();
+    const before = compared;
+    await lookLater();
+    expect(compared).toBe(before);
+  });
+
+  it("leaves to the next broker what may still be on its way when it ends", async () => {
+    file(["one"]);
+    begin();
+    await watch.look();
+    const appear = palace.logInto("mempalace_drawers", [recordOf("theirs", "words")]);
+    await lookLater();
+    await watch.stop();
+    appear();
+    begin();
+    await watch.look();
+    expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
+  });
+
   it("trusts what the broker before it saw while nobody has written since, and looks when somebody has", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
