@@ -7,6 +7,7 @@ import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { readBrokerFile } from "../../src/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
+import type { StdioMcp } from "../../src/bin/stdio-mcp.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type StormOptions = {
@@ -33,7 +34,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   const writers = shims.map(async (shim, number) => {
     for (let index = 0; !stopped; index++) {
       const note = { wing, room: `shim${number}`, content: `${wing}: shim ${number} write ${index}` };
-      const id = String((await shim.call("mempalace_add_drawer", note))["drawer_id"]);
+      const id = await fileDrawer(palace, shim, note);
       acknowledged.add(id);
       if (index % 7 === 3) {
         await shim.call("mempalace_delete_drawer", { drawer_id: id });
@@ -55,6 +56,29 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   await Promise.all(writers);
   for (const shim of shims) expect(await shim.close()).toBe(0);
   return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted };
+}
+
+/**
+ * Returns the drawer's id. A write that had to wait for a broker is kept on this machine and acknowledged without one; then it is
+ * waited for until the ledger has it.
+ */
+export async function fileDrawer(
+  palace: TestPalace,
+  shim: StdioMcp,
+  note: { wing: string; room: string; content: string },
+): Promise<string> {
+  const { drawer_id: id } = await shim.call("mempalace_add_drawer", note);
+  if (typeof id === "string") return id;
+  const find = (): string | undefined => {
+    const database = new Database(palace.config.paths.ledgerFile, { readonly: true, timeout: 5_000 });
+    try {
+      return database.prepare<[string], string>("SELECT id FROM drawer WHERE text = ?").pluck().get(note.content);
+    } finally {
+      database.close();
+    }
+  };
+  await expect.poll(find, { timeout: 60_000, interval: 50 }).toBeDefined();
+  return find() ?? "";
 }
 
 /** SIGKILL; a broker that has ended by itself meanwhile is no failure. */

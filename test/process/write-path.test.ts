@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
-import { assertWhole, storm } from "../helpers/storm.ts";
+import { assertWhole, fileDrawer, storm } from "../helpers/storm.ts";
 
 const KILL_POINTS = [
   "admit.before-queue",
@@ -37,20 +37,15 @@ describe("a broker killed at any step", () => {
     const acknowledged = new Set<string>();
     const writing = Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
-        const result = await shim.call("mempalace_add_drawer", {
-          wing: "kill",
-          room: "step",
-          content: `${point} text ${index}`,
-        });
-        acknowledged.add(String(result["drawer_id"]));
+        const note = { wing: "kill", room: "step", content: `${point} text ${index}` };
+        acknowledged.add(await fileDrawer(palace, shim, note));
       }),
     );
     // Group commit may take all twelve at once: some later writes make sure that the third passing comes.
     const pushing = (async () => {
       for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
-        await shim
-          .call("mempalace_add_drawer", { wing: "kill", room: "step", content: `${point} push ${index}` })
-          .then((result) => acknowledged.add(String(result["drawer_id"])));
+        const note = { wing: "kill", room: "step", content: `${point} push ${index}` };
+        acknowledged.add(await fileDrawer(palace, shim, note));
         await delay(20);
       }
     })();
