@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -97,10 +97,32 @@ for (const version of MEMPALACE_VERSIONS) {
   });
 }
 
+/** Nine of a hundred file times are read by Chroma's server as the double beside; these two are among them. */
+const TIMES_S = [1795417799.9044359, 1795417812.7709341];
+
 const [version] = MEMPALACE_VERSIONS;
 const missing = await mempalaceMissing(version);
 
 describe.skipIf(missing !== undefined)("an export", () => {
+  it("holds files with whatever times, as near as Chroma's server reads them", async () => {
+    await using palace = createScene();
+    const folder = join(palace.home, "project");
+    mkdirSync(folder);
+    for (const [at, seconds] of TIMES_S.entries()) {
+      const file = join(folder, `${at}.md`);
+      writeFileSync(file, `number ${at} of some notes that are long enough to be filed as a document of their own`);
+      utimesSync(file, seconds, seconds);
+    }
+    expect(await palace.run("palace", ["mine", "projects", folder])).toMatchObject({ code: 0 });
+    while ((await status(palace)).search.pending > 0) await delay(100);
+    const dir = join(palace.home, "exported");
+    const exported = await palace.run("palace", ["export", dir, "--chroma", mempalaceBin(version, "chroma")]);
+    expect(exported, exported.stderr).toMatchObject({ code: 0 });
+    const rows = [...(await dumpChroma(version, palace.home, dir)).values()];
+    const times = rows.map(({ metadata }) => Number(metadata["source_mtime"])).sort();
+    expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);
+  });
+
   it("is refused where something is, in our own home, and where no Chroma can be run", async () => {
     await using palace = createScene();
     await palace.startBroker();

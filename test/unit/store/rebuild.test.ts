@@ -119,6 +119,13 @@ test("what was written as it should be passes, in whatever order", async () => {
   await expect(verified(() => {})).resolves.toBeUndefined();
 });
 
+test("a fraction that Chroma's server has read as the next double is what was written", async () => {
+  const change = (by: number) => (database: Database.Database) =>
+    database.prepare("UPDATE embedding_metadata SET float_value = float_value * ? WHERE key = 'deep'").run(1 + by);
+  await expect(verified(change(Number.EPSILON))).resolves.toBeUndefined();
+  await expect(verified(change(8 * Number.EPSILON))).rejects.toThrow("differ");
+});
+
 test.each([
   ["a text", "UPDATE embedding_metadata SET string_value = 'other' WHERE key = 'chroma:document' AND id = 1", "differ"],
   ["a number", "UPDATE embedding_metadata SET float_value = 9.5 WHERE key = 'deep' AND id = 2", "differ"],
