@@ -8,6 +8,7 @@
 import { ForeignRows, type Horizon } from "../adopt/foreign-rows.ts";
 import { countRows } from "../driver/files/palace-file.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
+import { place } from "../ledger/record.ts";
 import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 import {
   type ChromaCollection,
@@ -246,5 +247,7 @@ function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Ma
 /** A row that is not there any more is missing, not changed. */
 function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
   if (theirs === undefined || ours === undefined) return false;
-  return theirs.text !== ours.text || (theirs.wing ?? "") !== ours.wing || (theirs.room ?? "") !== ours.room;
+  const { wing, room } = theirs;
+  const at = place({ ...(wing !== null && { wing }), ...(room !== null && { room }) });
+  return theirs.text !== ours.text || at.wing !== ours.wing || at.room !== ours.room;
 }

@@ -8,6 +8,7 @@ import { createLog } from "../../../src/platform/log.ts";
 import type { TakingOver } from "../../../src/store/adopt/take-over.ts";
 import { MemoryDriver } from "../../../src/store/driver/memory.ts";
 import type { PalaceRecord } from "../../../src/store/port.ts";
+import { place } from "../../../src/store/ledger/record.ts";
 import { mayHold, readChroma, readHead } from "../../../src/store/watch/chroma-file.ts";
 import { comparePalace, type Comparison } from "../../../src/store/watch/compare.ts";
 import { CountedDriver } from "../../../src/store/watch/counted-driver.ts";
@@ -84,6 +85,15 @@ describe("comparing palace and ledger", () => {
     palace.upsert([recordOf(changed, "other words"), recordOf(onItsWay, "older words")]);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(onItsWay);
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
+  });
+
+  it("takes a row without wing and room for what the ledger calls it", () => {
+    const { wing, room } = place({});
+    const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
+    ledger.exec("DELETE FROM outbox");
+    const id = ledger.prepare("SELECT id FROM drawer WHERE row = ?").pluck().get(row) as string;
+    palace.upsert([{ id, text: "swept", metadata: { hall: "general" }, vector: VECTOR }]);
+    expect(compare()).toMatchObject({ changed: 0, missing: [], collections: [] });
   });
 
   it("finds drawers of ours that are gone, and takes no removal on its way for a row of others", () => {
