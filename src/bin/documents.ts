@@ -8,6 +8,7 @@ import {
   connect,
   EXIT_INTERRUPTED,
   EXIT_PARTIAL,
+  INTERRUPTED,
   type FEED_OPTIONS,
   feedWatch,
   placeOf,
@@ -69,10 +70,10 @@ export async function mineDocuments(
   else if (!isQuiet) printReport(report, given.front, out);
   if (report.interrupted) return EXIT_INTERRUPTED;
   if (report.failed === 0) return 0;
-  if (!out.isJson)
-    out.notice(
-      `${command}: ${plural(report.failed, "path")} could not be read or filed\n  correct them and run it again`,
-    );
+  if (!out.isJson) {
+    out.notice(`${command}: ${plural(report.failed, "path")} could not be read or filed`);
+    out.notice("  correct them and run it again");
+  }
   return EXIT_PARTIAL;
 }
 
@@ -109,5 +110,5 @@ function printReport(report: FeedReport, front: FeedOptions["front"], out: Outpu
   const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
   if (hallways + tunnels > 0)
     out.text(`Names that go together: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
-  if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+  if (report.interrupted) out.text(INTERRUPTED);
 }

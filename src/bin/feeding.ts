@@ -12,6 +12,7 @@ import { Progress } from "./progress.ts";
 export const SKIPS_SHOWN_MAX = 20;
 export const EXIT_PARTIAL = 8;
 export const EXIT_INTERRUPTED = 130;
+export const INTERRUPTED = "Interrupted. Run the same command again to file the rest.";
 /** How long a miner without its starter may take to leave by itself. */
 const ORPHAN_MAX_MS = 2_000;
 

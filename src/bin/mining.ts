@@ -2,7 +2,7 @@
 import type { MineReport } from "../feeder/convo-miner/run.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../protocol/filing.ts";
-import { EXIT_INTERRUPTED, EXIT_PARTIAL, SKIPS_SHOWN_MAX } from "./feeding.ts";
+import { EXIT_INTERRUPTED, EXIT_PARTIAL, INTERRUPTED, SKIPS_SHOWN_MAX } from "./feeding.ts";
 import { type Output, plural, printable } from "./output.ts";
 
 type Outcome = Omit<MineReport, "wing" | "files">;
@@ -20,7 +20,10 @@ export function endMine<R extends Outcome>(out: Output, report: R, { isQuiet, co
   else if (!isQuiet) print(report, out);
   if (report.interrupted) return EXIT_INTERRUPTED;
   if (report.failed === 0) return 0;
-  if (!out.isJson) out.notice(`${command}: ${unread}\n  correct them and run it again`);
+  if (!out.isJson) {
+    out.notice(`${command}: ${unread}`);
+    out.notice("  correct them and run it again");
+  }
   return EXIT_PARTIAL;
 }
 
@@ -49,5 +52,5 @@ export function printOutcome(report: Outcome, out: Output, head: string): void {
     ? `${report.wouldFile?.length ?? 0} to file`
     : `${report.filed} filed (${plural(report.drawers, "drawer")} new or changed, ${report.kept} kept)`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
-  if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+  if (report.interrupted) out.text(INTERRUPTED);
 }

@@ -34,7 +34,10 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   forget: ["erase drawers, a source, or whatever holds a text", () => import("./verb/forget.ts")],
   undo: ["take back what one agent wrote", () => import("./verb/undo.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
-  mine: ["file a source: mine projects DIR, docs DIR, convos DIR, sessions, sweep DIR", () => import("./verb/mine.ts")],
+  mine: [
+    "file a source: mine projects DIR, docs DIR, formats DIR, convos DIR, sessions, sweep DIR",
+    () => import("./verb/mine.ts"),
+  ],
   closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
   adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],

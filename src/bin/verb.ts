@@ -70,6 +70,8 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       const [min, max] = parts.args;
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
+      // A variable that is not set becomes one, and as a folder it is the one we are in.
+      if (positionals.includes("")) throw usageError(parts.usage, "an argument is empty");
       if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
       if (common.palace !== undefined) {

@@ -93,6 +93,15 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
       value: { error: { code: "CONFIG_USAGE" } },
     });
   expect(await palace.run("palace", ["--palace"])).toMatchObject({ code: 2, stdout: "" });
+  // As "$FOLDER" becomes where it is not set: the folder that we are in is not what was meant.
+  for (const args of [
+    ["mine", "docs", ""],
+    ["search", ""],
+  ])
+    expect(await json(palace, args), args.join(" ")).toMatchObject({
+      code: 2,
+      value: { error: { code: "CONFIG_USAGE", message: "an argument is empty" } },
+    });
   expect(await json(palace, ["call", "status", "{"])).toMatchObject({ code: 2 });
   expect(await json(palace, ["status"], { MEMPALACE_DRIVER: "floppy" })).toMatchObject({
     code: 2,

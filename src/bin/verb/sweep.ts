@@ -1,7 +1,15 @@
 /** `palace mine sweep DIR`: files every message of Claude Code's transcripts, whole. */
 import { surveyTranscripts } from "../../feeder/convo-miner/source.ts";
 import { sweepTranscripts } from "../../feeder/convo-miner/sweep.ts";
-import { connect, EXIT_INTERRUPTED, EXIT_PARTIAL, feedPlace, feedWatch, withInterrupt } from "../feeding.ts";
+import {
+  connect,
+  EXIT_INTERRUPTED,
+  EXIT_PARTIAL,
+  feedPlace,
+  feedWatch,
+  INTERRUPTED,
+  withInterrupt,
+} from "../feeding.ts";
 import { plural } from "../output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -45,7 +53,10 @@ DIR may be one file. A message is filed once, however often the command is run.
           ? `${plural(files, "transcript")}, ${plural(messages, "message")}`
           : `${plural(files, "transcript")}, ${plural(messages, "message")}: ${added} added, ${changed} changed, ${present} there already`,
       );
-    if (report.interrupted) return EXIT_INTERRUPTED;
+    if (report.interrupted) {
+      if (!out.isJson && !isQuiet) out.text(INTERRUPTED);
+      return EXIT_INTERRUPTED;
+    }
     if (failed === 0) return 0;
     if (!out.isJson) out.notice(`palace mine sweep: ${plural(failed, "transcript")} could not be read or filed`);
     return EXIT_PARTIAL;

@@ -13,6 +13,8 @@ What somebody else has changed since is named and stays. TIME is 2026-11-22, 202
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** The file itself is nothing that an undo touches. */
+const KINDS: Readonly<Record<string, string>> = { source: "mark of a file", triple: "fact" };
 const SHOWN_MAX = 40;
 const PREVIEW_COLUMNS = 60;
 
@@ -35,6 +37,7 @@ export const verb = defineVerb({
       sinceMs: readTime(since, "since", now),
       untilMs: until === undefined ? now : readTime(until, "until", now),
     };
+    if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
     const client = await connectClient({ config, agent: "palace undo", start: "auto" });
     try {
       const plan = await client.call("memory.undoPreview", request);
@@ -73,7 +76,7 @@ function tell(plan: UndoReport, out: Output, title: string): void {
     items
       .slice(0, SHOWN_MAX)
       .map(({ kind, id, change, by, preview = "" }) => [
-        ...[change, kind, id, shorten(preview, PREVIEW_COLUMNS)],
+        ...[change, KINDS[kind] ?? kind, id, shorten(preview, PREVIEW_COLUMNS)],
         by === undefined ? "" : `changed since by ${by}`,
       ]),
   );
