@@ -2,10 +2,12 @@
  * What a command is, and how one is run: parse, run, print the error, exit. Every executable of ours except the shim and the
  * broker goes through `runVerb`. Imported by the entry points and the files in verb/.
  */
+import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { leave } from "../platform/leave.ts";
+import { unwritable } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { Output } from "./output.ts";
@@ -96,7 +98,8 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
 }
 
 /** Prints an error by the grammar of interface.md 2 and returns the exit code. */
-export function reportError(name: string, error: unknown, argv: readonly string[]): number {
+export function reportError(name: string, thrown: unknown, argv: readonly string[]): number {
+  const error = asKnown(thrown);
   const isKnown = error instanceof PalaceError;
   const { code, message, ...known } = isKnown
     ? error
@@ -110,6 +113,13 @@ export function reportError(name: string, error: unknown, argv: readonly string[
   if (wantsJson(argv)) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
   return isKnown ? error.exitCode : 70;
+}
+
+/** A disk that takes nothing more is nobody's bug, wherever it shows. */
+function asKnown(thrown: unknown): unknown {
+  const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
+  if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
+  return unwritable(path === undefined ? "one of our folders" : dirname(path), thrown);
 }
 
 export function usageError(usage: string, problem: string): PalaceError {

@@ -17,12 +17,13 @@ const CLOSE_MAX_MS = 10_000;
 
 /**
  * Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. Errors:
- * TRANSPORT_TIMEOUT, of one that does not answer or does not end.
+ * TRANSPORT_TIMEOUT, of one that does not answer or does not end; STORE_DISK_FULL and STORE_READ_ONLY, of one that has ended and would
+ * not stay off.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch(() => undefined);
-  setStopped(config.paths);
+  const unmarked = markStopped(config);
   let stopped = await endBroker(config).catch(async (error: unknown) => {
     if (!(error instanceof PalaceError && error.code === "PROTOCOL_VERSION_MISMATCH")) throw error;
     await endOtherBroker(config, error);
@@ -37,7 +38,25 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
     await untilClosed(config, before.health.instanceId);
     stopped = true;
   }
+  if (unmarked !== undefined)
+    throw new PalaceError(
+      unmarked.code,
+      `${stopped ? "the broker has ended" : "no broker runs"}, but nothing keeps the next agent from starting one: ${unmarked.message}`,
+      `${unmarked.hint}, then \`palace stop\` again`,
+      { cause: unmarked },
+    );
   return { stopped, staysOff: true };
+}
+
+/** A disk that is full is a reason to end a broker, and no reason to leave it running. Returns why there is no mark. */
+function markStopped({ paths }: Config): PalaceError | undefined {
+  try {
+    setStopped(paths);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PalaceError) return error;
+    throw error;
+  }
 }
 
 /** Ends the running broker without the sticky mark; true if there was one. */

@@ -41,7 +41,8 @@ export function writeFileAtomic(path: string, content: string, mode = 0o600, own
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    // A write that fails does not say where.
+    throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   const folder = openSync(dirname(path), "r");
   try {

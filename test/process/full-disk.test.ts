@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 
 const why =
   process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a small disk needs root on Linux";
@@ -54,6 +54,31 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     client.close();
     broker.kill("SIGTERM");
     await new Promise((resolve) => broker.once("exit", resolve));
+  });
+
+  it("that takes nothing of anybody is named by a mine, and does not keep the broker from being stopped", async () => {
+    await using palace = createTestPalace();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);
+    try {
+      const project = join(ROOT, "docs");
+      expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+      let free = Buffer.alloc(1024 * 1024);
+      for (let at = 0; free.length > 0; at++)
+        try {
+          writeFileSync(join(palace.home, `ballast-${at}`), free);
+        } catch {
+          free = free.subarray(0, free.length >> 1);
+        }
+      const mined = await palace.run("palace", ["mine", "docs", project]);
+      expect(mined).toMatchObject({ code: 7, stderr: expect.stringMatching(/is full\n {2}free some space/) as string });
+      expect(await palace.run("palace", ["stop"])).toMatchObject({
+        ...{ code: 7, stdout: "" },
+        stderr: expect.stringMatching(/the broker has ended, but .* is full/) as string,
+      });
+      expect(await palace.run("palace", ["status", "--json"])).toMatchObject({ code: 3 });
+    } finally {
+      execFileSync("umount", ["-l", palace.home]);
+    }
   });
 
   it("that is read-only is named with the next step, and the palace is as it was when it can be written again", async () => {
