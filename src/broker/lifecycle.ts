@@ -357,6 +357,7 @@ function publish(
     bootId: bootId(),
     startedAtMs,
     doors,
+    home: paths.home,
     gate: paths.gatePath,
   };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });

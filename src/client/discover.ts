@@ -2,9 +2,9 @@
  * Where is the broker? `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: what counts is a handshake
  * that returns the same instance id. A pid from a file proves nothing and is never looked at.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
-import { isAbsolute } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
@@ -48,10 +48,22 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
     const file = JSON.parse(readSmallFile(path)) as BrokerFile;
     if (file.schema !== 1 || typeof file.instanceId !== "string" || !Array.isArray(file.doors)) return undefined;
-    return { ...file, doors: file.doors.filter(isDoor).slice(0, DOORS_MAX) };
+    return isCopy(path, file) ? undefined : { ...file, doors: file.doors.filter(isDoor).slice(0, DOORS_MAX) };
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether it came along when the folder of a running broker was copied: the very file is where the broker wrote it, and another one.
+ * Seen from another mount point that place is not there, or holds something else.
+ */
+function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
+  if (typeof home !== "string" || !isAbsolute(home)) return false;
+  const original = join(home, basename(path));
+  const [there, here] = [original, path].map((file) => statSync(file, { throwIfNoEntry: false, bigint: true }));
+  if (there === undefined || here === undefined || (there.ino === here.ino && there.dev === here.dev)) return false;
+  return (JSON.parse(readSmallFile(original)) as BrokerFile | null)?.instanceId === instanceId;
 }
 
 /** Of a regular file only, and never more than it may have: a pipe in its place would be waited for. */

@@ -84,10 +84,13 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   const isOther = named !== undefined && !isTaken && !isHome;
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
+  const classic = join(user, ".mempalace");
+  // Upstream has the graph of every palace that is not named by --palace there, a home of MEMPALACE_CONFIG_DIR or XDG too.
+  const graphDir = isOther || isOwnHome || home === real(classic) ? home : classic;
   return Object.freeze({
     home,
     palaceDir,
-    graphFile: join(home, "knowledge_graph.sqlite3"),
+    graphFile: join(graphDir, "knowledge_graph.sqlite3"),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
     ledgerFile: join(home, "ledger.sqlite3"),
@@ -123,8 +126,8 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     cacheDir,
     settingsDir,
     // Source: upstream-latest.md 2.2 and 10.1 of palace.md; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
-    upstreamLocksDir: join(user, ".mempalace", "locks"),
-    knownEntitiesFile: join(user, ".mempalace", "known_entities.json"),
+    upstreamLocksDir: join(classic, "locks"),
+    knownEntitiesFile: join(classic, "known_entities.json"),
   });
 }
 

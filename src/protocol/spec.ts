@@ -62,6 +62,8 @@ export type BrokerFile = {
   bootId: string;
   startedAtMs: number;
   doors: Door[];
+  /** The folder it lies in, where the broker is; absent in files of brokers before it. */
+  home?: string;
   /** Where `palace gate` leads, a socket whose peers are agents; absent in files of brokers before it. */
   gate?: string;
 };

@@ -37,6 +37,7 @@ test("broker.json has these keys", () => {
     bootId: true,
     startedAtMs: true,
     doors: true,
+    home: true,
     gate: true,
   } satisfies Record<keyof BrokerFile, true>;
   expect(keysOf("BrokerFile")).toEqual(Object.keys(keys));

@@ -3,7 +3,8 @@
  * what the ledger has new is written in short transactions, each of which first makes sure that nobody wrote since. Any
  * number of MemPalaces may be at work in the file meanwhile. Runs on the graph thread.
  */
-import { closeSync, openSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { columnsOf, GRAPH_TABLES } from "../ledger/graph-schema.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
@@ -134,6 +135,7 @@ export class DatabaseFile {
   }
 
   #create(): LedgerDatabase {
+    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
     closeSync(openSync(this.file, "a", 0o600));
     const database = this.#open();
     if (database === undefined) throw new Error(`${this.file} vanished as it was made`);
