@@ -10,13 +10,14 @@ import { adoptedKey, isAsAdopted } from "../ledger/adopted-mark.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { isSameRow } from "../ledger/record.ts";
 import type { Metadata, TakenRow } from "../port.ts";
-import type { ChromaCollection, ChromaDatabase } from "../watch/chroma-file.ts";
+import { type ChromaCollection, type ChromaDatabase, readHead } from "../watch/chroma-file.ts";
 
 /**
  * What of the palace is another's work: rows numbered above `sinceSeq` were written after palace and ledger last agreed.
- * Deletions above `untilSeq` happened while the broker ran, and are undone instead (watch.ts).
+ * Deletions above `untilSeq` happened while the broker ran, and are undone instead (watch.ts). `isLeft`: it is the palace that the
+ * last broker left, not an older one that was put back.
  */
-export type Horizon = { sinceSeq: number; untilSeq: number };
+export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
 /** Rows read before the caller hears of it, and rows given at once. */
 const PAGE_ROWS = 200;
@@ -49,6 +50,15 @@ const KNOWN: Readonly<Record<RowKind, string>> = {
     UNION ALL
     SELECT o.id, '', '{}', 0, 1, NULL FROM closet_outbox o
       WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
+};
+
+/** Ids that the palace ought to hold, a page at a time; `?` the row of the last page's end. */
+const SETTLED: Readonly<Record<RowKind, string>> = {
+  drawers: `SELECT d.row, d.id FROM drawer d JOIN vector v ON v.row = d.row
+    WHERE d.row > ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) ORDER BY d.row LIMIT ?`,
+  closets: `SELECT c.row, c.id FROM closet c
+    WHERE c.row > ? AND c.vector IS NOT NULL AND NOT EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id)
+    ORDER BY c.row LIMIT ?`,
 };
 
 type KnownRow = { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null };
@@ -157,6 +167,7 @@ export class ForeignRows {
   /** Deleted by somebody, as the queue says; a drawer that is merely not there may have been lost. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
+    if (this.#isQueuePurged()) return this.#absent();
     const deleted = this.#palace
       .prepare<[string, number, number, number, string], string>(
         `SELECT DISTINCT q.id FROM embeddings_queue q WHERE topic = ? AND seq_id > ? AND seq_id <= ? AND operation = ?
@@ -169,6 +180,38 @@ export class ForeignRows {
       const ours = known.get(id);
       return (ours?.settled === true || ours?.adopted === true) && this.#tail.get(id) === undefined;
     });
+  }
+
+  /**
+   * Chroma purges its queue as its index grows, and what it said of deletions with it. Nothing gets lost out of a palace that only
+   * went on from where we left it: what is not there any more was deleted by whoever wrote since.
+   */
+  #isQueuePurged(): boolean {
+    const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
+    if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;
+    const kept = this.#palace
+      .prepare<[string, number], number>("SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1")
+      .pluck()
+      .get(topicOf(this.#collection), sinceSeq);
+    return kept === undefined;
+  }
+
+  /** What ought to be there and is not. */
+  #absent(): string[] {
+    const next = this.#ledger.prepare<[number, number], { row: number; id: string }>(SETTLED[this.#kind]);
+    const present = this.#palace
+      .prepare<[string, string], string>(
+        "SELECT embedding_id FROM embeddings WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))",
+      )
+      .pluck();
+    const absent: string[] = [];
+    for (let after = 0; ;) {
+      const page = next.all(after, PAGE_ROWS);
+      if (page.length === 0) return absent.filter((id) => this.#known([id]).get(id)?.settled === true);
+      after = page.at(-1)?.row ?? after;
+      const there = new Set(present.all(this.#collection.metadataSegment, JSON.stringify(page.map(({ id }) => id))));
+      absent.push(...page.flatMap(({ id }) => (there.has(id) || this.#tail.get(id) !== undefined ? [] : [id])));
+    }
   }
 
   /** What the ledger knows of these ids; a removal still on its way is known and not settled. */

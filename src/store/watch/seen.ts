@@ -1,4 +1,5 @@
 /** Where palace and driver stood when somebody looked, what of it is kept in the ledger between brokers, when to look again. Used by watch.ts. */
+import { statSync } from "node:fs";
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
@@ -43,6 +44,8 @@ export type Seen = {
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
+  /** What a broker that ended in order wrote into the palace's header; absent while one runs, and where it did not. */
+  seal?: number;
 };
 
 export function parseSeen(text: string | undefined): Seen | undefined {
@@ -60,4 +63,9 @@ export function pauseAfter(tookMs: number): number {
 /** Whether there is anything in it that the ledger ought to take over. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
+}
+
+/** One number for which folders these are; one that is put in another's place changes it. */
+export function inodesOf(folders: readonly string[]): number {
+  return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

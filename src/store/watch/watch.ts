@@ -8,7 +8,6 @@
  * missing over there without such a proof, or that a stray deleted beside us, are listed in the outbox again.
  * Imported by broker/palace.ts.
  */
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../platform/log.ts";
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
@@ -20,7 +19,8 @@ import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import { type CountedDriver, NOTHING_SENT } from "./counted-driver.ts";
 import { refusalOf } from "./refusal.ts";
-import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
+import { breakSeal, putSeal } from "./seal.ts";
+import { inodesOf, isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
@@ -118,15 +118,17 @@ class Watcher {
   #unopened = false;
   /** Rows without a vector that sending everything again has not helped. */
   #hopeless = 0;
-  /** The same of closets. */
   #hopelessClosets = 0;
   /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
   #again = 0;
   /** The same, for what is numbered and cannot be read yet. */
   #late = 0;
 
+  readonly #isLeft: boolean;
+
   constructor(options: Required<WatchOptions>) {
     this.#options = options;
+    this.#isLeft = breakSeal(options.palaceDir, options.seen);
   }
 
   /** A busy driver is quiet for a moment only, which the timer would miss. */
@@ -156,7 +158,9 @@ class Watcher {
     await this.#thread?.close();
     await this.#comparing;
     const found = this.#read();
-    if (found !== undefined && this.#addsUp(found)) await this.#remember(found);
+    const isOurs = this.#options.driver?.kind === "files";
+    if (found !== undefined && this.#addsUp(found))
+      await this.#remember(found, isOurs ? putSeal(this.#options.palaceDir) : undefined);
   }
 
   /** Undefined: nothing to judge now. The report says why, unless a moment later will do. */
@@ -177,11 +181,8 @@ class Watcher {
       if (driver !== undefined && own === undefined)
         return this.#rest("off", `the driver's palace is not the one in ${palaceDir}`);
       const closets = found.collections.find(({ name }) => name === CLOSETS);
-      const folders =
-        own === undefined ? [] : [own.vectorSegment, ...(closets === undefined ? [] : [closets.vectorSegment])];
-      const segment = folders
-        .map((folder) => statSync(join(palaceDir, folder), { throwIfNoEntry: false })?.ino ?? 0)
-        .reduce((sum, inode) => sum + inode, 0);
+      const folders = own === undefined ? [] : [own, closets].flatMap((one) => one?.vectorSegment ?? []);
+      const segment = inodesOf(folders.map((folder) => join(palaceDir, folder)));
       const adopt = driver === undefined ? drawers?.id : own?.id;
       return { head: found.head, segment, adopt, closets: closets?.id, sent: { ...(driver?.sent ?? NOTHING_SENT) } };
     } catch (error) {
@@ -247,7 +248,7 @@ class Watcher {
 
   /** The palace may hold rows of before that this ledger never saw, or a palace of before was put back. */
   #horizon(): Horizon {
-    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? 0 };
+    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? 0, isLeft: this.#isLeft };
   }
 
   async #compare(mark: Mark): Promise<void> {
@@ -359,10 +360,9 @@ class Watcher {
     if (takeOver === undefined || mark.adopt === undefined) return;
     const { taken } = this.report;
     const { state, detail: before } = this.adoption;
-    const isNews = taken > 0 && state !== "verified";
     const detail = state === "refused" ? "" : before;
     this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "" };
-    if (isNews) log.info("the palace's rows are taken over and verified", { rows, taken });
+    if (taken > 0 && state !== "verified") log.info("the palace's rows are taken over and verified", { rows, taken });
   }
 
   /** `first`: before anything was taken over. */
@@ -381,19 +381,19 @@ class Watcher {
       detail: found && (rows + changed > 0 || this.#strayed) ? `written by ${guess(recent > 0 || this.#strayed)}` : "",
     };
     if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
-    const { detail } = this.report;
     const lost = { missing: missing.length, unindexed };
-    log.warn("others wrote the public palace", { palaceDir, rows, changed, ...lost, detail });
+    log.warn("others wrote the public palace", { palaceDir, rows, changed, ...lost, detail: this.report.detail });
   }
 
   get #ours(): string {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  async #remember({ head, segment, adopt, closets }: Mark): Promise<void> {
+  async #remember({ head, segment, adopt, closets }: Mark, seal?: number): Promise<void> {
     const seen: Seen = {
       ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
       ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
+      ...(seal === undefined ? {} : { seal }),
     };
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }
