@@ -135,6 +135,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     if (failure !== undefined) throw failure;
     if (palace === undefined)
       throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
+    await Promise.race([palace.arrived(), ending.promise]);
     return palace;
   };
   const broken = (): Pick<Health, "error"> =>

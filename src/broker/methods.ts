@@ -8,7 +8,7 @@ import { checkArguments, isRecord } from "../engine/arguments.ts";
 import { previewCompressed } from "../engine/compress.ts";
 import { findLogical, drawerPayload } from "../engine/logical.ts";
 import { readSelector } from "../engine/hygiene.ts";
-import { needsFindings, prepareWrite, runReadTool, type ReadContext } from "../engine/read-tools.ts";
+import { needsFindings, prepareWrite, runReadTool, type ReadContext, withArrival } from "../engine/read-tools.ts";
 import { redact as mask, redactAnswer, type RedactMode } from "../engine/redact.ts";
 import { searchTool } from "../engine/search-tool.ts";
 import { toolsOf } from "../engine/tool-profile.ts";
@@ -125,12 +125,13 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
     stringOf(params, "query");
-    return redactAnswer(await searchTool((await ready()).reads, params, searchMode(params["mode"])), redact);
+    const { reads } = await ready();
+    return redactAnswer(withArrival(reads, await searchTool(reads, params, searchMode(params["mode"]))), redact);
   },
   "palace.wakeUp": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
-    const { reader } = (await ready()).reads;
-    if (!reader.isFounded()) return { story: NO_PALACE };
+    const { reader, arriving } = (await ready()).reads;
+    if (!reader.isFounded()) return { story: arriving?.() ?? NO_PALACE };
     const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
     // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
     const clean = (text: string): string => mask(text, redact).text;

@@ -25,13 +25,15 @@ import { createSettingsStore } from "../store/settings-file.ts";
 import { sourceFiles } from "../store/source-files.ts";
 import { startThread, threadFile } from "../store/thread.ts";
 import { openVectorIndex } from "../store/vectors/vector-index.ts";
+import { startArrival } from "../store/watch/arrival.ts";
 import { mayHold } from "../store/watch/chroma-file.ts";
 import { startWatch } from "../store/watch/watch.ts";
 import { Jobs } from "./jobs.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { startModel } from "./model.ts";
+
 import { guessWriter, openDriver, takingOver, writtenCollection } from "./public-palace.ts";
-import { WriteQueue } from "./queue.ts";
+import { notCommitted, WriteQueue } from "./queue.ts";
 import { whenQuiet } from "./quiet.ts";
 import { startWarmUp } from "./warm-up.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
@@ -49,6 +51,8 @@ export type Palace = {
   maintenance: Maintenance;
   hygiene: Hygiene;
   status(): PalaceStatus;
+  /** Resolves when a palace that was here before this memory is taken over, or after a while. */
+  arrived(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
   /** Whether it may send has changed. */
@@ -225,6 +229,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     retarget: (target) => writer.call("retargetClosets", target),
     log,
   });
+  const arrival = startArrival(paths.palaceDir, reader.meta("palace_seen"), watch);
   void watch.look();
 
   const graph = await graphOpening;
@@ -239,18 +244,13 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
         if (gone !== undefined) onFatal(goneError(ledgerFile));
         return result;
       } catch (error) {
-        // Only a dead thread throws here, and whether it had committed is not known: clients put the calls again, with the
-        // same keys, to the next broker.
+        // Only a dead thread throws here, and whether it had committed is not known: clients put the calls to the next broker.
         const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
           cause: error,
         });
         log.error("the ledger's writer ended", { why: String(error) });
         onFatal(known);
-        const failed = {
-          outcome: { ok: false as const, error: { code: -32000, message: known.message, data: known.toWire() } },
-          replayed: false,
-        };
-        return { outcomes: calls.map(() => failed), changes: NO_CHANGES };
+        return { outcomes: calls.map(() => notCommitted(known)), changes: NO_CHANGES };
       }
     },
     onCommit: (changes) => {
@@ -335,9 +335,8 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     rerankerDetail: () => model.rerankerState().detail,
     settings: createSettingsStore(paths.settingsDir),
     files: sourceFiles,
-    ...settings,
+    ...{ ...settings, graph, arriving: () => arrival.detail() },
     settled: async (timeoutMs) => backlog?.settled(timeoutMs),
-    graph,
   };
   const endWarmUp = startWarmUp({
     search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
@@ -376,6 +375,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       strays: watch.status(),
       adoption: watch.adoption(),
     }),
+    arrived: () => arrival.settled(),
     wakeOutbox: wakeOutboxes,
     drain: () => queue.drain(),
     abandon: () => {

@@ -4,6 +4,7 @@
  * committed at any time; what arrives meanwhile is the next group.
  */
 import { COMMIT_BATCH_MAX, QUEUE_DEPTH_MAX, QUEUE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../protocol/limits.ts";
+import type { PalaceError } from "../protocol/errors.ts";
 import type { Changes, WriteCall, WriteOutcome } from "../store/port.ts";
 import { Lanes } from "./lanes.ts";
 
@@ -100,4 +101,12 @@ export class WriteQueue {
     }
     return group;
   }
+}
+
+/** Of each write of a group that the writer has not answered. */
+export function notCommitted(error: PalaceError): WriteOutcome {
+  return {
+    outcome: { ok: false, error: { code: -32000, message: error.message, data: error.toWire() } },
+    replayed: false,
+  };
 }

@@ -33,6 +33,8 @@ export type ReadContext = SearchDependencies & {
   files: SourceFiles;
   /** Characters of a row of what an agent files. */
   drawerSize: number;
+  /** Why the palace is not all here yet; undefined: it is. */
+  arriving?: () => string | undefined;
   /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
@@ -150,11 +152,20 @@ export async function runReadTool(
   const read = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   if (read === undefined) return undefined;
   try {
-    return { value: await read(context, values) };
+    return { value: withArrival(context, await read(context, values)) };
   } catch (error) {
     if (error instanceof InvalidValue) return { value: { error: error.message } };
     throw error;
   }
+}
+
+/** Who asks while the palace is still on its way into the ledger is told so, above all where it looks empty. */
+export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: unknown): unknown {
+  const detail = arriving?.();
+  if (detail === undefined || typeof value !== "object" || value === null) return value;
+  const { notice, ...said } = value as Record<string, unknown>;
+  if (said["error"] === NO_PALACE.error) return { ...said, error: `No palace yet: ${detail}`, hint: "palace doctor" };
+  return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */

@@ -26,7 +26,8 @@ Shows what has been filed: drawers by wing and room.`,
       return 0;
     }
     if (answer.taxonomy === undefined) {
-      explainNoPalace(out, config.paths.palaceDir);
+      if (answer.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);
+      else out.notice(`mempalace status: ${answer.error ?? "no answer"}`);
       return 0;
     }
     const wings = Object.entries(answer.taxonomy).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
