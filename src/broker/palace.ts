@@ -192,7 +192,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
       await writer.call("resendClosets", ids);
       closets.wake();
     },
-    hold,
+    ...{ hold, isLocked: () => upstreamLock.lockedBy() !== undefined },
     takeOver: createTakeOver({
       palaceDir: paths.palaceDir,
       ledgerFile,

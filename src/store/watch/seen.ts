@@ -28,6 +28,8 @@ export type Mark = Readonly<{
   /** Of the folders of both collections' indexes. */
   segment: number;
   adopt: string | undefined;
+  /** The collection that the driver has open. */
+  own: string | undefined;
   closets: string | undefined;
   sent: SentCounts;
 }>;

@@ -8,19 +8,19 @@
  * missing over there without such a proof, or that a stray deleted beside us, are listed in the outbox again.
  * Imported by broker/palace.ts.
  */
-import { join } from "node:path";
 import type { Log } from "../../platform/log.ts";
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
 import type { Horizon } from "../adopt/foreign-rows.ts";
 import type { TakingOver } from "../adopt/take-over.ts";
 import { startThread, type Thread, threadFile } from "../thread.ts";
-import { CLOSETS, DRAWERS, isClosedWal, readChroma, readCollections, readHead } from "./chroma-file.ts";
+import { DRAWERS } from "./chroma-file.ts";
 import type { Comparison } from "./compare.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
-import { type CountedDriver, NOTHING_SENT } from "./counted-driver.ts";
+import type { CountedDriver } from "./counted-driver.ts";
+import { lookAt } from "./look.ts";
 import { refusalOf } from "./refusal.ts";
 import { breakSeal, putSeal } from "./seal.ts";
-import { inodesOf, isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
+import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
@@ -37,6 +37,8 @@ export type WatchOptions = {
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
   /** Sends nothing from the moment it resolves until its answer is called. */
   hold: () => Promise<() => void>;
+  /** Another MemPalace has the palace, and the driver waits for it. */
+  isLocked?: () => boolean;
   /** Undefined: rows of others are counted and left alone. */
   takeOver?: TakingOver | undefined;
   /** Palace and ledger agree, or cannot be compared: what waited for that may go on. Contract: does not throw. */
@@ -68,13 +70,12 @@ const AGAIN = 2;
  * where they are read.
  */
 const LATE = 3;
-/** The main thread waits no longer than that for a commit of another process. */
-const BUSY_TIMEOUT_MS = 20;
 
 export function startWatch(options: WatchOptions): Watch {
   const watch = new Watcher({
     now: () => performance.now(),
     takeOver: undefined,
+    isLocked: () => false,
     onSettled: () => {},
     resendClosets: () => Promise.resolve(),
     collection: DRAWERS,
@@ -85,7 +86,7 @@ export function startWatch(options: WatchOptions): Watch {
   return {
     status: () => watch.report,
     adoption: () => watch.adoption,
-    isSettled: () => watch.report.state !== "looking",
+    isSettled: () => watch.isSettled,
     wasVerified: () =>
       watch.adoption.state === "refused" && parseSeen(options.seen.read())?.adoption?.state === "verified",
     look: () => watch.look(),
@@ -107,8 +108,9 @@ class Watcher {
   /** Something is to be taken over still: the numbers may add up, but the sides do not agree. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number when this broker first looked. */
+  /** The palace's number when this broker first looked and nobody else had the palace. */
   #startHead: number | undefined;
+  #lastHead = 0;
   #comparing: Promise<void> | undefined;
   #thread: Thread<CompareMethods> | undefined;
   #nextAtMs = 0;
@@ -134,6 +136,11 @@ class Watcher {
   /** A busy driver is quiet for a moment only, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
+  }
+
+  get isSettled(): boolean {
+    const own = this.#options.driver?.collectionId;
+    return this.report.state !== "looking" && (this.#mark === undefined || this.#mark.own === own);
   }
 
   async look(): Promise<void> {
@@ -165,38 +172,19 @@ class Watcher {
 
   /** Undefined: nothing to judge now. The report says why, unless a moment later will do. */
   #read(): Mark | undefined {
-    const { palaceDir, driver, collection } = this.#options;
-    if (driver?.sent.busy === true) return undefined;
-    try {
-      const found = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => ({
-        head: readHead(palace),
-        collections: readCollections(palace),
-      }));
-      if (found === undefined) return this.#rest("off", `${palaceDir} holds no palace`);
-      if (driver !== undefined && driver.collectionId === undefined) return this.#notOpen(driver);
-      if (this.#unopened) this.adoption = NOT_ADOPTED;
-      this.#unopened = false;
-      const drawers = found.collections.find(({ name }) => name === collection);
-      const own = found.collections.find(({ id }) => id === driver?.collectionId);
-      if (driver !== undefined && own === undefined)
-        return this.#rest("off", `the driver's palace is not the one in ${palaceDir}`);
-      const closets = found.collections.find(({ name }) => name === CLOSETS);
-      const folders = own === undefined ? [] : [own, closets].flatMap((one) => one?.vectorSegment ?? []);
-      const segment = inodesOf(folders.map((folder) => join(palaceDir, folder)));
-      const adopt = driver === undefined ? drawers?.id : own?.id;
-      return { head: found.head, segment, adopt, closets: closets?.id, sent: { ...(driver?.sent ?? NOTHING_SENT) } };
-    } catch (error) {
-      // Somebody commits: they are done when we look again.
-      if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-      // The driver makes the files that reading takes.
-      if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir))
-        return this.#notOpen(driver);
-      return this.#rest("unreadable", refusalOf(error, palaceDir).message);
-    }
+    const look = lookAt(this.#options);
+    if (look === undefined) return undefined;
+    if (look === "unopened") return this.#notOpen();
+    if ("state" in look) return this.#rest(look.state, look.detail);
+    if (this.#unopened) this.adoption = NOT_ADOPTED;
+    this.#unopened = false;
+    this.#lastHead = look.head;
+    return look;
   }
 
   /** It is tried again; unless these files are beyond the driver, which nobody would hear of otherwise. */
-  #notOpen({ kind, openError }: CountedDriver): undefined {
+  #notOpen(): undefined {
+    const { kind, openError } = this.#options.driver ?? {};
     this.#unopened = kind === "files" && openError !== undefined;
     if (this.#unopened) this.#refuse(openError);
     return undefined;
@@ -210,12 +198,12 @@ class Watcher {
   }
 
   #addsUp(now: Mark): boolean {
-    this.#startHead ??= now.head;
+    if (this.#isOwn(now)) this.#startHead ??= now.head;
     if (this.#mark === undefined && !this.#recall(now)) return false;
-    const { head, segment, sent } = this.#mark as Mark;
+    const { head, segment, own, sent } = this.#mark as Mark;
     const isOurs = now.head - head === now.sent.done - sent.done && now.sent.unsure === sent.unsure;
     const isWhole = this.report.unindexed === 0 || now.sent.reconnects === sent.reconnects;
-    const addsUp = isOurs && isWhole && now.segment === segment && !this.#isDue;
+    const addsUp = isOurs && isWhole && now.segment === segment && own === now.own && !this.#isDue;
     if (!addsUp) return false;
     this.#mark = now;
     this.#agreedHead = now.head;
@@ -248,7 +236,7 @@ class Watcher {
 
   /** The palace may hold rows of before that this ledger never saw, or a palace of before was put back. */
   #horizon(): Horizon {
-    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? 0, isLeft: this.#isLeft };
+    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
 
   async #compare(mark: Mark): Promise<void> {
@@ -389,7 +377,14 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  async #remember({ head, segment, adopt, closets }: Mark, seal?: number): Promise<void> {
+  /** The driver had it open, or there is none: what is deleted from then on is deleted beside us. */
+  #isOwn({ own }: Mark): boolean {
+    return this.#options.driver === undefined || own !== undefined;
+  }
+
+  async #remember(mark: Mark, seal?: number): Promise<void> {
+    if (!this.#isOwn(mark)) return;
+    const { head, segment, adopt, closets } = mark;
     const seen: Seen = {
       ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
       ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
