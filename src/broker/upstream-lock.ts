@@ -48,6 +48,7 @@ export type UpstreamLock = {
 /** How often a lock that another has is tried, and ours is looked after. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
+const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
 /** What a refused MemPalace prints of us: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
 const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
 
@@ -70,6 +71,7 @@ export function keepUpstreamLock(options: UpstreamLockOptions): UpstreamLock {
 class Keeper {
   readonly #options: UpstreamLockOptions;
   #held: { fd: number; file: string } | undefined;
+  #folder: { fd: number } | undefined;
   status: UpstreamLockStatus = { state: "none", detail: "" };
   formerHolder = "";
 
@@ -79,6 +81,7 @@ class Keeper {
 
   look(): void {
     try {
+      if (!this.#keepFolder()) return this.#enter("waiting", OTHER_HOME);
       const file = this.#file();
       if (file === undefined) return this.#enter("none", "MemPalace has nothing here that it could open");
       if (this.#held !== undefined && this.#held.file === file && isFileOf(this.#held.fd, file)) return;
@@ -96,8 +99,36 @@ class Keeper {
   }
 
   release(): void {
+    this.#releaseFile();
+    if (this.#folder !== undefined) closeSync(this.#folder.fd);
+    this.#folder = undefined;
+  }
+
+  #releaseFile(): void {
     if (this.#held !== undefined) closeSync(this.#held.fd);
     this.#held = undefined;
+  }
+
+  /**
+   * Two homes may name one palace, and MemPalace's lock lies in each of them: between brokers of ours the palace's folder itself
+   * is what is locked, which makes no file. False: another has it.
+   */
+  #keepFolder(): boolean {
+    const { palaceDir } = this.#options;
+    if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
+    if (this.#folder !== undefined) closeSync(this.#folder.fd);
+    this.#folder = undefined;
+    if (!existsSync(palaceDir)) return true;
+    const fd = openSync(palaceDir, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      if (tryFlock(fd)) this.#folder = { fd };
+    } catch {
+      // A file system without flock: there is nothing to keep others out by.
+      closeSync(fd);
+      return true;
+    }
+    if (this.#folder === undefined) closeSync(fd);
+    return this.#folder !== undefined;
   }
 
   /**
@@ -118,7 +149,7 @@ class Keeper {
       const before = readFileSync(file).subarray(1).toString().trim();
       if (!tryFlock(fd)) {
         closeSync(fd);
-        this.release();
+        this.#releaseFile();
         return this.#enter("waiting", `the public palace is held by ${describe(before)}`);
       }
       if (!isFileOf(fd, file)) return closeSync(fd);
@@ -130,7 +161,7 @@ class Keeper {
       closeSync(fd);
       throw error;
     }
-    this.release();
+    this.#releaseFile();
     this.#held = { fd, file };
     this.#enter("held", file);
   }
