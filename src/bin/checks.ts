@@ -257,8 +257,8 @@ function checkModel({ search }: StatusReport, { model: { offline } }: Config): C
       "model",
       detail,
       offline
-        ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it: MEMPALACE_MODEL_DIR=DIR palace restart"
-        : "it is tried again by itself; to try now: palace restart; or name a folder that has it: MEMPALACE_MODEL_DIR=DIR palace restart",
+        ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it where every agent sees it (export MEMPALACE_MODEL_DIR=DIR), then palace restart"
+        : "it is tried again by itself; to try now: palace restart; or name a folder that has it where every agent sees it: export MEMPALACE_MODEL_DIR=DIR",
     );
   return ok("model", detail);
 }

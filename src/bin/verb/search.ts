@@ -59,6 +59,8 @@ end of its line.`,
       query: args.join(" "),
       limit,
       mode,
+      // What "yesterday" is reckoned from.
+      now: new Date().toISOString(),
       ...(values.explain === true && { explain: true }),
       ...(values.wing !== undefined && { wing: values.wing }),
       ...(values.room !== undefined && { room: values.room }),

@@ -58,7 +58,7 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   };
   for (const deadline = performance.now() + READY_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     if (child.exitCode !== null || child.signalCode !== null)
-      return said.trim().split("\n").at(-1) ?? `it ended with ${child.exitCode}`;
+      return reasonIn(said) ?? `it ended with ${child.exitCode}`;
     const answer = await fetch(`${url}/api/v2/heartbeat`, { signal: AbortSignal.timeout(2_000) }).catch(
       () => undefined,
     );
@@ -66,6 +66,15 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   }
   await stop();
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
+}
+
+/** Node ends what it says of a crash with its own version; the reason stands before that. */
+function reasonIn(said: string): string | undefined {
+  const lines = said
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !/^Node\.js v/.test(line));
+  return lines.find((line) => /\b\w*Error\b/.test(line)) ?? lines.at(-1);
 }
 
 async function freePort(): Promise<number> {
