@@ -155,7 +155,16 @@ export type Methods = {
     result: { added: number; changed: number; present: number };
   };
   "drawer.search": {
-    params: { query: string; wing?: string; room?: string; limit?: number; mode?: SearchMode; explain?: boolean };
+    params: {
+      query: string;
+      wing?: string;
+      room?: string;
+      limit?: number;
+      mode?: SearchMode;
+      explain?: boolean;
+      /** ISO: what "yesterday" in the query is reckoned from. */
+      now?: string;
+    };
     result: JsonObject;
   };
   /** Administration, as `job.cancel` is: one job at a time, done by the broker, on its own machine's files. */
