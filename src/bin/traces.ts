@@ -7,7 +7,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync,
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
-import type { TextMark } from "../protocol/hygiene.ts";
+import type { ForgetPreview, TextMark } from "../protocol/hygiene.ts";
 
 export type Trace = {
   path: string;
@@ -21,11 +21,11 @@ const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
 
-export type Sought = { traces: readonly string[]; marks?: readonly TextMark[]; sources: readonly string[] };
+export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
 /** Files that hold a piece of what is sought, `sources` among them; of kept writes those that hold all of it. Reads each once. */
-export function findTraces(config: Config, { traces, marks = [], sources }: Sought): Trace[] {
-  const needles = needlesOf(traces);
+export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
+  const needles = needlesOf(traces.concat(ids));
   if (needles.length === 0) return [];
   const { paths } = config;
   const { home, palaceDir, stateDir, spoolDir, settingsDir } = paths;

@@ -5,7 +5,7 @@
 import type { GraphReader, GraphTx, LedgerTx, NamedFact, WriteCall } from "../store/port.ts";
 import { lengthJoined } from "./drawer.ts";
 import { asMoment, endsBy, holdsAt, isInverted, pythonRepr, startsAfter, validTemporal } from "./temporal.ts";
-import { codePointLength, localDate, localTimestamp, sha256Hex } from "./text.ts";
+import { codePointLength, entityId, localDate, localTimestamp, sha256Hex } from "./text.ts";
 import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "./validate.ts";
 
 type Arguments = Record<string, unknown>;
@@ -15,10 +15,6 @@ type Ends = { subject: string; predicate: string; object: string };
 /** Shorter names are not looked for as parts of others (Source: 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
-
-export function entityId(name: string): string {
-  return name.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
-}
 
 function idsOf({ subject, predicate, object }: Ends): Ends {
   return {

@@ -65,6 +65,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
     sources: [...new Set(drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")))].filter(Boolean),
     traces: [...new Set(marks.map(({ piece }) => piece))],
     marks,
+    ids: found.facts.concat(found.entities.filter(isUnlikeWords)).slice(0, SHOWN_MAX),
   };
 }
 
@@ -121,6 +122,11 @@ function answerOf({ items, writes, tooOld, agents }: UndoPlan): Record<string, u
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);
+}
+
+/** Of an entity, by which files are told to hold it: a name of words stands in others, too. */
+function isUnlikeWords(id: string): boolean {
+  return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }
 
 function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {

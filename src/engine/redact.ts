@@ -6,11 +6,14 @@
  * is one class of characters or bounded, so no character is looked at more than a fixed number of times.
  */
 
+import { entityId } from "./text.ts";
+
 /** `off`: nothing. `recall`: shapes that are hardly anything else. `strict`: also what is assigned to a secret's name. */
 export const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };
+type Secret = { kind: string; part: string };
 
 /** `group`: the part that is the secret, the whole match without. `isSecret`: a last look at that part. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
@@ -148,15 +151,16 @@ const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
-/** The text with its secrets masked; the same string where there are none. Never throws. */
-export function redact(text: string, mode: RedactMode): Redacted {
+/** The text with its secrets masked; the same string where there are none. `secrets` gets those of one line. Never throws. */
+export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
   const kinds: string[] = [];
   let masked = maskBlocks(text, kinds);
-  for (const shape of mode === "strict" ? [...SHAPES, ...STRICT] : SHAPES) masked = maskShape(masked, shape, kinds);
+  for (const shape of mode === "strict" ? [...SHAPES, ...STRICT] : SHAPES)
+    masked = maskShape(masked, shape, kinds, secrets);
   const whole = masked.slice(0, -CUT_TAIL);
   let tail = masked.slice(-CUT_TAIL);
-  for (const shape of CUT_SHAPES) tail = maskShape(tail, shape, kinds);
+  for (const shape of CUT_SHAPES) tail = maskShape(tail, shape, kinds, secrets);
   return { text: whole + tail, kinds };
 }
 
@@ -170,8 +174,10 @@ const MIN_LENGTH = 8;
 export function redactAnswer(value: unknown, mode: RedactMode): unknown {
   if (mode === "off") return value;
   const kinds: string[] = [];
-  const masked = walk(value, mode, kinds);
+  const secrets: Secret[] = [];
+  const found = walk(value, mode, kinds, secrets);
   if (kinds.length === 0) return value;
+  const masked = secrets.length === 0 ? found : withoutIds(found, secrets);
   if (typeof masked !== "object" || masked === null || Array.isArray(masked)) return masked;
   return { ...masked, redacted: { count: kinds.length, kinds: [...new Set(kinds)].sort(), note: NOTE } };
 }
@@ -179,27 +185,56 @@ export function redactAnswer(value: unknown, mode: RedactMode): unknown {
 const NOTE =
   "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace reveal DRAWER_ID` shows them to a person";
 
-function walk(value: unknown, mode: RedactMode, kinds: string[]): unknown {
+function walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): unknown {
   if (typeof value === "string") {
-    const redacted = redact(value, mode);
+    const redacted = redact(value, mode, secrets);
     kinds.push(...redacted.kinds);
     return redacted.text;
   }
-  if (Array.isArray(value)) return value.map((one) => walk(one, mode, kinds));
+  if (Array.isArray(value)) return value.map((one) => walk(one, mode, kinds, secrets));
   if (typeof value !== "object" || value === null) return value;
   // Keys may be anything: wings and rooms are some.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
-  for (const [key, one] of Object.entries(value)) copy[key] = walk(one, mode, kinds);
+  for (const [key, one] of Object.entries(value)) copy[key] = walk(one, mode, kinds, secrets);
   return copy;
 }
 
-function maskShape(text: string, { kind, pattern, group, isSecret }: Shape, kinds: string[]): string {
+/** Ids of facts and entities are made of their words in lower case. No tool takes one, so nothing is lost with it. */
+const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
+/** A shorter one stands in other words, too. */
+const ID_PART_MIN = 8;
+
+function withoutIds(value: unknown, secrets: readonly Secret[]): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutIds(one, secrets));
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
+  for (const [key, one] of Object.entries(value))
+    copy[key] = ID_KEYS.has(key) && typeof one === "string" ? idWithout(one, secrets) : withoutIds(one, secrets);
+  return copy;
+}
+
+function idWithout(id: string, secrets: readonly Secret[]): string {
+  let masked = id;
+  for (const { kind, part } of secrets) {
+    const inId = entityId(part);
+    if (inId.length >= ID_PART_MIN) masked = masked.replaceAll(inId, mask(kind));
+  }
+  return masked;
+}
+
+function maskShape(
+  text: string,
+  { kind, pattern, group, isSecret }: Shape,
+  kinds: string[],
+  secrets: Secret[],
+): string {
   pattern.lastIndex = 0;
   if (!pattern.test(text)) return text;
   return text.replace(pattern, (match: string, ...rest: unknown[]) => {
     const part = group === true ? (rest[0] as string) : match;
     if (part.startsWith(MASK_START.slice(0, -1)) || isSecret?.(part) === false) return match;
     kinds.push(kind);
+    secrets.push({ kind, part });
     // The secret is the last such part: the pattern ends with it or with one more character.
     const at = match.lastIndexOf(part);
     return match.slice(0, at) + mask(kind) + match.slice(at + part.length);

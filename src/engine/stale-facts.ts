@@ -4,7 +4,7 @@
  * whom they name, not on the size of the graph.
  */
 import type { GraphReader, NamedFact } from "../store/port.ts";
-import { entityId } from "./facts.ts";
+import { entityId } from "./text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";
 
 export type StaleFact = {

@@ -148,3 +148,8 @@ export function pathStem(path: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }
+
+/** Under which the graph keeps an entity of that name. */
+export function entityId(name: string): string {
+  return name.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
+}

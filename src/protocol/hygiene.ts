@@ -9,7 +9,10 @@ export type ForgetSelector = { ids: string[] } | { source: string } | { match: s
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
-/** `traces`: pieces of what would go, by which it is found in other files. `marks`: absent in the answer of an older broker. */
+/**
+ * `traces`: pieces of what would go, by which it is found in other files. `ids`: of facts and entities, which are made of the words
+ * in lower case. `marks` and `ids`: absent in the answer of an older broker.
+ */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
   total: number;
@@ -19,6 +22,7 @@ export type ForgetPreview = {
   sources: string[];
   traces: string[];
   marks?: TextMark[];
+  ids?: string[];
 };
 
 /** How much went; `erasure` numbers what is still to be taken out of files. */

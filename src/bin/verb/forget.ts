@@ -44,7 +44,7 @@ export const verb = defineVerb({
       const preview = await client.call("memory.forgetPreview", selector);
       if (values["dry-run"] === true) {
         const files = findTraces(config, preview);
-        const { traces: _pieces, marks: _marks, ...shown } = preview;
+        const { traces: _pieces, marks: _marks, ids: _ids, ...shown } = preview;
         if (out.isJson) out.document({ ...shown, files });
         else {
           tellPreview(preview, out);
@@ -138,7 +138,7 @@ async function untilErased(client: Client): Promise<ErasureReport> {
 
 function clean(config: Config, preview: ForgetPreview): { removed: Trace[]; left: Trace[] } {
   try {
-    return removeTraces(findTraces(config, preview), preview.traces);
+    return removeTraces(findTraces(config, preview), preview.traces.concat(preview.ids ?? []));
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",

@@ -4,6 +4,7 @@
  */
 import type { Forgotten } from "../../protocol/hygiene.ts";
 import type { Drawer, ForgetSelector, ForgetTx, Found } from "../port.ts";
+import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "./record.ts";
 import { TextParts } from "./text-parts.ts";
@@ -41,9 +42,9 @@ export class SqliteForget implements ForgetTx {
 
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
     const { drawers, facts, entities, links } = found;
-    const words = wordsOf(found, selector);
+    const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
-    const images = this.#cleanImages(found, selector, named);
+    const images = this.#cleanImages(found, selector, named, words.graph);
     // They quote their source, whichever of its drawers it is.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
@@ -106,18 +107,23 @@ export class SqliteForget implements ForgetTx {
   #graphHolding(match: string): Pick<Found, "facts" | "entities" | "links"> {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
+    const { id, isPart } = heldAs(match);
+    // An entity is one in whatever case it is written, and a predicate is kept in lower case alone.
+    const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entities = this.#database
-      .prepare<{ match: string }, string>(`SELECT id FROM kg_entity WHERE ${holds("id", "name", "properties", "type")}`)
+      .prepare<{ match: string; id: string }, string>(
+        `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`,
+      )
       .pluck()
-      .all({ match });
+      .all({ match, id });
     const facts = this.#database
-      .prepare<{ match: string; entities: string }, string>(
+      .prepare<{ match: string; id: string; entities: string }, string>(
         `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
-           OR object IN (SELECT value FROM json_each(@entities))
+           OR object IN (SELECT value FROM json_each(@entities)) OR ${named("predicate")}
            OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`,
       )
       .pluck()
-      .all({ match, entities: JSON.stringify(entities) });
+      .all({ match, id, entities: JSON.stringify(entities) });
     const links = this.#database
       .prepare<[string, string], Found["links"][number]>(
         "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0",
@@ -138,7 +144,8 @@ export class SqliteForget implements ForgetTx {
       const given = [...stringsOf(JSON.parse(row.arguments))];
       const strings = [...given, ...stringsOf(JSON.parse(row.result))];
       const isOfSource = given.some((text) => words.isSource(text, row.method));
-      if (!isOfSource && !strings.some((text) => words.isOf(text) || words.ids.has(text))) continue;
+      const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
+      if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) continue;
       dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
       // A drawer that once held the text, and holds another now or is gone, has an older state in the palace's log.
       if (words.isWide) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
@@ -147,7 +154,12 @@ export class SqliteForget implements ForgetTx {
     return { rows: dirty.length, ids: [...ids] };
   }
 
-  #cleanImages({ drawers, facts, entities, links }: Found, selector: ForgetSelector, named: { ids: string[] }): number {
+  #cleanImages(
+    { drawers, facts, entities, links }: Found,
+    selector: ForgetSelector,
+    named: { ids: string[] },
+    graph: GraphNames,
+  ): number {
     const kinds: readonly [kind: string, ids: readonly string[]][] = [
       ["drawer", [...drawers.map(({ id }) => id), ...(selector.ids ?? [])]],
       ["triple", facts],
@@ -163,7 +175,13 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    const holding: { kind: string; id: string }[] = [];
+    // Also of facts that were taken back, or are older than the last time this was forgotten.
+    const holding = this.#database
+      .prepare<[], { kind: string; id: string }>(
+        "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
+      )
+      .all()
+      .filter(({ id }) => graph.isId(id));
     if (source !== undefined)
       holding.push(
         ...this.#database
@@ -193,11 +211,12 @@ type Words = {
   isOf: (text: string) => boolean;
   /** Of a row of that method: what it was given is of a source that is forgotten, or holds the whole of one that loses drawers. */
   isSource: (text: string, method: string) => boolean;
+  graph: GraphNames;
   /** Drawers that are not there any more are looked for, too. */
   isWide: boolean;
 };
 
-function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector): Words {
+function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector, graph: GraphNames): Words {
   const names = new Set([...ids, ...drawers.map(({ id }) => id)]);
   const texts = new Set<string>();
   const sources = new Set(drawers.map(({ metadata }) => metadata["source_file"]).filter((file) => file !== ""));
@@ -212,6 +231,7 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
     // Feeders' methods alone have a dot in them, and are given whole documents: a drawer's text is a part of such a one.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
+    graph,
     isWide: match !== undefined || source !== undefined,
   };
 }
@@ -226,13 +246,14 @@ function* stringsOf(value: unknown): Generator<string> {
     }
 }
 
-/** Ids stay in an answer: whoever repeats the call is told which drawer it made. */
+/** Ids of drawers stay in an answer: whoever repeats the call is told which drawer it made. */
 function withoutWords(value: unknown, words: Words): unknown {
-  if (typeof value === "string") return words.isOf(value) ? FORGOTTEN : value;
+  const isGone = (text: string): boolean => words.isOf(text) || (!DRAWER_ID.test(text) && words.graph.isOf(text));
+  if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
   if (Array.isArray(value)) return value.map((one) => withoutWords(one, words));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [words.isOf(key) ? FORGOTTEN : key, withoutWords(one, words)]),
+    Object.entries(value).map(([key, one]) => [isGone(key) ? FORGOTTEN : key, withoutWords(one, words)]),
   );
 }
 
