@@ -4,10 +4,11 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import type { ForgetPreview, TextMark } from "../protocol/hygiene.ts";
+import { cameFrom } from "./came-from.ts";
 
 export type Trace = {
   path: string;
@@ -18,20 +19,23 @@ const READ_SIZE_BYTES = 4 * 1024 * 1024;
 /** Models, and nothing of the user's. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
 const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
+/** Palaces that a repair or a migration keeps in the folder. */
+const KEPT_INSIDE = /^before-[^/]+\//;
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Files that hold a piece of what is sought, `sources` among them; of kept writes those that hold all of it. Reads each once. */
+/**
+ * Files that hold a piece of what is sought, and those it came from; of kept writes those that hold all of it. Reads each once.
+ */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
-  if (needles.length === 0) return [];
+  const { searched, listed } = cameFrom(config, sources);
   const { paths } = config;
   const { home, palaceDir, stateDir, spoolDir, settingsDir } = paths;
   const caches = FEEDER_CACHES.map((name) => join(dirname(paths.cacheDir), name));
   const kept = siblings(palaceDir);
-  const { opencodeDb, claudeDir, piDir } = sessionFolders(config);
   const folders = [home, palaceDir, stateDir, paths.cacheDir, settingsDir, ...caches, ...kept];
   const found = new Map<string, Trace>();
   const look = (path: string, what?: Trace["what"]): void => {
@@ -50,13 +54,21 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
     if (caches.some(within)) return "staged copy";
     if (relative(realOf(settingsDir), file) === join("wal", "write_log.jsonl")) return "audit log";
     if (within(stateDir)) return "log";
-    const isOld = kept.some(within) || /\.(?:corrupt|drift|old|bak)/.test(relative(realOf(home), file));
+    const isOld =
+      kept.some(within) ||
+      /\.(?:corrupt|drift|old|bak)/.test(relative(realOf(home), file)) ||
+      KEPT_INSIDE.test(relative(realOf(palaceDir), file));
     if (!isOld && (LIVE.test(basename(file)) || isIndex(file, palaceDir))) return "live";
     return "backup";
   };
-  for (const folder of folders) look(folder);
-  // A source without a whole path is a name, and no file of this folder.
-  for (const source of [...sources, opencodeDb, claudeDir, piDir].filter(isAbsolute)) look(source, "source");
+  if (needles.length > 0) {
+    for (const folder of folders) look(folder);
+    for (const source of searched) look(source, "source");
+    // The newest of a database stands beside it.
+    const { opencodeDatabase } = config.sessions;
+    if (holds(`${opencodeDatabase}-wal`, needles)) listed.push(opencodeDatabase);
+  }
+  for (const path of listed.map(realOf)) if (!found.has(path)) found.set(path, { path, what: "source" });
   return [...found.values()];
 }
 
@@ -79,10 +91,6 @@ export function removeTraces(traces: readonly Trace[], texts: readonly string[])
     } else left.push(trace);
   }
   return { removed, left };
-}
-
-function sessionFolders({ sessions }: Config): { opencodeDb: string; claudeDir: string; piDir: string } {
-  return { opencodeDb: sessions.opencodeDatabase, claudeDir: sessions.claudeCodeDir, piDir: sessions.piDir };
 }
 
 /** Palaces that were kept beside this one: by a repair, a migration, a user. */

@@ -1,7 +1,10 @@
-/** Under which names a file of the user's may stand in the memory: its own path, and those of its staged copies. Reads only. */
+/**
+ * Under which names a file of the user's may stand in the memory: its own path, and those of its staged copies; and the way back.
+ * Reads only.
+ */
 import { existsSync, realpathSync } from "node:fs";
-import { isAbsolute, relative, resolve } from "node:path";
-import { findStage, knownRoots, stagedPath } from "./stage.ts";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { findStage, identityOf, knownRoots, stagedPath } from "./stage.ts";
 
 /** As it was given comes first: a source may be a bare name. */
 export function namesOf(file: string, place: { cacheDir: string; palace: string }): string[] {
@@ -13,4 +16,16 @@ export function namesOf(file: string, place: { cacheDir: string; palace: string 
     return [stagedPath(findStage({ ...place, wing, root }), inside)];
   });
   return [...new Set([file, path, real, ...staged])];
+}
+
+/** What is there of the documents that a staged copy may have been made from, under whichever home it was staged. */
+export function originalsOf(sourceFile: string, place: { cacheDir: string; palace: string }): string[] {
+  const originals = knownRoots(place.cacheDir).flatMap(({ root, wing }) => {
+    const identity = identityOf(sourceFile, wing);
+    if (identity === undefined) return [];
+    const stage = findStage({ ...place, wing, root });
+    const inside = relative(stagedPath(stage, ""), join(stage.home, identity));
+    return inside === "" || inside.startsWith("..") ? [] : [join(root, inside)];
+  });
+  return [...new Set(originals)].filter((path) => existsSync(path));
 }
