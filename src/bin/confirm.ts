@@ -3,8 +3,9 @@ import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../protocol/errors.ts";
 
 const EXIT_INTERRUPTED = 130;
+const UNCHANGED = "Nothing was changed.\n";
 
-/** True: go on. Errors: CONFIG_USAGE where nobody can be asked. */
+/** True: go on; who says no is told that nothing was done. Errors: CONFIG_USAGE where nobody can be asked. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
@@ -13,7 +14,9 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
       "nobody is there to confirm it; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
-  return ask(question);
+  if (await ask(question)) return true;
+  process.stderr.write(UNCHANGED);
+  return false;
 }
 
 /** Whoever presses Ctrl-C or Ctrl-D has not said yes, and is not asked anything else: the process ends. */
@@ -23,7 +26,7 @@ export async function ask(question: string): Promise<boolean> {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
   } catch (error) {
     if ((error as Error).name !== "AbortError") throw error;
-    process.stderr.write("\nNothing was changed.\n");
+    process.stderr.write(`\n${UNCHANGED}`);
     process.exit(EXIT_INTERRUPTED);
   } finally {
     terminal.close();
