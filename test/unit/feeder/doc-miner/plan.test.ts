@@ -13,6 +13,7 @@ const plan = (change: Partial<PlanInput> = {}) =>
     survey: { documents: [found], skipped: [], unreadable: [] },
     manifest: manifest({ "a.md": entry }),
     marks: new Map([["a.md", mark]]),
+    isMined: () => false,
     rules: "r",
     force: false,
     ...change,
