@@ -3,22 +3,23 @@
  * are filed in any wing, and what only MemPalace has filed. Called by the route table.
  */
 import { isAbsolute } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sessionNameOf } from "../platform/session-name.ts";
 import { MINERS, type MinedSource } from "../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../protocol/limits.ts";
 import type { Methods, SourceMark } from "../protocol/spec.ts";
-import { type LedgerReader, MARK_OF_MODE, type SourceRow } from "../store/port.ts";
+import { type LedgerReader, MARK_OF_MODE, type MinedRow, type SourceRow } from "../store/port.ts";
 import { asTyped, InvalidValue } from "./validate.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function sourceList(
+export async function sourceList(
   reader: Pick<LedgerReader, "sources" | "minedSources">,
   wing: string,
   { extractMode, sessions, mined: asked }: Record<string, unknown>,
-): Methods["source.list"]["result"] {
+): Promise<Methods["source.list"]["result"]> {
   const suffix = suffixOf(extractMode);
   const sources = marksOf(reader.sources(wing), suffix);
-  const mined = asked === undefined ? undefined : minedBy(reader, wing, asked);
+  const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
   const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
   return {
     sources,
@@ -38,16 +39,29 @@ function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | u
   return filed.map(({ sourceFile }) => sourceFile);
 }
 
-/** What rows of others hold where a time belongs may be anything. */
-function minedBy(reader: Pick<LedgerReader, "minedSources">, wing: string, asked: unknown): MinedSource[] {
+/** Others are served between two pages. */
+async function minedBy(
+  reader: Pick<LedgerReader, "minedSources">,
+  wing: string,
+  asked: unknown,
+): Promise<MinedSource[]> {
   const { by, below } = (typeof asked === "object" && asked !== null ? asked : {}) as { by?: unknown; below?: unknown };
   const miner = MINERS.find((one) => one === by);
   if (miner === undefined || typeof below !== "string" || !isAbsolute(below))
     throw asTyped(new InvalidValue(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``));
-  return reader.minedSources({ wing, miner, below }).flatMap(({ sourceFile, mtime, filedAt }) => {
-    if (mtime !== null && typeof mtime !== "number") return [];
-    return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
-  });
+  const found: MinedSource[] = [];
+  for (let after: string | undefined; ; await nextTurn()) {
+    const { rows, last } = reader.minedSources({ wing, miner, below, after });
+    found.push(...rows.flatMap(readMined));
+    if (last === undefined) return found;
+    after = last;
+  }
+}
+
+/** What rows of others hold where a time belongs may be anything. */
+function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
+  if (mtime !== null && typeof mtime !== "number") return [];
+  return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
 }
 
 /** Undefined: what is marked without one. */

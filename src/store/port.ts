@@ -31,8 +31,10 @@ export type DrawerFilter = PlaceFilter & {
 
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
-/** `below`: an absolute folder. */
-export type MinedQuery = { wing: string; miner: Miner; below: string };
+/** `below`: an absolute folder; `after`: the last name of the page before. */
+export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
+/** `last`: what the next page comes after; undefined: there is none. */
+export type MinedPage = { rows: MinedRow[]; last: string | undefined };
 /** As drawers that came with the palace have it, whoever wrote them. */
 export type MinedRow = { sourceFile: string; mtime: unknown; filedAt: unknown };
 
@@ -129,8 +131,8 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined: of all wings. */
   sources(wing: string | undefined): SourceRow[];
-  /** Sources without a mark of ours. Reads the drawers below the folder. */
-  minedSources(query: MinedQuery): MinedRow[];
+  /** Sources without a mark of ours, page by page. */
+  minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
   /** All drawers by source, of one wing or of all. Reads every drawer once. */

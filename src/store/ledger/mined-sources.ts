@@ -3,7 +3,7 @@
  * the file they are. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
  */
 import type { Miner } from "../../protocol/filing.ts";
-import { MARK_OF_MODE, type MinedQuery, type MinedRow } from "../port.ts";
+import { MARK_OF_MODE, type MinedPage, type MinedQuery, type MinedRow } from "../port.ts";
 import type { LedgerDatabase } from "./open.ts";
 
 /** Drawers of an older one are stale. */
@@ -23,23 +23,36 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
+/** Sources looked at in one go, some thousands of drawers as they mostly are: tens of milliseconds. */
+const SOURCES_PER_PAGE = 200;
+
 /**
  * A mark of ours has the file's time, whether it still counts or not; what was taken over has none. Drawers that know how many
  * they are count as filed when all of them are there: a mine may have died between two of them.
  */
-export function minedSources(ledger: LedgerDatabase, { wing, miner, below }: MinedQuery): MinedRow[] {
+export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MARK_OF_MODE}${miner}` : "";
-  const bounds = { folder, end: `${folder.slice(0, -1)}0`, wing, mark };
-  return ledger
-    .prepare<typeof bounds, MinedRow>(
-      `SELECT d.source_file AS sourceFile, ${of("source_mtime")} AS mtime, min(${of("filed_at")}) AS filedAt
-         FROM drawer d INDEXED BY drawer_source
-         WHERE d.source_file >= @folder AND d.source_file < @end AND d.source_file <> '' AND d.wing = @wing
+  const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
+  // Names alone are read from the index; what we have filed ourselves costs no more than that.
+  const names = ledger
+    .prepare<typeof bounds, string>(
+      `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
+         WHERE source_file > @after AND source_file < @end AND source_file <> ''
            AND NOT EXISTS (SELECT 1 FROM source s
              WHERE s.source_file = d.source_file || @mark AND (s.sha256 <> '' OR s.mtime <> 0))
+         ORDER BY source_file LIMIT ${SOURCES_PER_PAGE}`,
+    )
+    .pluck()
+    .all(bounds);
+  const rows = ledger
+    .prepare<[string, string], MinedRow>(
+      `SELECT d.source_file AS sourceFile, ${of("source_mtime")} AS mtime, min(${of("filed_at")}) AS filedAt
+         FROM drawer d INDEXED BY drawer_source
+         WHERE d.source_file IN (SELECT value FROM json_each(?)) AND d.source_file <> '' AND d.wing = ?
            AND ${of("normalize_version")} >= ${NORMALIZE_VERSION} AND ${RULES[miner]}
          GROUP BY 1, 2 HAVING count(*) >= min(coalesce(${of("chunk_total")}, 0))`,
     )
-    .all(bounds);
+    .all(JSON.stringify(names), wing);
+  return { rows, last: names.length < SOURCES_PER_PAGE ? undefined : names.at(-1) };
 }

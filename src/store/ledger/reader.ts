@@ -9,8 +9,8 @@ import type {
   DrawerFilter,
   LedgerReader,
   Metadata,
+  MinedPage,
   MinedQuery,
-  MinedRow,
   OutboxEntry,
   PendingText,
   SourceGroup,
@@ -158,7 +158,7 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(...(wing === undefined ? [] : [wing]));
   }
 
-  minedSources(query: MinedQuery): MinedRow[] {
+  minedSources(query: MinedQuery): MinedPage {
     return minedSources(this.#database, query);
   }
 
