@@ -61,7 +61,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
     else if (known.text !== text) tx.updateDrawer(id, { text, metadata });
     else {
       unchanged += 1;
-      refresh(tx, known, metadata);
+      refresh(tx, known, metadata, part.optional["authored_at"] !== undefined);
     }
   });
   tx.insertDrawers(fresh);
@@ -90,13 +90,17 @@ function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MARK_OF_MODE}${mode}`;
 }
 
-/** A drawer whose text stays keeps the time it was filed at; everything else is what a new one would get. */
-function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata): void {
-  const filedAt = known.metadata["filed_at"];
+/**
+ * A drawer whose text stays keeps the time it was filed at, and that it was said at where the transcript tells none
+ * (`isDated`: it does); everything else is what a new one would get.
+ */
+function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
+  const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
   const kept: Metadata = {
     ...metadata,
     ...(filedAt !== undefined && { filed_at: filedAt }),
-    ...(known.metadata["last_modified"] !== undefined && { last_modified: known.metadata["last_modified"] }),
+    ...(modified !== undefined && { last_modified: modified }),
+    ...(!isDated && authored !== undefined && { authored_at: authored }),
   };
   const isSame =
     Object.keys(kept).length === Object.keys(known.metadata).length &&

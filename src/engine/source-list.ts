@@ -1,22 +1,34 @@
 /**
- * What a feeder is told of sources: the marks of a wing, of one way that transcripts are taken apart, and which sessions of
- * agents are filed in any wing. Called by the route table.
+ * What a feeder is told of sources: the marks of a wing, of one way that transcripts are taken apart, which sessions of agents
+ * are filed in any wing, and what only MemPalace has filed. Called by the route table.
  */
+import { isAbsolute } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sessionNameOf } from "../platform/session-name.ts";
+import { MINERS, type MinedSource } from "../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../protocol/limits.ts";
 import type { Methods, SourceMark } from "../protocol/spec.ts";
-import { type LedgerReader, MARK_OF_MODE, type SourceRow } from "../store/port.ts";
+import { type LedgerReader, MARK_OF_MODE, type MinedRow, type SourceRow } from "../store/port.ts";
 import { asTyped, InvalidValue } from "./validate.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function sourceList(
-  reader: Pick<LedgerReader, "sources">,
+export async function sourceList(
+  reader: Pick<LedgerReader, "sources" | "minedSources">,
   wing: string,
-  { extractMode, sessions }: Record<string, unknown>,
-): Methods["source.list"]["result"] {
+  { extractMode, sessions, mined: asked }: Record<string, unknown>,
+): Promise<Methods["source.list"]["result"]> {
   const suffix = suffixOf(extractMode);
   const sources = marksOf(reader.sources(wing), suffix);
-  if (sessions === undefined) return { sources };
+  const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
+  const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
+  return {
+    sources,
+    ...(mined !== undefined && { mined }),
+    ...(sessionsFiled !== undefined && { sessions: sessionsFiled }),
+  };
+}
+
+function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | undefined, sessions: unknown): string[] {
   if (!Array.isArray(sessions) || sessions.length > SESSIONS_ASKED_MAX)
     throw asTyped(new InvalidValue(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`));
   const asked = new Set<unknown>(sessions);
@@ -24,7 +36,32 @@ export function sourceList(
     ({ sourceFile, sha256, drawers }) =>
       sha256 !== "" && drawers > 0 && asked.has(sessionNameOf(sourceFile)?.uuid ?? null),
   );
-  return { sources, sessions: filed.map(({ sourceFile }) => sourceFile) };
+  return filed.map(({ sourceFile }) => sourceFile);
+}
+
+/** Others are served between two pages. */
+async function minedBy(
+  reader: Pick<LedgerReader, "minedSources">,
+  wing: string,
+  asked: unknown,
+): Promise<MinedSource[]> {
+  const { by, below } = (typeof asked === "object" && asked !== null ? asked : {}) as { by?: unknown; below?: unknown };
+  const miner = MINERS.find((one) => one === by);
+  if (miner === undefined || typeof below !== "string" || !isAbsolute(below))
+    throw asTyped(new InvalidValue(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``));
+  const found: MinedSource[] = [];
+  for (let after: string | undefined; ; await nextTurn()) {
+    const { rows, last } = reader.minedSources({ wing, miner, below, after });
+    found.push(...rows.flatMap(readMined));
+    if (last === undefined) return found;
+    after = last;
+  }
+}
+
+/** What rows of others hold where a time belongs may be anything. */
+function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
+  if (mtime !== null && typeof mtime !== "number") return [];
+  return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
 }
 
 /** Undefined: what is marked without one. */

@@ -4,6 +4,13 @@ export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
+/** Whose rule says what is filed: MemPalace's miners of projects, of office documents, and of transcripts in each way. */
+export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
+export type Miner = (typeof MINERS)[number];
+
+/** A file that MemPalace mined before we had the palace. `mtime`: s since 1970, of the file then; null: 3.3.6 kept none. */
+export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
+
 /** How a document is cut: most characters of a drawer, what two neighbours share at most, and what is too short to be one. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 

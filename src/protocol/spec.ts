@@ -5,7 +5,7 @@
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "./errors.ts";
-import type { ExtractMode, ConversationPart, SourceContent, SourcePart } from "./filing.ts";
+import type { ConversationPart, ExtractMode, MinedSource, Miner, SourceContent, SourcePart } from "./filing.ts";
 import type { ErasureReport, ForgetPreview, ForgetResult, ForgetSelector, UndoReport, UndoRequest } from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
 
@@ -117,9 +117,9 @@ export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
   "source.list": {
     /** `sessions`: numbers of sessions that are looked for in all wings, at most SESSIONS_ASKED_MAX. */
-    params: { wing: string; extractMode?: ExtractMode; sessions?: string[] };
-    /** `sessions`: sources that are filed and are transcripts of those. */
-    result: { sources: SourceMark[]; sessions?: string[] };
+    params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
+    /** `sessions`: sources that are filed and are transcripts of those. `mined`: those in the folder that only MemPalace has filed. */
+    result: { sources: SourceMark[]; sessions?: string[]; mined?: MinedSource[] };
   };
   /** `tooMany`: it would have become so many drawers, and nothing was done. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };

@@ -2,6 +2,7 @@
  * The stores as the engine and the broker see them: shapes and contracts, no behaviour. Implementations live in the
  * folders beside this file; engine imports this file and nothing else of store.
  */
+import type { Miner } from "../protocol/filing.ts";
 import type { ForgetTx, UndoTx } from "./hygiene-port.ts";
 
 export type * from "./hygiene-port.ts";
@@ -29,6 +30,13 @@ export type DrawerFilter = PlaceFilter & {
 };
 
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
+
+/** `below`: an absolute folder; `after`: the last name of the page before. */
+export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
+/** `last`: what the next page comes after; undefined: there is none. */
+export type MinedPage = { rows: MinedRow[]; last: string | undefined };
+/** As drawers that came with the palace have it, whoever wrote them. */
+export type MinedRow = { sourceFile: string; mtime: unknown; filedAt: unknown };
 
 /** Drawers of one source that were filed alike. */
 export type SourceGroup = {
@@ -123,6 +131,8 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined: of all wings. */
   sources(wing: string | undefined): SourceRow[];
+  /** Sources without a mark of ours, page by page. */
+  minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
   /** All drawers by source, of one wing or of all. Reads every drawer once. */

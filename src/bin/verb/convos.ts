@@ -49,6 +49,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
           },
           place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
           files: survey.files,
+          folder: survey.root,
           nameOf: (sourceFile) => sourceFile,
           caller: await connect(config, "palace mine convos", dryRun),
           watch,

@@ -8,6 +8,7 @@ import { sessionNameOf } from "../../platform/session-name.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
+import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenTakenOver } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
 import { type Entry, notesFile, type NotesPlace, readNotes, writeNotes } from "./notes.ts";
@@ -19,6 +20,8 @@ export type FeedDeps = {
   files: readonly TranscriptFile[];
   /** The name here of a source that the palace knows; undefined: not ours. */
   nameOf: (sourceFile: string) => string | undefined;
+  /** The folder they lie in under their own names, where MemPalace may have mined them; undefined: they are copies. */
+  folder?: string;
   /** Undefined: there is no broker and none may be started (dry run). */
   caller: Caller | undefined;
   watch: FeedWatch;
@@ -27,19 +30,17 @@ export type FeedDeps = {
 };
 
 const IN_FLIGHT_MAX = 3;
-/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
-const MTIME_TOLERANCE_S = 0.001;
 
 /** Errors: what the broker answers when it can file nothing at all. */
 export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
-  const { options, place, files, nameOf, caller, watch, signal } = deps;
+  const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
   const root = extract === "exchange" ? place.root : `${extract} of ${place.root}`;
   if (!options.dryRun) removeLeftovers(place.home);
   const file = notesFile({ ...place, root, wing: options.wing });
   const notes = readNotes(file);
-  const asked = { sources: notedMarks(notes.files), sessions: new Map<string, string[]>() };
-  const { sources: marks, sessions } = caller === undefined ? asked : await askMarks(caller, options, files, nameOf);
+  const asked = { sources: notedMarks(notes.files), sessions: new Map<string, string[]>(), isMined: () => false };
+  const { sources: marks, sessions, isMined } = caller === undefined ? asked : await askMarks(caller, deps);
   const report: MineReport = {
     ...{ wing: options.wing, files: files.length, filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
@@ -51,6 +52,7 @@ export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
     const entry = Object.hasOwn(notes.files, transcript.sourceFile) ? notes.files[transcript.sourceFile] : undefined;
     if (!options.force && entry !== undefined && isUnchanged(transcript, entry, marks.get(transcript.sourceFile)))
       settle(run, transcript, entry);
+    else if (!options.force && isMined(transcript)) report.unchanged += 1;
     else changed.push(transcript);
   }
   if (options.dryRun) {
@@ -100,18 +102,20 @@ function isUnchanged(file: TranscriptFile, entry: Entry, mark: SourceMark | unde
   return entry.refused !== undefined || mark?.sha256 === entry.sha256;
 }
 
-type Asked = { sources: Map<string, SourceMark>; sessions: Map<string, string[]> };
+type Asked = { sources: Map<string, SourceMark>; sessions: Map<string, string[]>; isMined: IsMined };
 
-async function askMarks(
-  caller: Caller,
-  { wing, extract }: MineOptions,
-  files: readonly TranscriptFile[],
-  nameOf: FeedDeps["nameOf"],
-): Promise<Asked> {
+async function askMarks(caller: Caller, { options, files, nameOf, folder, watch, signal }: FeedDeps): Promise<Asked> {
+  const { wing, extract } = options;
+  if (folder !== undefined) await whenTakenOver(caller, signal, (line) => watch.notice(line));
   const uuids = new Set(files.flatMap(({ sourceFile }) => sessionNameOf(sourceFile)?.uuid ?? []));
   const wanted = [...uuids].slice(0, SESSIONS_ASKED_MAX);
-  const { sources, sessions = [] } = await caller.call("source.list", {
+  const {
+    sources,
+    sessions = [],
+    mined,
+  } = await caller.call("source.list", {
     ...{ wing, extractMode: extract },
+    ...(folder !== undefined && minedQuery(extract, folder)),
     ...(wanted.length > 0 && { sessions: wanted }),
   });
   const marks = new Map<string, SourceMark>();
@@ -120,7 +124,11 @@ async function askMarks(
     // A source filed under this very name comes before one of another home.
     if (name !== undefined && (!marks.has(name) || mark.sourceFile === name)) marks.set(name, mark);
   }
-  return { sources: marks, sessions: Map.groupBy(sessions, (name) => sessionNameOf(name)?.uuid ?? "") };
+  return {
+    sources: marks,
+    sessions: Map.groupBy(sessions, (name) => sessionNameOf(name)?.uuid ?? ""),
+    isMined: minedFinder(mined),
+  };
 }
 
 /** Without a broker, what was noted last time stands for what the palace holds. */

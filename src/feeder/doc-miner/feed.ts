@@ -9,6 +9,7 @@ import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
+import { type IsMined, minedFinder, minedQuery, whenTakenOver } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./filing.ts";
 import { marksByPath, type Plan, planFeed } from "./plan.ts";
@@ -56,8 +57,10 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     .update(JSON.stringify(project.rooms ?? null))
     .digest("hex")
     .slice(0, 16);
-  const marks = caller === undefined ? notedMarks(stage, noted) : await askMarks(stage, caller);
-  const plan = planFeed({ survey, manifest: noted, marks, rules, force: options.force });
+  if (caller !== undefined && stage.isInPlace) await whenTakenOver(caller, signal, (line) => watch.notice(line));
+  const known = { marks: notedMarks(stage, noted), isMined: () => false };
+  const { marks, isMined } = caller === undefined ? known : await askMarks(stage, front, caller);
+  const plan = planFeed({ survey, manifest: noted, marks, isMined, rules, force: options.force });
   if (!front.removes) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
 
@@ -166,9 +169,17 @@ async function rehearse(run: Run): Promise<void> {
   report.wouldRemove = plan.gone.filter((path) => marks.has(path));
 }
 
-async function askMarks(stage: Stage, caller: Caller): Promise<Map<string, SourceMark>> {
-  const { sources } = await caller.call("source.list", { wing: stage.wing });
-  return marksByPath(stage, sources);
+type Asked = { marks: Map<string, SourceMark>; isMined: IsMined };
+
+/** Copies are none that MemPalace has mined. */
+async function askMarks(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
+  const asked = name === "docs" ? {} : minedQuery(name, stage.root);
+  const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
+  const isMined = minedFinder(mined);
+  return {
+    marks: marksByPath(stage, sources),
+    isMined: ({ sourceFile: path, mtime }) => isMined({ sourceFile: stagedPath(stage, path), mtime }),
+  };
 }
 
 /** Without a broker, what was noted last time stands for what the palace holds. */

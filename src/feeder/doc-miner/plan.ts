@@ -3,6 +3,7 @@
  * Pure. Used by feed.ts; `why` explains one of its decisions.
  */
 import type { SourceMark } from "../../protocol/spec.ts";
+import { type IsMined, MTIME_TOLERANCE_S } from "../mined.ts";
 import type { Found, Survey } from "./source.ts";
 import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from "./stage.ts";
 
@@ -10,6 +11,8 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   marks: ReadonlyMap<string, SourceMark>;
+  /** By the path in the project. */
+  isMined: IsMined;
   rules: string;
   force: boolean;
 };
@@ -17,22 +20,21 @@ export type PlanInput = {
 export type Plan = {
   /** Documents that must be looked into; perhaps they turn out to be filed already. */
   read: Found[];
+  /** As noted, or as MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and are no documents of it any more. */
   gone: string[];
 };
 
-/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
-const MTIME_TOLERANCE_S = 0.001;
-
-export function planFeed({ survey, manifest, marks, rules, force }: PlanInput): Plan {
+export function planFeed({ survey, manifest, marks, isMined, rules, force }: PlanInput): Plan {
   const plan: Plan = { read: [], unchanged: [], gone: [] };
   const known = manifest?.files ?? {};
   const isTrusted = !force && manifest?.rules === rules;
   for (const found of survey.documents) {
     const entry = Object.hasOwn(known, found.path) ? known[found.path] : undefined;
+    const isAsMined = !force && isMined({ sourceFile: found.path, mtime: found.mtime });
     const isDone = isTrusted && isUnchanged(found, entry ?? undefined, marks.get(found.path));
-    (isDone ? plan.unchanged : plan.read).push(found);
+    (isDone || isAsMined ? plan.unchanged : plan.read).push(found);
   }
   const present = new Set(survey.documents.map(({ path }) => path));
   plan.gone = Object.keys(known).filter((path) => !present.has(path) && !isHidden(path, survey.unreadable));

@@ -9,6 +9,8 @@ import type {
   DrawerFilter,
   LedgerReader,
   Metadata,
+  MinedPage,
+  MinedQuery,
   OutboxEntry,
   PendingText,
   SourceGroup,
@@ -20,6 +22,7 @@ import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { openForReading, type LedgerDatabase } from "./open.ts";
 import { keepStatements } from "./kept-statements.ts";
+import { minedSources } from "./mined-sources.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "./record.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
@@ -153,6 +156,10 @@ export class SqliteLedgerReader implements LedgerReader {
            WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
       )
       .all(...(wing === undefined ? [] : [wing]));
+  }
+
+  minedSources(query: MinedQuery): MinedPage {
+    return minedSources(this.#database, query);
   }
 
   sourceGroups(wing: string | undefined): SourceGroup[] {

@@ -13,6 +13,7 @@ const plan = (change: Partial<PlanInput> = {}) =>
     survey: { documents: [found], skipped: [], unreadable: [] },
     manifest: manifest({ "a.md": entry }),
     marks: new Map([["a.md", mark]]),
+    isMined: () => false,
     rules: "r",
     force: false,
     ...change,
@@ -24,6 +25,19 @@ function manifest(files: Manifest["files"]): Manifest {
 
 test("a file of the noted size and time that the palace holds as noted is not read", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
+});
+
+test("a file that MemPalace has filed as it is now is not read, whatever the notes say, unless it is forced", () => {
+  const mined = {
+    isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
+      `${sourceFile} ${mtime}` === "a.md 100.5",
+  };
+  const alone = { ...mined, marks: new Map<string, SourceMark>(), rules: "other" };
+  expect(plan({ ...alone, manifest: undefined }).unchanged).toEqual([found]);
+  expect(plan({ ...alone, manifest: manifest({ "a.md": null }) }).unchanged).toEqual([found]);
+  expect(plan({ ...alone, force: true }).read).toEqual([found]);
+  const later = { documents: [{ ...found, mtime: 101 }], skipped: [], unreadable: [] };
+  expect(plan({ ...alone, survey: later }).read).toHaveLength(1);
 });
 
 test("times within a thousandth of a second are the same", () => {

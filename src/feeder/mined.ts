@@ -1,0 +1,55 @@
+/**
+ * Which files MemPalace has mined, and in which state: a palace that it made is taken over with its drawers, and what it counts
+ * as filed is not filed again. Asked by the miners of files in their own place, doc-miner and convo-miner.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { localTimestamp } from "../engine/text.ts";
+import type { MinedSource, Miner } from "../protocol/filing.ts";
+import type { Caller } from "./send.ts";
+
+/** True: the file, with the time it has now (s), is filed as MemPalace left it. */
+export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
+
+/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
+export const MTIME_TOLERANCE_S = 0.001;
+const POLL_MS = 100;
+/** How long a broker may look for its palace: that of a Chroma server may be away. */
+const LOOK_MAX_MS = 10_000;
+
+/**
+ * A broker that opens a palace for the first time takes it over: nobody knows before what is mined in it. Errors: the broker's.
+ */
+export async function whenTakenOver(
+  caller: Caller,
+  signal: AbortSignal,
+  notice: (line: string) => void,
+): Promise<void> {
+  const givenUpAtMs = Date.now() + LOOK_MAX_MS;
+  for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
+    const { error, adoption, strays } = await caller.call("palace.status", {});
+    // Of a broker before adoption.
+    const state = adoption?.state ?? "none";
+    const isTakingOver = state === "running" || (state === "verifying" && strays.state === "looking");
+    const isLooking = state === "none" && strays.state === "looking" && Date.now() < givenUpAtMs;
+    if (error !== undefined || !(isTakingOver || isLooking)) return;
+    if (state === "running" && !isTold) notice("Waiting until the palace that was there is taken over.");
+    isTold ||= state === "running";
+  }
+}
+
+/** `mined` undefined: the broker is of an older version, or was not asked. */
+export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined {
+  const byFile = Map.groupBy(mined ?? [], ({ sourceFile }) => sourceFile);
+  return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
+}
+
+/** 3.3.6 notes no time of a transcript and never reads it again; here it is one that was not written to since it was filed. */
+function isSameState(mined: MinedSource, mtime: number): boolean {
+  if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
+  return localTimestamp(mtime * 1_000_000) < mined.filedAt;
+}
+
+/** What to ask `source.list` for. */
+export function minedQuery(by: Miner, below: string): { mined: { by: Miner; below: string } } {
+  return { mined: { by, below } };
+}
