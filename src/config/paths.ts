@@ -16,6 +16,8 @@ export type Paths = Readonly<{
   ledgerFile: string;
   /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
   graphFile: string;
+  /** Where upstream would have it with `--palace`; undefined where that is `graphFile`. */
+  otherGraphFile: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
   lockFile: string;
@@ -48,6 +50,8 @@ export type Paths = Readonly<{
   /** Names and topics that upstream's init was told of, wherever the palace is. */
   knownEntitiesFile: string;
 }>;
+
+const GRAPH_NAME = "knowledge_graph.sqlite3";
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string): Paths {
@@ -91,7 +95,8 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   return Object.freeze({
     home,
     palaceDir,
-    graphFile: join(graphDir, "knowledge_graph.sqlite3"),
+    graphFile: join(graphDir, GRAPH_NAME),
+    otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
     ledgerFile: join(home, "ledger.sqlite3"),

@@ -132,6 +132,8 @@ export type StatusReport = {
     lag: number;
     takenOver: number;
     detail: string;
+    /** Facts that a MemPalace keeps in a file that is not read; absent where there are none. */
+    elsewhere?: { file: string; facts: number };
   };
   upstreamLock: UpstreamLockStatus;
   strays: StrayReport;
