@@ -30,6 +30,8 @@ import {
 const REMOVE_KEY = Number.NaN;
 /** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
+/** The client has a type for each kind of list. */
+type ClientMetadata = import("chromadb").Metadata;
 
 /** `collection`: the drawers', unless another is named. */
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
@@ -156,7 +158,7 @@ class ChromaDriver implements PalaceDriver {
         ids,
         embeddings: records.map((record) => Array.from(record.vector)),
         documents: records.map((record) => record.text),
-        metadatas: records.map((record) => replaceMetadata(record.metadata, keys.get(record.id) ?? [])),
+        metadatas: records.map(({ id, metadata }) => replaceMetadata(metadata, keys.get(id) ?? [])) as ClientMetadata[],
       }),
     );
   }

@@ -2,7 +2,7 @@
  * One row of embeddings_queue, Chroma's write-ahead log, as whoever wrote it left it. Imported by this folder and tests.
  * Source: palace.md 4.4; keys are merged into what is there, a null removes its key, an `add` of a known id is ignored.
  */
-import type { Metadata } from "../../port.ts";
+import type { Metadata, MetadataValue } from "../../port.ts";
 
 export const OPERATION = { add: 0, update: 1, upsert: 2, delete: 3 } as const;
 export const DOCUMENT_KEY = "chroma:document";
@@ -23,7 +23,7 @@ export type QueueRecord = {
   /** Undefined: it says nothing of the vector. */
   vector: Float32Array | undefined;
   /** Keys to set; null removes one. */
-  metadata: Record<string, string | number | boolean | null>;
+  metadata: Record<string, MetadataValue | null>;
 };
 
 /** Undefined: nothing that Chroma could have written. Never throws. */
@@ -59,6 +59,10 @@ function vectorOf(blob: unknown, encoding: unknown): Float32Array | undefined | 
   return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.length));
 }
 
+function isScalar(value: unknown): boolean {
+  return Number.isFinite(value) || typeof value === "string" || typeof value === "boolean";
+}
+
 function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (text === null || text === undefined) return {};
   if (typeof text !== "string") return undefined;
@@ -72,9 +76,9 @@ function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (typeof value !== "object" || Array.isArray(value)) return undefined;
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
-    // Lists are newer than any MemPalace (embedding_metadata_array); what we cannot keep we leave out.
-    if (one === null || Number.isFinite(one) || ["string", "boolean"].includes(typeof one))
-      metadata[key] = one as string;
+    // What we cannot keep we leave out: Chroma itself writes nothing else.
+    const isKept = one === null || (Array.isArray(one) ? one.length > 0 && one.every(isScalar) : isScalar(one));
+    if (isKept) metadata[key] = one as string;
   }
   return metadata;
 }

@@ -1,0 +1,81 @@
+/**
+ * Rows that others wrote through Chroma itself, with metadata that no MemPalace makes: an update changes what it was asked to, and an
+ * export and a repair hold the rest as it was. Compared as Python writes it, which tells 1 from 1.0.
+ */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { python } from "../helpers/python-chroma.ts";
+import { mempalaceBin, MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing } from "../helpers/python-mempalace.ts";
+import { inStep } from "../helpers/python-rows.ts";
+
+const [, version] = MEMPALACE_VERSIONS;
+const missing = await mempalaceMissing(version);
+const LIMIT = { timeout: 180_000 };
+
+const FILL = `
+import ast, chromadb, sys
+from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+rows = ast.literal_eval(sys.argv[2])
+collection = chromadb.PersistentClient(sys.argv[1]).get_or_create_collection("mempalace_drawers",
+  embedding_function=DefaultEmbeddingFunction(), metadata={"hnsw:space": "cosine"})
+collection.add(ids=list(rows), documents=[f"the text of {i}" for i in rows], metadatas=list(rows.values()))`;
+
+const DUMP = `
+import chromadb, json, sys
+got = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None).get()
+print(json.dumps({i: json.dumps(m, sort_keys=True) for i, m in zip(got["ids"], got["metadatas"])}))`;
+
+async function dump({ home }: TestPalace, folder: string): Promise<Record<string, string>> {
+  return JSON.parse(await python(version, home, DUMP, [folder])) as Record<string, string>;
+}
+
+/** A palace of such rows, taken over; `rows` as Python writes them. */
+async function adopted(rows: string): Promise<TestPalace> {
+  const palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
+  mempalaceEnv(palace.home);
+  await python(version, palace.home, FILL, [palace.config.paths.palaceDir, rows]);
+  expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+  await inStep(palace);
+  return palace;
+}
+
+async function run(palace: TestPalace, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", args);
+  expect({ verb: args[0], code, stderr }).toMatchObject({ code: 0 });
+  return stdout;
+}
+
+/** Everything after each of: an update of the room of `a`, an export, a repair. */
+async function expectKept(palace: TestPalace): Promise<void> {
+  const { palaceDir } = palace.config.paths;
+  const before = await dump(palace, palaceDir);
+  await run(palace, "call", "update_drawer", '{"drawer_id":"a","room":"moved"}');
+  await inStep(palace);
+  const { last_modified: _now, ...updated } = JSON.parse((await dump(palace, palaceDir))["a"] ?? "") as object & {
+    last_modified: string;
+  };
+  expect(updated).toEqual({ ...(JSON.parse(before["a"] ?? "") as object), room: "moved" });
+  const [byFiles, byChroma] = [join(palace.home, "by-files"), join(palace.home, "by-chroma")];
+  await run(palace, "export", byFiles, "--without-chroma");
+  await run(palace, "export", byChroma, "--chroma", mempalaceBin(version, "chroma"));
+  await run(palace, "repair");
+  await run(palace, "stop");
+  for (const folder of [byFiles, byChroma, palaceDir]) {
+    const { a, ...others } = await dump(palace, folder);
+    expect(others).toEqual(Object.fromEntries(Object.entries(before).filter(([id]) => id !== "a")));
+    expect(JSON.parse(a ?? "")).toEqual({ ...updated, last_modified: expect.any(String) });
+  }
+}
+
+describe.skipIf(missing !== undefined)("rows that another wrote through Chroma", () => {
+  it("keep their lists", LIMIT, async () => {
+    const lists = '"tags": ["a", "b"], "n": [3, 1, 2], "f": [1.0, 2.5], "on": [True, False], "one": ["\u{1f40b}"]';
+    await using palace = await adopted(
+      `{"a": {"wing": "w", "room": "r", ${lists}}, "b": {"wing": "w", "room": "r", "x": 1, ${lists}}}`,
+    );
+    await expectKept(palace);
+    await run(palace, "start");
+    expect(await run(palace, "call", "get_drawer", '{"drawer_id":"b"}')).toMatch(/"tags":\s*\["a",\s*"b"\]/);
+  });
+});
