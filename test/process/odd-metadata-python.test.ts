@@ -78,4 +78,18 @@ describe.skipIf(missing !== undefined)("rows that another wrote through Chroma",
     await run(palace, "start");
     expect(await run(palace, "call", "get_drawer", '{"drawer_id":"b"}')).toMatch(/"tags":\s*\["a",\s*"b"\]/);
   });
+
+  it("keep a wing that is a number, and none where they have none", LIMIT, async () => {
+    await using palace = await adopted('{"a": {"wing": 7, "x": "y"}, "b": {"wing": 7, "room": "r"}, "c": {"x": "y"}}');
+    await expectKept(palace);
+    await run(palace, "start");
+    const answer = await run(palace, "call", "update_drawer", '{"drawer_id":"c","content":"other words"}', "--json");
+    expect(JSON.parse(answer)).toMatchObject({ success: true, wing: "", room: "" });
+    await run(palace, "call", "update_drawer", '{"drawer_id":"b","wing":"named"}');
+    await inStep(palace);
+    await run(palace, "stop");
+    const rows = await dump(palace, palace.config.paths.palaceDir);
+    expect(Object.keys(JSON.parse(rows["c"] ?? "") as object)).toEqual(["last_modified", "x"]);
+    expect(JSON.parse(rows["b"] ?? "")).toMatchObject({ wing: "named", room: "r" });
+  });
 });
