@@ -47,7 +47,7 @@ async function run(palace: TestPalace, ...args: string[]): Promise<string> {
 }
 
 /** Everything after each of: an update of the room of `a`, an export, a repair. */
-async function expectKept(palace: TestPalace): Promise<void> {
+async function expectKept(palace: TestPalace, isSendable = true): Promise<void> {
   const { palaceDir } = palace.config.paths;
   const before = await dump(palace, palaceDir);
   await run(palace, "call", "update_drawer", '{"drawer_id":"a","room":"moved"}');
@@ -58,10 +58,12 @@ async function expectKept(palace: TestPalace): Promise<void> {
   expect(updated).toEqual({ ...(JSON.parse(before["a"] ?? "") as object), room: "moved" });
   const [byFiles, byChroma] = [join(palace.home, "by-files"), join(palace.home, "by-chroma")];
   await run(palace, "export", byFiles, "--without-chroma");
-  await run(palace, "export", byChroma, "--chroma", mempalaceBin(version, "chroma"));
+  const throughServer = ["export", byChroma, "--chroma", mempalaceBin(version, "chroma")];
+  if (isSendable) await run(palace, ...throughServer);
+  else expect((await palace.run("palace", throughServer)).stderr).toContain("cannot send its key __proto__");
   await run(palace, "repair");
   await run(palace, "stop");
-  for (const folder of [byFiles, byChroma, palaceDir]) {
+  for (const folder of [byFiles, ...(isSendable ? [byChroma] : []), palaceDir]) {
     const { a, ...others } = await dump(palace, folder);
     expect(others).toEqual(Object.fromEntries(Object.entries(before).filter(([id]) => id !== "a")));
     expect(JSON.parse(a ?? "")).toEqual({ ...updated, last_modified: expect.any(String) });
@@ -91,5 +93,13 @@ describe.skipIf(missing !== undefined)("rows that another wrote through Chroma",
     const rows = await dump(palace, palace.config.paths.palaceDir);
     expect(Object.keys(JSON.parse(rows["c"] ?? "") as object)).toEqual(["last_modified", "x"]);
     expect(JSON.parse(rows["b"] ?? "")).toMatchObject({ wing: "named", room: "r" });
+  });
+
+  it("keep a key of any name", LIMIT, async () => {
+    const names = '"__proto__": "p", "constructor": "c", "toString": 1';
+    await using palace = await adopted(
+      `{"a": {"wing": "w", "room": "r", ${names}}, "b": {"wing": "w", "__proto__": ["x", "y"]}, "c": {"__proto__": "alone"}}`,
+    );
+    await expectKept(palace, false);
   });
 });

@@ -94,7 +94,7 @@ class ChromaDriver implements PalaceDriver {
   async upsert(records: readonly PalaceRecord[]): Promise<void> {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     for (const record of newest) {
-      const objection = objectionTo(record, this.#place.cloud);
+      const objection = objectionTo(record, this.#place.cloud) ?? unsendable(record);
       if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
     }
     for (const request of sliceRequests(newest, this.recordsMax)) await this.#write(request);
@@ -223,6 +223,12 @@ async function collectionOf(
     }
   }
   return new OneRequestClient().collection(id);
+}
+
+/** The client copies metadata by assignment, which loses a key of that name. */
+function unsendable({ metadata }: PalaceRecord): string | undefined {
+  if (!Object.hasOwn(metadata, "__proto__")) return undefined;
+  return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
 }
 
 function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metadata {

@@ -6,7 +6,15 @@
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../port.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../watch/chroma-file.ts";
-import { applyRecord, DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRecord, type QueueRow } from "./queue.ts";
+import {
+  applyRecord,
+  DOCUMENT_KEY,
+  OPERATION,
+  parseQueueRow,
+  type QueueRecord,
+  type QueueRow,
+  setKey,
+} from "./queue.ts";
 import { openSegment, type Segment } from "./segment.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
@@ -112,15 +120,15 @@ function withContent(
     if (entry === undefined) continue;
     const value = scalarOf(one);
     if (one.key === DOCUMENT_KEY) entry.text = one.text ?? "";
-    else if (value !== undefined) entry.metadata[one.key] = value;
+    else if (value !== undefined) setKey(entry.metadata, one.key, value);
   }
   for (const one of listValues(database, ids)) {
     const metadata = found.get(one.row)?.metadata;
     const value = scalarOf(one);
     if (metadata === undefined || value === undefined) continue;
-    const list = metadata[one.key];
+    const list = Object.hasOwn(metadata, one.key) ? metadata[one.key] : undefined;
     if (Array.isArray(list)) list.push(value);
-    else metadata[one.key] = [value];
+    else setKey(metadata, one.key, [value]);
   }
   return [...found.values()];
 }

@@ -48,9 +48,14 @@ export function applyRecord(row: RowState | undefined, record: QueueRecord): Row
   for (const [key, value] of Object.entries(record.metadata)) {
     if (key === DOCUMENT_KEY) next.text = typeof value === "string" ? value : "";
     else if (value === null) delete next.metadata[key];
-    else next.metadata[key] = value;
+    else setKey(next.metadata, key, value);
   }
   return next;
+}
+
+/** Others may name a key `__proto__`, which an assignment would take for something else. */
+export function setKey(metadata: Metadata, key: string, value: MetadataValue): void {
+  Object.defineProperty(metadata, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function vectorOf(blob: unknown, encoding: unknown): Float32Array | undefined | "bad" {
