@@ -81,6 +81,8 @@ export type AdoptionReport = {
   detail: string;
   /** What to do about a refusal. */
   hint: string;
+  /** Rows with a number that an export or a repair does not write as it stands; absent in reports of brokers before it. */
+  inexact?: number;
 };
 
 /** `palace.status`. */

@@ -353,7 +353,7 @@ class Watcher {
   }
 
   /** Every row of the palace is in the ledger and reads the same there. */
-  #agree(mark: Mark, { rows }: Comparison): void {
+  #agree(mark: Mark, { rows, inexact }: Comparison): void {
     const { takeOver, log } = this.#options;
     this.#agreedHead = mark.head;
     if (takeOver === undefined || mark.adopt === undefined) return;
@@ -361,7 +361,7 @@ class Watcher {
     const { state, detail: before } = this.adoption;
     const isNews = taken > 0 && state !== "verified";
     const detail = state === "refused" ? "" : before;
-    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "" };
+    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "", inexact };
     if (isNews) log.info("the palace's rows are taken over and verified", { rows, taken });
   }
 

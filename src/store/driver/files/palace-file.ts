@@ -41,6 +41,25 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
+/**
+ * Rows with numbers that are not kept to the letter: JavaScript has no integers beyond 2^53, and does not tell 1.0 from 1 (of the times
+ * of files, which are fractions by nature, it is known).
+ */
+export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
+  const found = tables.map(
+    (table) => `
+      SELECT id FROM ${table} WHERE int_value NOT BETWEEN ${-Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}
+      UNION SELECT id FROM ${table} WHERE float_value = round(float_value) AND key <> 'source_mtime'`,
+  );
+  const sql = `SELECT count(*) FROM embeddings WHERE segment_id = ? AND id IN (${found.join(" UNION ")})`;
+  return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
+function hasLists(database: ChromaDatabase): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
+}
+
 /** The highest number that a row has; 0 where there is none. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
@@ -135,8 +154,7 @@ function withContent(
 
 /** In the order they were written; a palace of an older Chroma has no such table. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
-  const table = "SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'";
-  if (database.prepare(table).get() === undefined) return [];
+  if (!hasLists(database)) return [];
   return database
     .prepare<[string], Value>(
       `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
