@@ -298,8 +298,18 @@ function checkClosets({ closets }: StatusReport): Check {
 /** The ledger has all of it; it is MemPalace that would miss something. */
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
-  if (graph?.state !== "unreachable") return ok("graph", detail);
+  if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
   return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
+}
+
+function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["graph"]>["elsewhere"]): Check {
+  if (elsewhere === undefined) return ok("graph", detail);
+  const { file, facts } = elsewhere;
+  return warn(
+    "graph",
+    `${detail}; ${plural(facts, "fact")} of a MemPalace that was started with --palace ${facts === 1 ? "is" : "are"} in ${printable(file)} and not here`,
+    "start MemPalace without --palace; docs/topologies/mempalace-beside.md says how to bring them over",
+  );
 }
 
 /** MemPalace's own lock, not ours: without ours there is no broker to ask. */

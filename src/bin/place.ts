@@ -29,9 +29,11 @@ export function namedPalace(argv: readonly string[]): string | undefined {
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
-  const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir } = paths;
+  const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
   if (endpoint !== undefined || isBridged(config)) return true;
-  const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, graphFile];
+  // A graph elsewhere is that of many palaces.
+  const graph = dirname(graphFile) === home ? [graphFile] : [];
+  const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 

@@ -47,7 +47,14 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
       const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} taken over by this broker`;
       return rows === 0
         ? `there was nothing in the public palace to take over${more}`
-        : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${more}`;
+        : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${describeInexact(report)}${more}`;
     }
   }
+}
+
+/** docs/going-back.md has the same words. */
+function describeInexact({ inexact = 0 }: AdoptionReport): string {
+  if (inexact === 0) return "";
+  const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;
+  return `, but ${rows} numbers that an export or a repair does not write to the letter (1.0 becomes 1, an integer beyond 2^53 is rounded)`;
 }

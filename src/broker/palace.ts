@@ -92,7 +92,7 @@ const PRUNE_MS = 3_600_000;
 /** Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceOptions): Promise<Palace> {
   const { paths } = config;
-  const { ledgerFile, graphFile, tunnelsFile, hallwaysFile, upstreamLocksDir } = paths;
+  const { ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir } = paths;
   const retention = { auditMs: config.auditMs, undoMs: UNDO_KEPT_MS, imagesBytes: UNDO_SIZE_MAX_BYTES };
   // For as long as the broker lives, as upstream's server has it.
   const settings = { drawerSize: config.filing().cut.size };
@@ -106,7 +106,7 @@ export async function openPalace({ config, upstreamLock, log, onFatal }: PalaceO
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   const graphOpening = startGraphSync({
-    paths: { ledgerFile, graphFile, tunnelsFile, hallwaysFile, upstreamLocksDir },
+    paths: { ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir },
     ledger: {
       isEmpty: () => reader.graph.isEmpty(),
       facts: () => reader.graph.facts(),

@@ -18,7 +18,7 @@ export const VARIABLES = {
     group: "upstream",
     default: "",
     meaning:
-      "palace directory, as with --palace; a broker, ledger and graph of its own live in it, but for the one that belongs to the home",
+      "palace directory, with a broker and ledger of its own in it, but for the one that belongs to the home; its graph is ~/.mempalace/knowledge_graph.sqlite3 as upstream's, only --palace puts it into the folder",
   },
   MEMPALACE_PALACE: { group: "upstream", default: "", meaning: "short spelling of MEMPALACE_PALACE_PATH, of 3.11" },
   MEMPAL_PALACE_PATH: { group: "upstream", default: "", meaning: "older spelling of MEMPALACE_PALACE_PATH" },

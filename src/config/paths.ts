@@ -16,6 +16,8 @@ export type Paths = Readonly<{
   ledgerFile: string;
   /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
   graphFile: string;
+  /** Where upstream would have it with `--palace`; undefined where that is `graphFile`. */
+  otherGraphFile: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
   lockFile: string;
@@ -48,6 +50,8 @@ export type Paths = Readonly<{
   /** Names and topics that upstream's init was told of, wherever the palace is. */
   knownEntitiesFile: string;
 }>;
+
+const GRAPH_NAME = "knowledge_graph.sqlite3";
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string): Paths {
@@ -85,12 +89,14 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   const classic = join(user, ".mempalace");
-  // Upstream has the graph of every palace that is not named by --palace there, a home of MEMPALACE_CONFIG_DIR or XDG too.
-  const graphDir = isOther || isOwnHome || home === real(classic) ? home : classic;
+  // Upstream has the graph of every palace that is not named by --palace there, however else it is named or moved.
+  const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
+  const graphDir = hasOwnGraph ? home : classic;
   return Object.freeze({
     home,
     palaceDir,
-    graphFile: join(graphDir, "knowledge_graph.sqlite3"),
+    graphFile: join(graphDir, GRAPH_NAME),
+    otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
     ledgerFile: join(home, "ledger.sqlite3"),
@@ -133,11 +139,14 @@ export function resolvePaths(env: Env, palace?: string): Paths {
 
 /**
  * For another command of ours, that is to find the very same palace: arguments, and the environment without what names another. The
- * home's own is never named: a memory that lies in its public palace's folder answers to that name.
+ * home's own is never named: a memory that lies in its public palace's folder answers to that name. One that the environment named
+ * goes on being named by it, since its graph is elsewhere than that of one named by --palace.
  */
-export function handedOn({ home, palaceDir }: Paths, env: Env): { palace: string[]; env: Env } {
+export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
-  return { palace: palaceDir === home ? ["--palace", home] : [], env: others };
+  if (palaceDir !== home) return { palace: [], env: others };
+  if (dirname(graphFile) === home) return { palace: ["--palace", home], env: others };
+  return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }
 
 /** Loaded where it is needed: with HOME set a shim needs none of it. */

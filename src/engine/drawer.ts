@@ -130,10 +130,14 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const content = given("content") ? validContent(params["content"]) : undefined;
     if (content !== undefined && losesSecret(textOf(before), content))
       return { success: false, error: MASK_WRITTEN_BACK };
-    const wing = given("wing") ? validName(params["wing"], "wing") : first.wing;
-    const room = given("room") ? validName(params["room"], "room") : first.room;
-    const metadata = { ...first.metadata, wing, room, last_modified: localTimestamp(call.atMs * 1000) };
-    const done = { success: true, drawer_id: id, wing, room };
+    const metadata = { ...first.metadata };
+    for (const key of ["wing", "room"] as const) {
+      const name = given(key) ? validName(params[key], key) : undefined;
+      // What was not asked for stays: others have rows whose wing is a number, or that have none.
+      if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
+    }
+    metadata["last_modified"] = localTimestamp(call.atMs * 1000);
+    const done = { success: true, drawer_id: id, wing: metadata["wing"] ?? "", room: metadata["room"] ?? "" };
     const parts = slices(content ?? textOf(before), drawerSize);
     const closets = content === undefined ? 0 : removeClosets(tx, first);
     if (before.isSplit || parts.length > 1)

@@ -81,6 +81,8 @@ export type AdoptionReport = {
   detail: string;
   /** What to do about a refusal. */
   hint: string;
+  /** Rows with a number that an export or a repair does not write as it stands; absent in reports of brokers before it. */
+  inexact?: number;
 };
 
 /** `palace.status`. */
@@ -132,6 +134,8 @@ export type StatusReport = {
     lag: number;
     takenOver: number;
     detail: string;
+    /** Facts that a MemPalace keeps in a file that is not read; absent where there are none. */
+    elsewhere?: { file: string; facts: number };
   };
   upstreamLock: UpstreamLockStatus;
   strays: StrayReport;

@@ -8,7 +8,15 @@ import type { ForgetTx, UndoTx } from "./hygiene-port.ts";
 export type * from "./hygiene-port.ts";
 
 /** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
-export type Metadata = Record<string, string | number | boolean>;
+export type Metadata = Record<string, MetadataValue>;
+export type Scalar = string | number | boolean;
+/** Lists are of one type, and only in rows that others wrote: Chroma has them since 1.5, MemPalace makes none. */
+export type MetadataValue = Scalar | Scalar[];
+
+/** Array.isArray does not tell them apart for the compiler. */
+export function isList(value: MetadataValue): value is Scalar[] {
+  return Array.isArray(value);
+}
 
 /** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };

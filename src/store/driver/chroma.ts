@@ -30,6 +30,8 @@ import {
 const REMOVE_KEY = Number.NaN;
 /** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
+/** The client has a type for each kind of list. */
+type ClientMetadata = import("chromadb").Metadata;
 
 /** `collection`: the drawers', unless another is named. */
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
@@ -92,7 +94,7 @@ class ChromaDriver implements PalaceDriver {
   async upsert(records: readonly PalaceRecord[]): Promise<void> {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     for (const record of newest) {
-      const objection = objectionTo(record, this.#place.cloud);
+      const objection = objectionTo(record, this.#place.cloud) ?? unsendable(record);
       if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
     }
     for (const request of sliceRequests(newest, this.recordsMax)) await this.#write(request);
@@ -156,7 +158,7 @@ class ChromaDriver implements PalaceDriver {
         ids,
         embeddings: records.map((record) => Array.from(record.vector)),
         documents: records.map((record) => record.text),
-        metadatas: records.map((record) => replaceMetadata(record.metadata, keys.get(record.id) ?? [])),
+        metadatas: records.map(({ id, metadata }) => replaceMetadata(metadata, keys.get(id) ?? [])) as ClientMetadata[],
       }),
     );
   }
@@ -221,6 +223,12 @@ async function collectionOf(
     }
   }
   return new OneRequestClient().collection(id);
+}
+
+/** The client copies metadata by assignment, which loses a key of that name. */
+function unsendable({ metadata }: PalaceRecord): string | undefined {
+  if (!Object.hasOwn(metadata, "__proto__")) return undefined;
+  return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
 }
 
 function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metadata {

@@ -41,7 +41,8 @@ export function widthError(theirs: number, ours: number): PalaceError {
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
   if (record.id === "") return "its id is empty";
   for (const [key, value] of Object.entries(record.metadata)) {
-    if (typeof value === "number" && !Number.isFinite(value)) return `its ${key} is not a finite number`;
+    if ([value].flat().some((one) => typeof one === "number" && !Number.isFinite(one)))
+      return `its ${key} is not a finite number`;
   }
   return cloud ? cloudObjectionTo(record) : undefined;
 }

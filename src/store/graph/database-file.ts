@@ -153,6 +153,21 @@ export class DatabaseFile {
   }
 }
 
+/** Of a graph that is never written. Errors: SQLite's. */
+export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
+  const { table, fileTable } = GRAPH_TABLES.triple;
+  ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
+  try {
+    const isGraph = `SELECT 1 FROM ${THEIRS}.sqlite_master WHERE type = 'table' AND name = ?`;
+    if (ledger.prepare(isGraph).get(fileTable) === undefined) return 0;
+    const isOurs = `SELECT 1 FROM ${table} ours WHERE ours.id = CAST(theirs.id AS TEXT)`;
+    const sql = `SELECT count(*) FROM ${THEIRS}.${fileTable} theirs WHERE id IS NOT NULL AND NOT EXISTS (${isOurs})`;
+    return ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+  } finally {
+    ledger.exec(`DETACH ${THEIRS}`);
+  }
+}
+
 /** As upstream does at each opening: a reader then keeps no writer from committing. It does without where that cannot be. */
 function useLog(database: LedgerDatabase): void {
   try {

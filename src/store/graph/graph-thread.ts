@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import { serveThread } from "../thread.ts";
 import { type GraphPaths, GraphSide } from "./side.ts";
 
-export type GraphMethods = Pick<GraphSide, "look" | "accept" | "send" | "rooms" | "close">;
+export type GraphMethods = Pick<GraphSide, "look" | "accept" | "send" | "rooms" | "factsElsewhere" | "close">;
 
 await serveThread<GraphMethods>(() => {
   const side = new GraphSide(workerData as GraphPaths);
@@ -12,6 +12,7 @@ await serveThread<GraphMethods>(() => {
     accept: () => side.accept(),
     send: () => side.send(),
     rooms: () => side.rooms(),
+    factsElsewhere: () => side.factsElsewhere(),
     close: () => side.close(),
   };
 });

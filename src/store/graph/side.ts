@@ -6,13 +6,15 @@
 import { PalaceError } from "../../protocol/errors.ts";
 import { openForReading } from "../ledger/open.ts";
 import type { RoomCount } from "../port.ts";
-import { DatabaseFile } from "./database-file.ts";
+import { countFactsOnlyIn, DatabaseFile } from "./database-file.ts";
 import { LinkFile } from "./link-file.ts";
 import { type Finding, type ListedRow, readListed, type RowName } from "./rows.ts";
 
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
+  /** A graph that is only looked at, and told of. */
+  otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
   /** Where upstream keeps the locks of its files. */
@@ -27,13 +29,15 @@ const ROWS_PER_FILE = 500;
 
 export class GraphSide {
   readonly #ledger;
+  readonly #otherGraphFile;
   readonly #files: readonly (DatabaseFile | LinkFile)[];
   /** Files that could not be looked at: nothing is sent to them. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
   /** Errors: as openForReading; a graph file that is not well is told of later. */
-  constructor({ ledgerFile, graphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
+  constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
     this.#ledger = openForReading(ledgerFile);
+    this.#otherGraphFile = otherGraphFile;
     this.#files = [
       new DatabaseFile(graphFile),
       new LinkFile("tunnel", tunnelsFile, upstreamLocksDir),
@@ -93,6 +97,11 @@ export class GraphSide {
            FROM drawer WHERE room <> '' AND wing <> '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
       )
       .all();
+  }
+
+  /** Facts of the other graph that the ledger has not. Errors: SQLite's. */
+  factsElsewhere(): number {
+    return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }
 
   unsent(): RowName[] {

@@ -3,7 +3,7 @@
  * first, then what the ledger has new is sent and struck off. A kill at any step only means that something is compared or
  * sent again. The thread that does it is started when there is a file or a row. Imported by broker/palace.ts.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
@@ -83,6 +83,7 @@ class Sync {
   #gathering: NodeJS.Timeout | undefined;
   #problems: Problems = { looking: "", sending: "", step: "" };
   #takenOver = 0;
+  #elsewhere = { seen: "", facts: 0 };
   #stopped = false;
 
   constructor(options: GraphSyncOptions) {
@@ -125,7 +126,8 @@ class Sync {
     const { ledger } = this.#options;
     const lag = ledger.pending().rows;
     const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
-    return { facts: ledger.facts(), state, lag, takenOver: this.#takenOver, detail: this.#problem };
+    const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
+    return { facts: ledger.facts(), state, lag, takenOver: this.#takenOver, detail: this.#problem, ...elsewhere };
   }
 
   async stop(): Promise<void> {
@@ -163,8 +165,9 @@ class Sync {
   /** A palace without a graph costs no thread. */
   #isNeeded(): boolean {
     if (this.#thread !== undefined) return true;
-    const { graphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
-    return [graphFile, tunnelsFile, hallwaysFile].some(existsSync) || !this.#options.ledger.isEmpty();
+    const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
+    const files = [graphFile, otherGraphFile, tunnelsFile, hallwaysFile].filter((file) => file !== undefined);
+    return files.some(existsSync) || !this.#options.ledger.isEmpty();
   }
 
   #started(): Promise<Thread<GraphMethods>> {
@@ -192,7 +195,27 @@ class Sync {
     await thread.call("accept");
     const count = total.taken + total.relisted + total.removed;
     this.#takenOver += total.taken + total.removed;
+    await this.#lookElsewhere(thread);
     if (count > 0) log.info("others wrote the graph", total);
+  }
+
+  #factsElsewhere(): { file: string; facts: number } {
+    return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
+  }
+
+  /** Facts that a MemPalace with `--palace` keeps where we do not look. Counted anew where either side may have changed. */
+  async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
+    const { otherGraphFile: file = "" } = this.#options.paths;
+    const sign = (path: string): string => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? "" : `${found.size} ${found.mtimeMs}`;
+    };
+    const theirs = file === "" ? "" : sign(file);
+    const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
+    if (seen === this.#elsewhere.seen) return;
+    // What is no graph has no facts, and is nothing that the palace could not do without.
+    const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
+    this.#elsewhere = { seen, facts };
   }
 
   get #problem(): string {

@@ -1,6 +1,6 @@
 /** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
 import { hash } from "node:crypto";
-import type { Drawer, Metadata } from "../port.ts";
+import { type Drawer, isList, type Metadata, type Scalar } from "../port.ts";
 
 export type DrawerRecord = {
   row: number;
@@ -70,9 +70,13 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)
-    .map(([key, value]) => [key.toWellFormed(), typeof value === "string" ? value.toWellFormed() : value] as const)
+    .map(([key, value]) => [key.toWellFormed(), isList(value) ? value.map(wellFormed) : wellFormed(value)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(entries);
+}
+
+function wellFormed(value: Scalar): Scalar {
+  return typeof value === "string" ? value.toWellFormed() : value;
 }
 
 /** Where a row belongs, as its metadata says. */

@@ -79,6 +79,8 @@ function asWritten(found: Metadata, written: Metadata): Metadata {
 }
 
 function isNearly(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, at) => one === b[at] || isNearly(one, b[at]));
   if (typeof a !== "number" || typeof b !== "number" || Number.isInteger(b)) return false;
   return Math.abs(a - b) <= FRACTION_STEPS * Number.EPSILON * Math.abs(b);
 }

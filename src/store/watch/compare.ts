@@ -6,7 +6,7 @@
  * palace holds a drawer from the moment it is struck off the outbox until a removal of it is listed there.
  */
 import { ForeignRows, type Horizon } from "../adopt/foreign-rows.ts";
-import { countRows } from "../driver/files/palace-file.ts";
+import { countInexact, countRows } from "../driver/files/palace-file.ts";
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { place } from "../ledger/record.ts";
 import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
@@ -46,6 +46,8 @@ export type Comparison = {
   isForeign: boolean;
   /** Rows of the collection to take over from. */
   rows: number;
+  /** Of them, rows with a number that an export or a repair does not write as it stands there. */
+  inexact: number;
   /** Undefined where nothing is taken over. */
   closets: ClosetComparison | undefined;
 };
@@ -75,6 +77,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
         unindexed: 0,
         isForeign: false,
         rows: 0,
+        inexact: 0,
         closets: undefined,
       },
     };
@@ -87,6 +90,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     }
     const adopted = collections.find(({ id }) => id === input.adopt);
     if (adopted !== undefined) result.rows = countRows(palace, adopted);
+    if (adopted !== undefined) result.inexact = countInexact(palace, adopted);
     if (adopted !== undefined && input.horizon !== undefined)
       result.isForeign = hasForeign(palace, input.palaceDir, adopted, ledger, input.horizon);
     const own = collections.find(({ id }) => id === input.ours);

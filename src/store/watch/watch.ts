@@ -342,14 +342,14 @@ class Watcher {
   }
 
   /** Every row of the palace is in the ledger and reads the same there. */
-  #agree(mark: Mark, { rows }: Comparison): void {
+  #agree(mark: Mark, { rows, inexact }: Comparison): void {
     const { takeOver, log } = this.#options;
     this.#agreedHead = mark.head;
     if (takeOver === undefined || mark.adopt === undefined) return;
     const { taken } = this.report;
     const { state, detail: before } = this.adoption;
     const detail = state === "refused" ? "" : before;
-    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "" };
+    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "", inexact };
     if (taken > 0 && state !== "verified") log.info("the palace's rows are taken over and verified", { rows, taken });
   }
 

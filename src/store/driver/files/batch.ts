@@ -6,12 +6,12 @@
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
 import { PalaceError } from "../../../protocol/errors.ts";
-import type { Metadata, PalaceRecord } from "../../port.ts";
+import { isList, type Metadata, type PalaceRecord } from "../../port.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../watch/chroma-file.ts";
 import { objectionTo, widthError } from "../limits.ts";
 import { readMark, topicOf } from "./palace-file.ts";
 import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "./queue.ts";
-import { type Column, queueJson, typedValue } from "./values.ts";
+import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "./values.ts";
 
 /** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
@@ -20,6 +20,8 @@ const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 /** JSON's types, and those of the queue, in the column where Chroma keeps them; a list is in a table of its own. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
+
+type Typed = { values: TypedValue[]; lists: TypedList[] };
 
 export class Batch {
   readonly #database: ChromaDatabase;
@@ -54,11 +56,9 @@ export class Batch {
     const metadata = Object.keys(record.metadata).length === 0 ? NO_METADATA : record.metadata;
     const before = this.#rowOf(id);
     const columns = before === undefined ? new Map<string, Column>() : this.#columns(before);
-    const values = Object.entries(metadata).map(([key, value]) =>
-      typedValue(key.toWellFormed(), value, columns.get(key)),
-    );
+    const { values, lists } = this.#typed(record, metadata, columns);
     const removed = [...columns.keys()].filter((key) => key !== DOCUMENT_KEY && !Object.hasOwn(metadata, key));
-    const json = queueJson(text, values, removed);
+    const json = queueJson(text, [...values, ...lists], removed);
     const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
     const seq = this.#log(OPERATION.upsert, id, bytes, json);
     faultPoint("files.after-queue");
@@ -67,6 +67,8 @@ export class Batch {
     if (before !== undefined) this.#run("UPDATE embeddings SET seq_id = ? WHERE id = ?", seq, before);
     for (const { key, column, value } of values)
       this.#run(`INSERT INTO embedding_metadata (id, key, ${column}) VALUES (?, ?, ?)`, row, key, value);
+    for (const { key, column, value } of lists.flatMap((list) => list.values))
+      this.#run(`INSERT INTO embedding_metadata_array (id, key, ${column}) VALUES (?, ?, ?)`, row, key, value);
     this.#run("INSERT INTO embedding_metadata (id, key, string_value) VALUES (?, ?, ?)", row, DOCUMENT_KEY, text);
     this.#run("INSERT INTO embedding_fulltext_search (rowid, string_value) VALUES (?, ?)", row, text);
     faultPoint("files.after-row");
@@ -139,6 +141,19 @@ export class Batch {
     return true;
   }
 
+  /** Errors: CONFIG_BAD_VALUE for a list in the palace of a Chroma that has none. */
+  #typed({ id }: PalaceRecord, metadata: Metadata, columns: ReadonlyMap<string, Column>): Typed {
+    const typed: Typed = { values: [], lists: [] };
+    for (const [key, value] of Object.entries(metadata)) {
+      const name = key.toWellFormed();
+      if (!isList(value)) typed.values.push(typedValue(name, value, columns.get(key)));
+      else if (this.#hasArrays) typed.lists.push(typedList(name, value, columns.get(key)));
+      else
+        throw new PalaceError("CONFIG_BAD_VALUE", `${id}: its ${key} is a list, which the palace's Chroma lacks`, "");
+    }
+    return typed;
+  }
+
   /** Errors: STORE_MODEL_MISMATCH, which concerns every record alike. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
@@ -174,11 +189,15 @@ export class Batch {
 
   /** Key → the column its value stands in now. */
   #columns(row: number): Map<string, Column> {
-    const sql =
-      "SELECT key, int_value IS NOT NULL AS integer, float_value IS NOT NULL AS real FROM embedding_metadata WHERE id = ?";
-    const found = this.#database.prepare<[number], { key: string; integer: number; real: number }>(sql).all(row);
+    const tables = ["embedding_metadata", ...(this.#hasArrays ? ["embedding_metadata_array"] : [])];
     return new Map(
-      found.map(({ key, integer, real }) => [key, real === 1 && integer === 0 ? "float_value" : "string_value"]),
+      tables.flatMap((table) => {
+        const sql = `SELECT key, int_value IS NOT NULL AS integer, float_value IS NOT NULL AS real FROM ${table} WHERE id = ?`;
+        const found = this.#database.prepare<[number], { key: string; integer: number; real: number }>(sql).all(row);
+        return found.map(
+          ({ key, integer, real }) => [key, real === 1 && integer === 0 ? "float_value" : "string_value"] as const,
+        );
+      }),
     );
   }
 

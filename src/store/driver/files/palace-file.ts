@@ -4,9 +4,17 @@
  * Imported by this folder and store/adopt.
  */
 import { join } from "node:path";
-import type { Metadata } from "../../port.ts";
+import type { Metadata, Scalar } from "../../port.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../watch/chroma-file.ts";
-import { applyRecord, DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRecord, type QueueRow } from "./queue.ts";
+import {
+  applyRecord,
+  DOCUMENT_KEY,
+  OPERATION,
+  parseQueueRow,
+  type QueueRecord,
+  type QueueRow,
+  setKey,
+} from "./queue.ts";
 import { openSegment, type Segment } from "./segment.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
@@ -31,6 +39,25 @@ export function readMark(database: ChromaDatabase, segment: string): number | un
 export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT count(*) FROM embeddings WHERE segment_id = ?";
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
+/**
+ * Rows with numbers that are not kept to the letter: JavaScript has no integers beyond 2^53, and does not tell 1.0 from 1 (of the times
+ * of files, which are fractions by nature, it is known).
+ */
+export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
+  const found = tables.map(
+    (table) => `
+      SELECT id FROM ${table} WHERE int_value NOT BETWEEN ${-Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}
+      UNION SELECT id FROM ${table} WHERE float_value = round(float_value) AND key <> 'source_mtime'`,
+  );
+  const sql = `SELECT count(*) FROM embeddings WHERE segment_id = ? AND id IN (${found.join(" UNION ")})`;
+  return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
+function hasLists(database: ChromaDatabase): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
 }
 
 /** The highest number that a row has; 0 where there is none. */
@@ -97,26 +124,49 @@ function withContent(
   database: ChromaDatabase,
   rows: readonly { row: number; id: string; seq: unknown }[],
 ): PalaceRow[] {
+  const ids = JSON.stringify(rows.map(({ row }) => row));
   const values = database
     .prepare<[string], Value>(
       `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
          FROM embedding_metadata m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, key`,
     )
-    .all(JSON.stringify(rows.map(({ row }) => row)));
+    .all(ids);
   const found = new Map<number, PalaceRow>(
     rows.map(({ row, id, seq }) => [row, { row, id, seq: seqOf(seq) ?? 0, text: "", metadata: {} }]),
   );
-  for (const { row, key, text, integer, real, bool } of values) {
-    const entry = found.get(row);
+  for (const one of values) {
+    const entry = found.get(one.row);
     if (entry === undefined) continue;
-    if (key === DOCUMENT_KEY) entry.text = text ?? "";
-    else {
-      const value = text ?? integer ?? real ?? (bool === null ? null : bool !== 0);
-      // SQLite can hold an infinity, JSON cannot.
-      if (value !== null && (typeof value !== "number" || Number.isFinite(value))) entry.metadata[key] = value;
-    }
+    const value = scalarOf(one);
+    if (one.key === DOCUMENT_KEY) entry.text = one.text ?? "";
+    else if (value !== undefined) setKey(entry.metadata, one.key, value);
+  }
+  for (const one of listValues(database, ids)) {
+    const metadata = found.get(one.row)?.metadata;
+    const value = scalarOf(one);
+    if (metadata === undefined || value === undefined) continue;
+    const list = Object.hasOwn(metadata, one.key) ? metadata[one.key] : undefined;
+    if (Array.isArray(list)) list.push(value);
+    else setKey(metadata, one.key, [value]);
   }
   return [...found.values()];
+}
+
+/** In the order they were written; a palace of an older Chroma has no such table. */
+function listValues(database: ChromaDatabase, ids: string): Value[] {
+  if (!hasLists(database)) return [];
+  return database
+    .prepare<[string], Value>(
+      `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
+         FROM embedding_metadata_array m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.rowid`,
+    )
+    .all(ids);
+}
+
+/** SQLite can hold an infinity, JSON cannot. */
+function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
+  const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
+  return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 }
 
 /** Integers; 8 bytes, big end first, in older files; 0x11 0x11 and digits in the oldest (palace.md 4.3). */

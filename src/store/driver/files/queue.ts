@@ -2,7 +2,7 @@
  * One row of embeddings_queue, Chroma's write-ahead log, as whoever wrote it left it. Imported by this folder and tests.
  * Source: palace.md 4.4; keys are merged into what is there, a null removes its key, an `add` of a known id is ignored.
  */
-import type { Metadata } from "../../port.ts";
+import type { Metadata, MetadataValue } from "../../port.ts";
 
 export const OPERATION = { add: 0, update: 1, upsert: 2, delete: 3 } as const;
 export const DOCUMENT_KEY = "chroma:document";
@@ -23,7 +23,7 @@ export type QueueRecord = {
   /** Undefined: it says nothing of the vector. */
   vector: Float32Array | undefined;
   /** Keys to set; null removes one. */
-  metadata: Record<string, string | number | boolean | null>;
+  metadata: Record<string, MetadataValue | null>;
 };
 
 /** Undefined: nothing that Chroma could have written. Never throws. */
@@ -48,15 +48,24 @@ export function applyRecord(row: RowState | undefined, record: QueueRecord): Row
   for (const [key, value] of Object.entries(record.metadata)) {
     if (key === DOCUMENT_KEY) next.text = typeof value === "string" ? value : "";
     else if (value === null) delete next.metadata[key];
-    else next.metadata[key] = value;
+    else setKey(next.metadata, key, value);
   }
   return next;
+}
+
+/** Others may name a key `__proto__`, which an assignment would take for something else. */
+export function setKey(metadata: Metadata, key: string, value: MetadataValue): void {
+  Object.defineProperty(metadata, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function vectorOf(blob: unknown, encoding: unknown): Float32Array | undefined | "bad" {
   if (blob === null || blob === undefined) return undefined;
   if (!Buffer.isBuffer(blob) || encoding !== "FLOAT32" || blob.length === 0 || blob.length % 4 !== 0) return "bad";
   return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.length));
+}
+
+function isScalar(value: unknown): boolean {
+  return Number.isFinite(value) || typeof value === "string" || typeof value === "boolean";
 }
 
 function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
@@ -72,9 +81,9 @@ function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (typeof value !== "object" || Array.isArray(value)) return undefined;
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
-    // Lists are newer than any MemPalace (embedding_metadata_array); what we cannot keep we leave out.
-    if (one === null || Number.isFinite(one) || ["string", "boolean"].includes(typeof one))
-      metadata[key] = one as string;
+    // What we cannot keep we leave out: Chroma itself writes nothing else.
+    const isKept = one === null || (Array.isArray(one) ? one.length > 0 && one.every(isScalar) : isScalar(one));
+    if (isKept) metadata[key] = one as string;
   }
   return metadata;
 }
