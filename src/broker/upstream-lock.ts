@@ -93,6 +93,12 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
+    // Asked before each writing, of which the first makes the folder.
+    if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
+    return this.#refusal();
+  }
+
+  #refusal(): PalaceError | undefined {
     const { state, detail } = this.status;
     if (state !== "waiting") return undefined;
     return new PalaceError("PALACE_LOCKED", detail, "end that process; the broker goes on by itself");
@@ -169,7 +175,7 @@ class Keeper {
   #enter(state: UpstreamLockStatus["state"], detail: string): void {
     if (state === this.status.state && detail === this.status.detail) return;
     this.status = { state, detail };
-    const error = this.lockedBy();
+    const error = this.#refusal();
     if (error === undefined) this.#options.log.info("MemPalace's lock", { state, detail });
     else this.#options.log.warn("MemPalace's lock", { state, detail, code: error.code });
     this.#options.onChange();
