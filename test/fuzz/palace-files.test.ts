@@ -121,7 +121,7 @@ fuzz<QueueRow[]>("queue-rows", {
       state = applyRecord(state, record);
       if (state === undefined) continue;
       expect(typeof state.text).toBe("string");
-      for (const value of Object.values(state.metadata))
+      for (const value of Object.values(state.metadata).flat())
         expect(["string", "number", "boolean"]).toContain(typeof value);
     }
   },

@@ -41,6 +41,9 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
+/** Rows a read: a writer of the palace waits for a millisecond or two at most. */
+const COUNT_PAGE_ROWS = 500;
+
 /**
  * Rows with numbers that are not kept to the letter: JavaScript has no integers beyond 2^53, and does not tell 1.0 from 1 (of the times
  * of files, which are fractions by nature, it is known).
@@ -48,12 +51,28 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
   const found = tables.map(
-    (table) => `
-      SELECT id FROM ${table} WHERE int_value NOT BETWEEN ${-Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}
-      UNION SELECT id FROM ${table} WHERE float_value = round(float_value) AND key <> 'source_mtime'`,
+    (table) => `SELECT id FROM ${table} WHERE id BETWEEN @first AND @last AND (
+      int_value NOT BETWEEN ${-Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}
+      OR float_value = round(float_value) AND key <> 'source_mtime')`,
   );
-  const sql = `SELECT count(*) FROM embeddings WHERE segment_id = ? AND id IN (${found.join(" UNION ")})`;
-  return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+  const count = database
+    .prepare<{ first: number; last: number; segment: string }, number>(
+      `SELECT count(*) FROM embeddings WHERE segment_id = @segment AND id BETWEEN @first AND @last AND id IN (${found.join(" UNION ")})`,
+    )
+    .pluck();
+  const page = database
+    .prepare<[string, number, number], number>(
+      "SELECT id FROM embeddings WHERE segment_id = ? AND id > ? ORDER BY id LIMIT ?",
+    )
+    .pluck();
+  let total = 0;
+  for (let last = -1; ;) {
+    const ids = page.all(metadataSegment, last, COUNT_PAGE_ROWS);
+    const [first] = ids;
+    if (first === undefined) return total;
+    last = ids.at(-1) ?? first;
+    total += count.get({ first, last, segment: metadataSegment }) ?? 0;
+  }
 }
 
 function hasLists(database: ChromaDatabase): boolean {
