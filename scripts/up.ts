@@ -11,7 +11,7 @@ import { PalaceError } from "../src/protocol/errors.ts";
 import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
-import { type Proof, provePalace } from "../src/bin/proof.ts";
+import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
 
 type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[] }>;
 

@@ -1,25 +1,25 @@
 #!/usr/bin/env node
 /** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
-import "../platform/node-version.ts";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { runBroker } from "../broker/lifecycle.ts";
-import { makesWay } from "../broker/lock.ts";
+import { runBroker } from "../broker/life/lifecycle.ts";
+import { makesWay } from "../broker/life/lock.ts";
 import type { MinerCommand } from "../broker/mine/job.ts";
 import { hasBridge } from "../client/bridge.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
-import { createLog } from "../platform/log.ts";
 import { leave } from "../platform/leave.ts";
+import { createLog } from "../platform/log.ts";
 import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/marks.ts";
+import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "./executable.ts";
-import { logFile } from "./log-file.ts";
+import { logFile } from "./terminal/log-file.ts";
 
 /** For the readers of its log: the next broker waits for the lock. */
 const READERS_MAX_MS = 1_000;

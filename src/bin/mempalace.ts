@@ -3,8 +3,8 @@
  * `mempalace VERB`: upstream's command line (palace.md 9), the same verbs, flags, output and exit codes, through the broker: it
  * never opens the palace. A verb that this version cannot do says so and what to type instead.
  */
-import "../platform/node-version.ts";
 import { leave } from "../platform/leave.ts";
+import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { ABSENT } from "./upstream/absent.ts";

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `mp-shim` and `mempalace-mcp`: stdio MCP. Arguments other than these few are ignored, as upstream ignores them. */
-import "../platform/node-version.ts";
 import { loadConfig } from "../config/config.ts";
+import "../platform/node-version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { runShim } from "../shim/shim.ts";
 
@@ -34,7 +34,7 @@ async function run(): Promise<void> {
       throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
     const config = loadConfig(process.env, { palace });
     if (palace !== undefined) {
-      const { assertPlace } = await import("./place.ts");
+      const { assertPlace } = await import("./terminal/place.ts");
       assertPlace(config, "anew", (line) => process.stderr.write(`mp-shim: ${line}\n`));
     }
     runShim(config, config.agentName ?? "mcp");

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /** `palace VERB`: the command for everything. A verb's file is loaded when it is asked for, and no other. */
 import "../platform/node-version.ts";
-import { PalaceError } from "../protocol/errors.ts";
 import { VERSION } from "../platform/version.ts";
-import { nearestWord } from "./nearest.ts";
-import type { PALACE_VERBS } from "./spelling.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { nearestWord } from "./terminal/nearest.ts";
+import type { PALACE_VERBS } from "./terminal/spelling.ts";
 import { reportError, runVerb, type Verb } from "./verb.ts";
 
 type Entry = readonly [does: string, load: () => Promise<{ verb: Verb }>];

@@ -10,9 +10,9 @@ import { leave } from "../platform/leave.ts";
 import { unwritable } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { Output } from "./output.ts";
-import { assertPlace, namedPalace, type Place } from "./place.ts";
-import { spelled } from "./spelling.ts";
+import { Output } from "./terminal/output.ts";
+import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
+import { spelled } from "./terminal/spelling.ts";
 
 const COMMON = {
   palace: { type: "string" },

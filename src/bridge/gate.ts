@@ -6,9 +6,9 @@ import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { readBrokerFile } from "../client/discover.ts";
 import { ensureBroker } from "../client/start.ts";
-import { dial } from "../transport/endpoint.ts";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { dial } from "../transport/endpoint.ts";
 
 /** The command a bridge asks for; sshd hands it to us and runs us instead. */
 export const GATE_COMMAND = "palace gate";

@@ -18,9 +18,9 @@ import {
 } from "../protocol/spec.ts";
 import { PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
+import { get, upgrade } from "../transport/http-client.ts";
 import { authorize } from "./authorize.ts";
 import { isBridged, missingBridge } from "./bridge.ts";
-import { get, upgrade } from "../transport/http-client.ts";
 
 /** Response header of the upgrade that carries the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";

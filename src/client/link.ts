@@ -16,8 +16,8 @@ import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { toRpcError } from "./rpc-error.ts";
 import { Silence } from "./silence.ts";
-import type { EnsureOptions } from "./start.ts";
 import type { Spool } from "./spool.ts";
+import type { EnsureOptions } from "./start.ts";
 
 export type LinkOptions = {
   config: Config;

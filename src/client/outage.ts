@@ -2,10 +2,11 @@
  * What an agent is told while no broker can be reached: that the server is there and which tools it has, that its write is
  * kept and will be filed, and, at once, that nothing can be read for now. Loaded when it happens.
  */
-import { answerWithoutPalace } from "../engine/apply.ts";
-import { checkArguments, isRecord } from "../engine/arguments.ts";
-import { toolsOf } from "../engine/tool-profile.ts";
-import { findTool, TOOL_PREFIX } from "../engine/tool-table.ts";
+import { answerWithoutPalace } from "../engine/tools/apply.ts";
+import { checkArguments } from "../engine/tools/arguments.ts";
+import { toolsOf } from "../engine/tools/tool-profile.ts";
+import { findTool, TOOL_PREFIX } from "../engine/tools/tool-table.ts";
+import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
 import type { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";

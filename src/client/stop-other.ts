@@ -8,8 +8,8 @@ import type { Config } from "../config/config.ts";
 import { isAlive } from "../platform/alive.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
-import { get } from "../transport/http-client.ts";
 import { dial } from "../transport/endpoint.ts";
+import { get } from "../transport/http-client.ts";
 import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;

@@ -3,11 +3,11 @@
  * as a value. Called by bin, scripts and tests only.
  */
 import { readFileSync } from "node:fs";
+import { isInContainer } from "../platform/container.ts";
+import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
-import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
-import { isInContainer } from "../platform/container.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
@@ -86,7 +86,7 @@ const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
 const CHUNKS_MAX = 50_000;
 
-/** As engine/redact.ts has them. */
+/** As engine/text/redact.ts has them. */
 const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };

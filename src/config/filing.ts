@@ -3,6 +3,7 @@
  * names and topics join, languages of names. As upstream reads them: the environment before the file, and what cannot be used
  * counts as not said. Where its versions differ, as 3.11. Used by config.ts. Source: palace.md 3.3, config modules of 3.3.6 and 3.11.
  */
+import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import {
   DRAWER_OVERLAP,
   DRAWER_SIZE,
@@ -12,7 +13,6 @@ import {
   HALL_KEYWORDS_MAX,
   LANGUAGES_MAX,
 } from "../protocol/limits.ts";
-import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { faultOfUpstreamFile, readUpstreamFile, type UpstreamFile } from "./upstream-file.ts";
 

@@ -3,7 +3,7 @@
  * as filed is not filed again. Asked by the miners of files in their own place, doc-miner and convo-miner.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { localTimestamp } from "../engine/text.ts";
+import { localTimestamp } from "../engine/text/text.ts";
 import type { MinedSource, Miner } from "../protocol/filing.ts";
 import type { Caller } from "./send.ts";
 

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Client } from "../../src/client/client.ts";
-import { findModel } from "../../src/store/embedding/model-files.ts";
+import { findModel } from "../../src/index/embedding/model-files.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";

@@ -10,8 +10,8 @@ import type { Duplex } from "node:stream";
 import { Client as SshClient } from "ssh2";
 import { openStream } from "../../src/client/discover.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import { freePort } from "../helpers/free-port.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import { sshdMissing, startSshd } from "../helpers/sshd.ts";
 import { atLeast, atMost, ms, type Row, timeBoth } from "./measure.ts";
 

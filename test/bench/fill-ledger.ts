@@ -3,12 +3,12 @@
  * benchmarks of size stand on, where embedding 200,000 texts would take hours. Several projects grow at the same time.
  */
 import { createHash } from "node:crypto";
-import { applyWrite } from "../../src/engine/apply.ts";
-import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import type { WriteCall } from "../../src/store/port.ts";
-import { quantize } from "../../src/store/vectors/quantize.ts";
-import { DIMENSIONS } from "../../src/store/vectors/scan-wasm.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { quantize } from "../../src/index/vectors/quantize.ts";
+import { DIMENSIONS } from "../../src/index/vectors/scan-wasm.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/port/ledger.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const WINGS = 8;

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
-import { openEmbedder } from "../../src/store/embedding/embedder.ts";
-import { findModel } from "../../src/store/embedding/model-files.ts";
+import { openEmbedder } from "../../src/index/embedding/embedder.ts";
+import { findModel } from "../../src/index/embedding/model-files.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
 import { atLeast, type Row } from "./measure.ts";

@@ -6,8 +6,8 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { MEMPALACE_VERSIONS, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { realModelDir } from "../helpers/palace.ts";
+import { MEMPALACE_VERSIONS, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { requireBuild } from "./measure.ts";
 import { benchCalls } from "./python-calls.ts";
 import { benchMine } from "./python-mine.ts";

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Client } from "../../src/client/client.ts";
-import { openEmbedder } from "../../src/store/embedding/embedder.ts";
-import { findModel } from "../../src/store/embedding/model-files.ts";
-import type { Embedder } from "../../src/store/port.ts";
+import { openEmbedder } from "../../src/index/embedding/embedder.ts";
+import { findModel } from "../../src/index/embedding/model-files.ts";
+import type { Embedder } from "../../src/port/search.ts";
 import { createTestPalace, realModelDir, ROOT, type TestPalace } from "../helpers/palace.ts";
 import {
   average,

@@ -2,15 +2,15 @@
  * What size costs, at 50,000 drawers with vectors (of the tiny model, filed through the product): hybrid search against its
  * own two raw lists, status and cold start against a small palace.
  */
-import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Client } from "../../src/client/client.ts";
-import { connect } from "node:net";
-import { openEmbedder } from "../../src/store/embedding/embedder.ts";
-import { findModel } from "../../src/store/embedding/model-files.ts";
-import { openVectorIndex } from "../../src/store/vectors/vector-index.ts";
+import { openEmbedder } from "../../src/index/embedding/embedder.ts";
+import { findModel } from "../../src/index/embedding/model-files.ts";
+import { openVectorIndex } from "../../src/index/vectors/vector-index.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";

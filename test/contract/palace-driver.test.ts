@@ -1,5 +1,5 @@
 /**
- * The contract of PalaceDriver (src/store/port.ts), held by every implementation. The Chroma half talks to a real server;
+ * The contract of PalaceDriver (src/port/public-palace.ts), held by every implementation. The Chroma half talks to a real server;
  * where none can be started it is left out with its reason, and fails under CI.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,13 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/platform/log.ts";
-import { createChromaDriver } from "../../src/store/driver/chroma.ts";
-import { createFilesDriver } from "../../src/store/driver/files.ts";
-import { PalaceVectors, readRowsById } from "../../src/store/driver/files/palace-file.ts";
-import type { ChromaTimeouts } from "../../src/store/driver/limits.ts";
-import { MemoryDriver } from "../../src/store/driver/memory.ts";
-import type { Metadata, PalaceDriver, PalaceRecord } from "../../src/store/port.ts";
-import { readChroma, readCollections } from "../../src/store/watch/chroma-file.ts";
+import type { Metadata } from "../../src/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
+import { createChromaDriver } from "../../src/public-palace/driver/chroma.ts";
+import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
+import type { ChromaTimeouts } from "../../src/public-palace/driver/limits.ts";
+import { MemoryDriver } from "../../src/public-palace/driver/memory.ts";
+import { readChroma, readCollections } from "../../src/public-palace/format/chroma-file.ts";
+import { PalaceVectors, readRowsById } from "../../src/public-palace/format/palace-file.ts";
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
 
 const DIMENSIONS = 12;
@@ -209,7 +210,7 @@ describe("files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Past the driver, from the files themselves; test/process/files-python.test.ts asks the real Chroma. */
+  /** Past the driver, from the files themselves; test/process/mempalace/files-python.test.ts asks the real Chroma. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);

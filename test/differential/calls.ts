@@ -3,8 +3,8 @@
  * differ between servers. To have a tool tested add one row to `ROWS` (tool-rows.ts).
  */
 import { Chooser } from "../fuzz/chooser.ts";
-import { seededRandom } from "../helpers/random.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
+import { seededRandom } from "../helpers/random.ts";
 import { closing, graphCalls, opening } from "./fixed-calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
 import { ROWS } from "./tool-rows.ts";

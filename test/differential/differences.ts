@@ -298,7 +298,7 @@ export const MISSING_TOOLS: readonly { tools: readonly string[]; why: string }[]
   },
 ];
 
-/** Files that upstream writes and we do not. The calls cannot meet these; test/process/audit-log.test.ts does. */
+/** Files that upstream writes and we do not. The calls cannot meet these; test/process/write/audit-log.test.ts does. */
 export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
   {
     file: "wal/write_log.jsonl",

@@ -2,9 +2,9 @@
  * Calls that stand at the two ends of every run: what a palace says before it holds anything, and what would set the two
  * palaces apart for the rest of the run.
  */
+import { sha256Hex } from "../../src/engine/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
-import { sha256Hex } from "../../src/engine/text.ts";
 import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;

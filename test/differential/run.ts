@@ -12,9 +12,9 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { type Call, makeCalls } from "./calls.ts";
 import { compare, type Finding } from "./compare.ts";
 import { DIFFERENCES, MISSING_TOOLS } from "./differences.ts";
+import { MINED, ODD_REQUESTS } from "./fixed-calls.ts";
 import { parting } from "./mend.ts";
 import { type Answer, DifferentialServer } from "./server.ts";
-import { MINED, ODD_REQUESTS } from "./fixed-calls.ts";
 import { ROWS } from "./tool-rows.ts";
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);

@@ -12,9 +12,9 @@ import { findBroker } from "../../src/client/discover.ts";
 import { Link } from "../../src/client/link.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { PalaceError } from "../../src/protocol/errors.ts";
+import type { RpcResponse } from "../../src/protocol/spec.ts";
 import { dial, type Endpoint } from "../../src/transport/endpoint.ts";
 import { ask, get, upgrade } from "../../src/transport/http-client.ts";
-import type { RpcResponse } from "../../src/protocol/spec.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 

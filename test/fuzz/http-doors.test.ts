@@ -4,9 +4,9 @@
  */
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
+import { seededRandom } from "../helpers/random.ts";
 import { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
-import { seededRandom } from "../helpers/random.ts";
 import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
 
 /** How long an answer is waited for before our side of the connection is ended; then it has to come or never will. */

@@ -2,7 +2,7 @@
  * JSON-RPC messages that start out right and are then bent: wrong types, missing and doubled and foreign keys, ids of every
  * kind, names of the language as keys, nesting, numbers no parser agrees on, broken UTF-8. Every method and every tool.
  */
-import { TOOLS } from "../../src/engine/tool-table.ts";
+import { TOOLS } from "../../src/engine/tools/tool-table.ts";
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 

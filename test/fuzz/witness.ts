@@ -8,9 +8,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
 import type { Client } from "../../src/client/client.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";
-import { freePort } from "../helpers/free-port.ts";
 
 export type Witnessed = AsyncDisposable & {
   palace: TestPalace;

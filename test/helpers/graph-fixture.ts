@@ -1,12 +1,12 @@
 /** A ledger with the engine's own writes and upstream's graph files beside it, without broker and threads. */
-import Database from "better-sqlite3";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyWrite } from "../../src/engine/apply.ts";
-import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import { type GraphPaths, GraphSide } from "../../src/store/graph/side.ts";
+import Database from "better-sqlite3";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { type GraphPaths, GraphSide } from "../../src/public-palace/graph/side.ts";
 
 export type GraphFixture = Disposable & {
   paths: GraphPaths;

@@ -1,6 +1,6 @@
 /**
  * A persisted index as Chroma's Rust core writes it, made by hand, without a link in it. For tests that
- * need no Chroma; test/process/adopt-python.test.ts reads what the real one wrote.
+ * need no Chroma; test/process/mempalace/adopt-python.test.ts reads what the real one wrote.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -2,9 +2,9 @@
  * A small ledger file for the tests of the search threads: the real tables, rows put in without writer and queue.
  */
 import Database from "better-sqlite3";
-import { SCHEMA } from "../../src/store/ledger/schema.ts";
-import type { DrawerFilter } from "../../src/store/port.ts";
-import { quantize } from "../../src/store/vectors/quantize.ts";
+import { quantize } from "../../src/index/vectors/quantize.ts";
+import { SCHEMA } from "../../src/ledger/schema/schema.ts";
+import type { DrawerFilter } from "../../src/port/drawer.ts";
 
 export type FixtureDrawer = {
   text: string;

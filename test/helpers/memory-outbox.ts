@@ -1,9 +1,10 @@
 /**
  * Twins for tests of the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails
- * where it is told to. Imported by tests of src/store/outbox.ts.
+ * where it is told to. Imported by tests of src/public-palace/outbox.ts.
  */
-import type { OutboxClock } from "../../src/store/outbox.ts";
-import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord, PlaceFilter } from "../../src/store/port.ts";
+import type { PlaceFilter } from "../../src/port/drawer.ts";
+import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
+import type { OutboxClock } from "../../src/public-palace/outbox.ts";
 
 /** What the ledger keeps of its drawers for the outbox, with the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {

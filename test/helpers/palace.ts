@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openStdioMcp, type StdioMcp } from "../../src/bin/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { connectClient, type Client } from "../../src/client/client.ts";
 import { findBroker } from "../../src/client/discover.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";

@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { writeTinyModel } from "./tiny-model.ts";
 import { freePort } from "./free-port.ts";
+import { writeTinyModel } from "./tiny-model.ts";
 
 export const MEMPALACE_VERSIONS = ["3.3.6", "3.11.0"] as const;
 export type MempalaceVersion = (typeof MEMPALACE_VERSIONS)[number];

@@ -5,14 +5,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyWrite } from "../../src/engine/apply.ts";
-import type { Hit } from "../../src/engine/closet-search.ts";
-import { searchTool } from "../../src/engine/search-tool.ts";
-import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import { openLexicalIndex } from "../../src/store/lexical/lexical-index.ts";
-import type { Embedder, Reranker } from "../../src/store/port.ts";
-import { openVectorIndex } from "../../src/store/vectors/vector-index.ts";
+import type { Hit } from "../../src/engine/search/closet-search.ts";
+import { searchTool } from "../../src/engine/search/search-tool.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { openLexicalIndex } from "../../src/index/lexical/lexical-index.ts";
+import { openVectorIndex } from "../../src/index/vectors/vector-index.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { Embedder, Reranker } from "../../src/port/search.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
 type Arguments = Record<string, unknown>;

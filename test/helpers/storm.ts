@@ -5,9 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../src/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
-import type { StdioMcp } from "../../src/bin/stdio-mcp.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type StormOptions = {

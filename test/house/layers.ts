@@ -19,14 +19,26 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   protocol: layer([]),
   platform: layer(["protocol"]),
   config: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
-  store: layer(FOUNDATION, { closedNode: ["node:net"] }),
+  // Shapes and contracts that engine, broker and the stores share; no behaviour.
+  port: layer(FOUNDATION, { closedNode: NO_IO }),
+  // What makes an acknowledgement true: the one SQLite file.
+  ledger: layer([...FOUNDATION, "port"], { closedNode: ["node:net"] }),
+  // What makes a search true: words, vectors, the model.
+  index: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
+  // MemPalace's own files. Delete this folder and the memory is still whole.
+  "public-palace": layer([...FOUNDATION, "port", "ledger", "index"], { closedNode: ["node:net"] }),
   // Palace rules only: whatever they need from outside comes in through the port.
-  engine: layer(FOUNDATION, { mayImportFiles: ["store/port.ts"], closedNode: NO_IO }),
+  engine: layer([...FOUNDATION, "port"], { closedNode: NO_IO }),
   transport: layer(FOUNDATION),
-  broker: layer([...FOUNDATION, "engine", "transport"], { mayImportFiles: ["store/port.ts"] }),
+  broker: layer([...FOUNDATION, "engine", "port", "transport"]),
   // The tools, their parameters, and what a write refuses by its arguments alone: for agents while there is no broker.
   client: layer([...FOUNDATION, "transport"], {
-    mayImportFiles: ["engine/tool-table.ts", "engine/tool-profile.ts", "engine/arguments.ts", "engine/apply.ts"],
+    mayImportFiles: [
+      "engine/tools/tool-table.ts",
+      "engine/tools/tool-profile.ts",
+      "engine/tools/arguments.ts",
+      "engine/tools/apply.ts",
+    ],
   }),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   bridge: layer([...FOUNDATION, "client", "transport"]),
@@ -35,24 +47,29 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   // Text as upstream's Python sees it: transcripts are cut into drawers before they are sent.
   feeder: layer([...FOUNDATION, "client"], {
     // What looks like a name to the engine does so to `init`.
-    mayImportFiles: ["engine/text.ts", "engine/common-words.ts", "engine/name-words.ts", "engine/product-names.ts"],
+    mayImportFiles: [
+      "engine/text/text.ts",
+      "engine/closet/common-words.ts",
+      "engine/closet/name-words.ts",
+      "engine/closet/product-names.ts",
+    ],
     closedNode: ["node:net", "node:http"],
   }),
   // A palace is looked into before anybody opens it.
   bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"], {
-    mayImportFiles: ["store/adopt/survey.ts"],
+    mayImportFiles: ["public-palace/adopt/survey.ts"],
   }),
 };
 
-/** Where broker, engine and store are wired together; nothing else of broker sees an implementation of a store. */
+/** Where broker, engine and stores are wired together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
-  "broker/palace.ts",
-  "broker/public-palace.ts",
-  "broker/maintenance.ts",
-  "broker/model.ts",
-  "broker/writer-thread.ts",
+  "broker/palace/palace.ts",
+  "broker/palace/public-palace.ts",
+  "broker/palace/maintenance.ts",
+  "broker/palace/model.ts",
+  "broker/palace/writer-thread.ts",
 ];
-export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["store"];
+export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["ledger", "index", "public-palace"];
 
 /** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */
 export const TYPES_FOR_ALL = "config";

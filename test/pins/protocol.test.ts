@@ -1,7 +1,7 @@
 /** What peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { TOOLS } from "../../src/engine/tool-table.ts";
+import { TOOLS } from "../../src/engine/tools/tool-table.ts";
 import {
   AGENT_HEADER,
   type BrokerFile,

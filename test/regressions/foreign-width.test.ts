@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
-import { createFilesDriver } from "../../src/store/driver/files.ts";
-import { startOutbox } from "../../src/store/outbox.ts";
-import type { PalaceRecord } from "../../src/store/port.ts";
+import type { PalaceRecord } from "../../src/port/public-palace.ts";
+import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
+import { startOutbox } from "../../src/public-palace/outbox.ts";
 import { MemoryOutboxSource, QuickClock } from "../helpers/memory-outbox.ts";
 
 const record = (id: string, width: number): PalaceRecord => ({

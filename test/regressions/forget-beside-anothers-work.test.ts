@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { PalaceError } from "../../src/protocol/errors.ts";
-import { createPalace } from "../../src/store/driver/files/create.ts";
-import { startErasure } from "../../src/store/erase/erasure.ts";
+import { createPalace } from "../../src/public-palace/driver/files/create.ts";
+import { startErasure } from "../../src/public-palace/erase/erasure.ts";
 
 test("a palace that another process works on is left as it is, and erased when that has gone", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));

@@ -1,6 +1,6 @@
 /** With HOME set and empty every command said that XDG_STATE_HOME, which nobody had set, was wrong. */
-import { userInfo } from "node:os";
 import { execFileSync } from "node:child_process";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../helpers/palace.ts";

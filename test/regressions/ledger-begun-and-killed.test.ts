@@ -1,13 +1,13 @@
 /**
  * A broker that was killed while it made its ledger, between the switch to WAL and the tables, left a file that every later one
- * refused as no palace ledger: the memory could not be begun. Found by test/process/session-kill.test.ts under load.
+ * refused as no palace ledger: the memory could not be begun. Found by test/process/feeders/session-kill.test.ts under load.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { openForWriting } from "../../src/store/ledger/open.ts";
+import { openForWriting } from "../../src/ledger/open.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ledger-"));
 const file = join(folder, "ledger.sqlite3");

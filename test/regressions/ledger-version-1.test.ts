@@ -2,13 +2,13 @@
  * A ledger of schema version 1 indexed the words of a new drawer by a trigger. Opened by the writer that indexes them itself
  * and left as it was, each new drawer would have stood in the index twice.
  */
-import Database from "better-sqlite3";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../src/store/ledger/schema.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../src/ledger/schema/schema.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
 

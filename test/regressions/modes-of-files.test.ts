@@ -6,10 +6,10 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PalaceWriter } from "../../src/store/driver/files/palace-writer.ts";
-import { openForWriting } from "../../src/store/ledger/open.ts";
-import { draftFolder, swapIn } from "../../src/store/rebuild/swap.ts";
-import { chromaFile, DRAWERS } from "../../src/store/watch/chroma-file.ts";
+import { openForWriting } from "../../src/ledger/open.ts";
+import { PalaceWriter } from "../../src/public-palace/driver/files/palace-writer.ts";
+import { chromaFile, DRAWERS } from "../../src/public-palace/format/chroma-file.ts";
+import { draftFolder, swapIn } from "../../src/public-palace/rebuild/swap.ts";
 
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 

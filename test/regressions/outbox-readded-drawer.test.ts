@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/engine/apply.ts";
-import { SqliteLedgerReader } from "../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import type { WriteCall } from "../../src/store/port.ts";
-import { quantize } from "../../src/store/vectors/quantize.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { quantize } from "../../src/index/vectors/quantize.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/port/ledger.ts";
 
 it("a drawer deleted and added again is listed for the palace only with its vector", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/engine/apply.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import type { WriteCall } from "../../src/store/port.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/port/ledger.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
 let count = 0;

@@ -1,7 +1,7 @@
 /** Trimming looked at every run of spaces inside a text, in quadratic time: one legal drawer stopped all writes for a minute. */
 import { expect, it } from "vitest";
-import { sanitizeQuery } from "../../src/engine/query-sanitizer.ts";
-import { strip } from "../../src/engine/text.ts";
+import { sanitizeQuery } from "../../src/engine/search/query-sanitizer.ts";
+import { strip } from "../../src/engine/text/text.ts";
 
 const took = (work: () => unknown): number => {
   const startedAt = performance.now();

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../src/engine/apply.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../src/protocol/limits.ts";
-import { LedgerWriter } from "../../src/store/ledger/writer.ts";
 
 let folder: string, writer: LedgerWriter;
 

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { SILENT_LOG } from "../../src/platform/log.ts";
-import { createFilesDriver } from "../../src/store/driver/files.ts";
-import { readMark, readRows } from "../../src/store/driver/files/palace-file.ts";
-import { OPERATION } from "../../src/store/driver/files/queue.ts";
-import type { PalaceDriver, PalaceRecord } from "../../src/store/port.ts";
-import { type ChromaDatabase, readCollections } from "../../src/store/watch/chroma-file.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
+import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
+import { type ChromaDatabase, readCollections } from "../../src/public-palace/format/chroma-file.ts";
+import { readMark, readRows } from "../../src/public-palace/format/palace-file.ts";
+import { OPERATION } from "../../src/public-palace/format/queue.ts";
 
 let palaceDir: string;
 let driver: PalaceDriver;

@@ -1,7 +1,7 @@
 /** A ledger that cannot be read in one place ended its broker a moment after each start: the look whether it is busy was not caught. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { startWarmUp } from "../../src/broker/warm-up.ts";
+import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../src/platform/log.ts";
 
 test("what cannot be asked whether it is busy is not warmed up, and nothing else happens", async () => {

@@ -1,9 +1,9 @@
 /** A broker of the simulation: the real queue and the real ledger behind linked sockets; it dies when told, and comes again. */
+import { WriteQueue } from "../../src/broker/palace/queue.ts";
+import type { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { WriteOutcome } from "../../src/port/ledger.ts";
 import { PalaceError } from "../../src/protocol/errors.ts";
 import { IDEMPOTENCY_META, RPC } from "../../src/protocol/spec.ts";
-import { WriteQueue } from "../../src/broker/queue.ts";
-import type { LedgerWriter } from "../../src/store/ledger/writer.ts";
-import type { WriteOutcome } from "../../src/store/port.ts";
 import { FrameSplitter } from "../../src/transport/frame.ts";
 import { type LinkedSocket, linkedPair, type Scheduler } from "./world.ts";
 

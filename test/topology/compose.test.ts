@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import type { StdioMcp } from "../../src/bin/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { DEVBOXES, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
 const reason = engineMissing(process.env);

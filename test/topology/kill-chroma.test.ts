@@ -5,8 +5,8 @@
 import { once } from "node:events";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createChromaDriver } from "../../src/store/driver/chroma.ts";
 import { SILENT_LOG } from "../../src/platform/log.ts";
+import { createChromaDriver } from "../../src/public-palace/driver/chroma.ts";
 import { type ChromaServer, chromaMissing, startChroma } from "../helpers/chroma-server.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";

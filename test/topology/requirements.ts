@@ -97,7 +97,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     sentence: "a mount where chmod fails, a path longer than a socket's may be: it works through the runtime folder",
     source: "4",
     topologies: ["native-only"],
-    shownBy: "test/process/hostile-places.test.ts",
+    shownBy: "test/process/life/hostile-places.test.ts",
   },
   {
     id: "foreign-mount",
@@ -118,7 +118,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
     source: "5, 7",
     topologies: ["native-only"],
-    shownBy: "test/process/strays.test.ts",
+    shownBy: "test/process/write/strays.test.ts",
   },
   {
     id: "strangers",
@@ -126,14 +126,14 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "port squatter, wrong, revoked or expired token, writing reader, foreign origin: refused, logged, nothing leaked",
     source: "4, 15",
     topologies: ["mixed-tcp"],
-    shownBy: "test/process/tcp-door.test.ts",
+    shownBy: "test/process/doors/tcp-door.test.ts",
   },
   {
     id: "foreign-uid",
     sentence: "another user of the machine is refused at the socket",
     source: "4, 15",
     topologies: ["native-only"],
-    shownBy: "test/process/foreign-user.test.ts",
+    shownBy: "test/process/doors/foreign-user.test.ts",
   },
   {
     id: "gate-key",
@@ -146,20 +146,20 @@ export const REQUIREMENTS: readonly Requirement[] = [
     sentence: "a full disk is a typed error, reads go on, writes go on when there is space again",
     source: "6, 15",
     topologies: ["native-only"],
-    shownBy: "test/process/full-disk.test.ts",
+    shownBy: "test/process/write/full-disk.test.ts",
   },
   {
     id: "spool",
     sentence: "agents and brokers killed while writes are kept and delivered: each is there once, in order",
     source: "5, 6",
     topologies: ["native-only"],
-    shownBy: "test/process/spool.test.ts",
+    shownBy: "test/process/write/spool.test.ts",
   },
   {
     id: "life",
     sentence: "idle exit while a client connects, stop while one starts: no lost write, no zombie, no start loop",
     source: "5",
     topologies: ["native-only"],
-    shownBy: "test/process/life-races.test.ts",
+    shownBy: "test/process/life/life-races.test.ts",
   },
 ];

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/bin/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 
 const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing");

@@ -2,9 +2,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
-import { PalaceError } from "../../protocol/errors.ts";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
-import { harmless, type Output, printable } from "../output.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { harmless, type Output, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { explainNoPalace, isWithoutPalace, oneDecimal, pythonFloat, thousands } from "./format.ts";
 

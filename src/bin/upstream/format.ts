@@ -1,7 +1,7 @@
 /** How upstream's command line writes: its rules, its numbers. Used by the verbs of this folder. */
 import type { Config } from "../../config/config.ts";
-import { type Output, printable } from "../output.ts";
-import { hasPalace } from "../place.ts";
+import { type Output, printable } from "../terminal/output.ts";
+import { hasPalace } from "../terminal/place.ts";
 
 /** A float as Python prints it. */
 export function pythonFloat(value: number): string {
@@ -47,6 +47,6 @@ export function isWithoutPalace(config: Config, out: Output): boolean {
 export async function confirmed(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY) return false;
-  const { ask } = await import("../confirm.ts");
+  const { ask } = await import("../terminal/confirm.ts");
   return ask(question);
 }

@@ -1,9 +1,9 @@
 /** `mempalace hallways`: names that occur together in a wing, the strongest pairs first; printed as upstream prints them. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { printable } from "../output.ts";
-import { isWithoutPalace } from "./format.ts";
+import { printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
+import { isWithoutPalace } from "./format.ts";
 
 const SHOWN = 50;
 const PAGE = 500;

@@ -6,8 +6,8 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { isAlive } from "../../platform/alive.ts";
 import type { Env } from "../../config/env.ts";
+import { isAlive } from "../../platform/alive.ts";
 import { executable } from "../executable.ts";
 
 const SLOT_MAX_S = 2 * 3600;

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
-import { PROJECTS } from "../../feeder/doc-miner/front.ts";
 import { proposeRooms, writeProject } from "../../feeder/doc-miner/detect-rooms.ts";
+import { PROJECTS } from "../../feeder/doc-miner/front.ts";
 import { surveyProject } from "../../feeder/doc-miner/source.ts";
 import { discoverEntities } from "../../feeder/setup/discover.ts";
 import type { Entities, Entity } from "../../feeder/setup/entity.ts";
@@ -14,9 +14,9 @@ import {
   writeProjectEntities,
 } from "../../feeder/setup/known.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
-import { PalaceError } from "../../protocol/errors.ts";
-import { type Output, printable } from "../output.ts";
 import { quoted } from "../../platform/shell-word.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";

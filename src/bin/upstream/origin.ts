@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { detectOrigin } from "../../feeder/setup/origin.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { say } from "./format.ts";
 
 /** To the palace's folder, where this machine has it: what another machine's broker holds is not written to. */

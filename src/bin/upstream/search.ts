@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { printable } from "../output.ts";
+import { printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../feeder/convo-miner/split-files.ts";
 import type { KnownPeople } from "../../feeder/convo-miner/split.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { type Output, printable } from "../output.ts";
+import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const RULE_WIDTH = 60;

@@ -1,6 +1,6 @@
 /** `mempalace status`: drawers by wing and room, as upstream prints them. */
 import { connectClient } from "../../client/client.ts";
-import { printable } from "../output.ts";
+import { printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { banner, explainNoPalace, isWithoutPalace } from "./format.ts";
 

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
-import { type Output, printable } from "../output.ts";
+import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { explainNoPalace, isWithoutPalace } from "./format.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
-import { hasPalace } from "../place.ts";
+import { hasPalace } from "../terminal/place.ts";
 import { defineVerb } from "../verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";

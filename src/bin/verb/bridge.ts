@@ -1,19 +1,19 @@
 /** `palace bridge`: the way from this container to the broker of its host, over SSH. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runResident } from "../../bridge/resident.ts";
+import { endBridge } from "../../bridge/end.ts";
 import { ensureKey } from "../../bridge/key.ts";
+import { runResident } from "../../bridge/resident.ts";
 import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
 import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
-import { endBridge } from "../../bridge/end.ts";
-import { isHeldOnDemand } from "../../broker/lock.ts";
+import { isHeldOnDemand } from "../../broker/life/lock.ts";
 import { connectClient } from "../../client/client.ts";
 import { readBrokerFile } from "../../client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { createLog } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { logFile } from "../log-file.ts";
-import { formatDuration } from "../output.ts";
+import { logFile } from "../terminal/log-file.ts";
+import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, readCount } from "../verb.ts";
 
 const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]

@@ -3,7 +3,7 @@ import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
-import { nearestWord } from "../nearest.ts";
+import { nearestWord } from "../terminal/nearest.ts";
 import { defineVerb } from "../verb.ts";
 
 const PREFIX = "mempalace_";

@@ -3,7 +3,7 @@ import { connectClient } from "../../client/client.ts";
 import { readRegistry } from "../../feeder/doc-miner/registry.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
-import { plural } from "../output.ts";
+import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 /** With more names than these one file at a time is looked through, so that nobody's write waits for long. */

@@ -2,9 +2,9 @@
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeder/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeder/convo-miner/source.ts";
-import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, printOutcome, readExtract } from "../mining.ts";
-import { plural, printable } from "../output.ts";
+import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
+import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
+import { plural, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({

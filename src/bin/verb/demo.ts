@@ -15,12 +15,12 @@ import type { FeedReport } from "../../feeder/doc-miner/run.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
-import { type Output, plural, shorten } from "../output.ts";
-import { Progress } from "../progress.ts";
-import { canFind } from "../proof.ts";
-import { openStdioMcp, type StdioMcp } from "../stdio-mcp.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { canFind } from "../proof/proof.ts";
+import { openStdioMcp, type StdioMcp } from "../proof/stdio-mcp.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
+import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../verb.ts";
-import { placeOf } from "../feeding.ts";
 
 const QUESTIONS = [
   "how does a container reach the broker",

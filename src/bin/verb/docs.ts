@@ -1,7 +1,7 @@
 /** `mempalace-docs DIR`, `palace mine docs DIR`: files the documentation of a project. */
 import { DOCS } from "../../feeder/doc-miner/front.ts";
-import { mineDocuments, readDocuments } from "../documents.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
+import { mineDocuments, readDocuments } from "../feeding/documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

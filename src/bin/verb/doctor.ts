@@ -1,5 +1,5 @@
 /** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
-import { runChecks } from "../checks.ts";
+import { runChecks } from "../report/checks.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_UNWELL = 1;

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { reportCancelled, runJob } from "../job.ts";
-import { type Output, plural } from "../output.ts";
+import { reportCancelled, runJob } from "../report/job.ts";
+import { type Output, plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

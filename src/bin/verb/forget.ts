@@ -4,13 +4,13 @@ import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
+import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
-import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
-import { confirm } from "../confirm.ts";
-import { EXIT_INTERRUPTED, placeOf } from "../feeding.ts";
-import { type Output, plural, shorten } from "../output.ts";
-import { findTraces, removeTraces, type Trace } from "../traces.ts";
+import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
+import { findTraces, removeTraces, type Trace } from "../report/traces.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes]

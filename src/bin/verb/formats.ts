@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Converter } from "../../feeder/converter.ts";
 import { FORMATS } from "../../feeder/doc-miner/front.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
-import { mineDocuments, readDocuments } from "../documents.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
+import { mineDocuments, readDocuments } from "../feeding/documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 /** Upstream's bound. */

@@ -1,7 +1,7 @@
 /** `palace jobs`: what the broker is doing, and did, that takes its time. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { formatDuration, printable } from "../output.ts";
+import { formatDuration, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

@@ -3,8 +3,8 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../../protocol/errors.ts";
-import { type Output, printable } from "../output.ts";
-import { hasPalace, palaceNotFound } from "../place.ts";
+import { type Output, printable } from "../terminal/output.ts";
+import { hasPalace, palaceNotFound } from "../terminal/place.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const LINES_DEFAULT = 50;

@@ -1,6 +1,6 @@
 /** `palace migrate`: a public palace of an older Chroma, or one that cannot be written, is made anew. */
 import type { JsonObject } from "../../protocol/spec.ts";
-import { reportCancelled, runJob } from "../job.ts";
+import { reportCancelled, runJob } from "../report/job.ts";
 import { defineVerb } from "../verb.ts";
 import { printRebuilt } from "./repair.ts";
 

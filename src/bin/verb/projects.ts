@@ -1,7 +1,7 @@
 /** `palace mine projects DIR`: files a project's text, source code too, as upstream's `mempalace mine DIR` does. */
 import { PROJECTS } from "../../feeder/doc-miner/front.ts";
-import { mineDocuments, readDocuments } from "../documents.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding.ts";
+import { mineDocuments, readDocuments } from "../feeding/documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({

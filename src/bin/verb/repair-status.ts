@@ -1,7 +1,7 @@
 /** `palace repair-status`: how ledger and public palace are, from looking alone. */
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
-import { plural } from "../output.ts";
+import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 type Difference = NonNullable<PalaceHealthReport["palace"]["difference"]>;

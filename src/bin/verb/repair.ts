@@ -1,7 +1,7 @@
 /** `palace repair`: everything that is made from the ledger is made from it again. */
 import type { JsonObject } from "../../protocol/spec.ts";
-import { reportCancelled, runJob } from "../job.ts";
-import { type Output, plural } from "../output.ts";
+import { reportCancelled, runJob } from "../report/job.ts";
+import { type Output, plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

@@ -1,13 +1,13 @@
 /** `palace restart`: ends the broker, if one runs, and starts a new one. Agents notice a delay. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLoopback, resolveListenHost } from "../../broker/listen.ts";
-import { readTokens } from "../../broker/tokens.ts";
+import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
+import { readTokens } from "../../broker/door/tokens.ts";
 import { findBroker } from "../../client/discover.ts";
 import { clearStop, ensureBroker } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { EXIT_INTERRUPTED } from "../feeding.ts";
+import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 const OPEN_MAX_MS = 30_000;

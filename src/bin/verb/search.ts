@@ -2,7 +2,7 @@
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
-import { type Output, printable, shorten } from "../output.ts";
+import { type Output, printable, shorten } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];

@@ -8,9 +8,9 @@ import { openPi } from "../../feeder/session-miner/pi.ts";
 import type { HarnessName, SessionSource } from "../../feeder/session-miner/session.ts";
 import { stageHome } from "../../feeder/session-miner/stage.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding.ts";
-import { endMine, printOutcome, readExtract } from "../mining.ts";
-import { type Output, plural } from "../output.ts";
+import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
+import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
+import { type Output, plural } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];

@@ -2,7 +2,7 @@
 import { connectClient } from "../../client/client.ts";
 import { Spool } from "../../client/spool.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
-import { formatDuration, type Output, shorten } from "../output.ts";
+import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 const USAGE = `palace spool list

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
-import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
 import { Spool } from "../../client/spool.ts";
+import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { readFailed, vanishedPalace } from "../../platform/marks.ts";
 import { PalaceError } from "../../protocol/errors.ts";

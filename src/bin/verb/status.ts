@@ -8,11 +8,11 @@ import type { Config } from "../../config/config.ts";
 import { isStopped, vanishedPalace } from "../../platform/marks.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
-import { askErasure, describeErasure, describeLag, describeReranker } from "../background.ts";
-import { describeClosets } from "../closets.ts";
-import { describeGraph } from "../graph.ts";
-import { describeAdoption, describeStrays } from "../strays.ts";
-import { formatBytes, formatDuration, formatEngine, plural, printable } from "../output.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
+import { describeClosets } from "../report/closets.ts";
+import { describeGraph } from "../report/graph.ts";
+import { describeAdoption, describeStrays } from "../report/strays.ts";
+import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;

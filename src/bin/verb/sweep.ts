@@ -9,8 +9,8 @@ import {
   feedWatch,
   INTERRUPTED,
   withInterrupt,
-} from "../feeding.ts";
-import { plural } from "../output.ts";
+} from "../feeding/feeding.ts";
+import { plural } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({

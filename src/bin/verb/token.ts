@@ -1,8 +1,8 @@
 /** `palace token`: names, roles and secrets of clients behind the TCP door. Works on the palace's own file, broker or not. */
-import { addToken, readTokens, revokeToken } from "../../broker/tokens.ts";
+import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { ROLES } from "../../protocol/spec.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const DAY_MS = 86_400_000;

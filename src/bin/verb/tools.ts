@@ -2,8 +2,8 @@
 import { connectClient, type ToolInfo } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
-import { nearestWord } from "../nearest.ts";
-import { type Cell, type Output, shorten } from "../output.ts";
+import { nearestWord } from "../terminal/nearest.ts";
+import { type Cell, type Output, shorten } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 const PREFIX = "mempalace_";

@@ -2,8 +2,8 @@
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
-import { confirm } from "../confirm.ts";
-import { type Output, plural, shorten } from "../output.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]

@@ -8,9 +8,9 @@ import type { Env } from "../../config/env.ts";
 import type { Paths } from "../../config/paths.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
-import { alignRows } from "../output.ts";
-import { provePalace } from "../proof.ts";
-import { mcpEntry } from "../spelling.ts";
+import { provePalace } from "../proof/proof.ts";
+import { alignRows } from "../terminal/output.ts";
+import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const WAIT_MAX_SECONDS = 300;

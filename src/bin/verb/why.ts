@@ -1,6 +1,6 @@
 /** `mempalace-docs why FILE`, `palace why FILE`: explains what the docs feeder does with one file. */
 import { explainFile } from "../../feeder/doc-miner/why.ts";
-import { connect, placeOf } from "../feeding.ts";
+import { connect, placeOf } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

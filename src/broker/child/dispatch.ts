@@ -3,7 +3,7 @@
  * under an id of ours. The same for every door, as methods.ts is for our own engine.
  */
 import { randomUUID } from "node:crypto";
-import { isRecord } from "../../engine/arguments.ts";
+import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import {
@@ -16,9 +16,9 @@ import {
   WRITTEN_META,
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../answers.ts";
-import type { Dispatch, Notify } from "../methods.ts";
-import type { Metrics } from "../metrics.ts";
+import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
+import type { Dispatch, Notify } from "../dispatch/methods.ts";
+import type { Metrics } from "../dispatch/metrics.ts";
 import type { Peer } from "../peer.ts";
 import type { Call, Line } from "./line.ts";
 import { Replays } from "./replays.ts";

@@ -6,7 +6,7 @@
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { RequestId } from "../../protocol/spec.ts";
-import { Lanes } from "../lanes.ts";
+import { Lanes } from "../palace/lanes.ts";
 import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 

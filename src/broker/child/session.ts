@@ -2,14 +2,14 @@
  * One child as an MCP server that we are the client of: ids of our own, time-outs, the handshake. A session is one
  * generation; with its process all its requests end, and a late answer finds nobody.
  */
+import { isRecord } from "../../platform/is-record.ts";
 import type { LogFields } from "../../platform/log.ts";
+import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_START_TIMEOUT_MS, FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { isRecord } from "../../engine/arguments.ts";
-import { VERSION } from "../../platform/version.ts";
-import { RpcFailure } from "../answers.ts";
+import { RpcFailure } from "../dispatch/answers.ts";
 import { type ProcessOptions, ServerProcess } from "./process.ts";
 import type { ToolNote } from "./tools.ts";
 

@@ -7,7 +7,7 @@ import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { EngineReport } from "../../protocol/spec.ts";
-import { RpcFailure } from "../answers.ts";
+import { RpcFailure } from "../dispatch/answers.ts";
 import { rollBackJournals } from "./journal.ts";
 import { takeChildLock } from "./lock.ts";
 import { type Introduction, type Notification, Session } from "./session.ts";

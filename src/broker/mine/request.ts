@@ -2,8 +2,8 @@
  * The arguments of the tool `mine`, checked in upstream's order and with its words, and the command line of the miner that they
  * make. Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
  */
-import { pythonRepr } from "../../engine/temporal.ts";
-import { asText } from "../../engine/validate.ts";
+import { pythonRepr } from "../../engine/graph/temporal.ts";
+import { asText } from "../../engine/text/validate.ts";
 
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
 

@@ -2,7 +2,7 @@
  * The content of one message as text: plain, blocks, tools and their results. Pure. Used by the formats of normalize.ts.
  * Source: palace.md 5.4 "Claude Code details". What has another type than it should is left out; upstream stops there.
  */
-import { codePointLength, head, strip } from "../../engine/text.ts";
+import { codePointLength, head, strip } from "../../engine/text/text.ts";
 import { jsonDumps, str } from "./python.ts";
 
 const INPUT_MAX = 200;

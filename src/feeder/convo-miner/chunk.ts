@@ -3,7 +3,7 @@
  * dropped, cuts fall behind a space. (3.3.6 joined the lines of an answer and dropped what was short; a palace that it made
  * is rewritten source by source as they change.) Pure. Used by file.ts.
  */
-import { codePointLength, strip } from "../../engine/text.ts";
+import { codePointLength, strip } from "../../engine/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
 /** Shorter than a document's: short exchanges are exchanges, unless somebody says otherwise. */

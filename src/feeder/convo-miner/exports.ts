@@ -3,7 +3,7 @@
  * Shape: the conversations of the document, each a transcript; undefined where it is of another format.
  * Source: palace.md 5.4, upstream 3.11's normalize module for order and bundles.
  */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
 import { type Role, Transcript } from "./transcript.ts";
 

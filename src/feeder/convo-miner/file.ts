@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 import { sessionNameOf } from "../../platform/session-name.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, CONVERSATION_PART_SIZE_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";

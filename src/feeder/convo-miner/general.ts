@@ -3,7 +3,7 @@
  * (`--extract general`). Each memory is a drawer in the room of its type, beside the exchanges of the same file. Pure. Used by
  * file.ts. Source: palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
  */
-import { codePointLength, slices, strip } from "../../engine/text.ts";
+import { codePointLength, slices, strip } from "../../engine/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { isResolved, MARKERS, type Marker, type MemoryType, sentimentOf } from "./memory-markers.ts";
 import { END, SPACE, START } from "./python-pattern.ts";

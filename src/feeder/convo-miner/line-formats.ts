@@ -2,7 +2,7 @@
  * Transcripts with one JSON object a line: Claude Code, Codex, Gemini, pi. Each takes line after line and can be put aside.
  * Pure. Used by normalize.ts. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
  */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";
 import { Transcript, type TranscriptState } from "./transcript.ts";

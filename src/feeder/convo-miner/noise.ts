@@ -3,7 +3,7 @@
  * line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Upstream's patterns are searched by hand where
  * they would look at the same text again and again: a transcript is somebody else's bytes.
  */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 
 const TAGS = [
   "system-reminder",

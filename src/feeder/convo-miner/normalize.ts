@@ -2,7 +2,7 @@
  * A file of any of the formats becomes transcripts; what is none of them is taken as the text it is. Pure. Used by read.ts.
  * Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
  */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 import { isFields } from "./blocks.ts";
 import { isQuestion } from "./chunk.ts";
 import { conversationsOf } from "./exports.ts";

@@ -2,7 +2,7 @@
  * The room of a conversation: the subject whose keywords its beginning holds most of. Pure. Used by file.ts.
  * Source: palace.md 5.3.
  */
-import { head } from "../../engine/text.ts";
+import { head } from "../../engine/text/text.ts";
 
 const WINDOW = 3000;
 

@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, parse } from "node:path";
-import { compareText } from "../../engine/text.ts";
+import { compareText } from "../../engine/text/text.ts";
 import { isAlive } from "../../platform/alive.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type KnownPeople, linesOf, planSplit, type Session, sessionStarts, type SplitPlan } from "./split.ts";

@@ -2,7 +2,7 @@
  * Several Claude Code sessions in one text file, taken apart: where each begins, and the file name it is given (palace.md 5.7).
  * Pure, to the character upstream's; the files themselves are split-files.ts.
  */
-import { codePointLength, head, strip, wholeWord } from "../../engine/text.ts";
+import { codePointLength, head, strip, wholeWord } from "../../engine/text/text.ts";
 
 /** Fewer lines are a fragment, which gets no file of its own. */
 const LINES_MIN = 10;

@@ -3,7 +3,7 @@
  * Source: palace.md 5.2 "Content date" and upstream's patterns: file stem, front matter, first ten lines, then the file's own
  * date; in this order. What upstream hands to a date library is read by the patterns it guards that with.
  */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
 

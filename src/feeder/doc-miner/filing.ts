@@ -2,7 +2,7 @@
  * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
  */
 import { dirname } from "node:path";
-import { codePointLength, strip } from "../../engine/text.ts";
+import { codePointLength, strip } from "../../engine/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
@@ -10,8 +10,8 @@ import { contentDate, DATED_BY } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import type { FeedOptions, Run } from "./run.ts";
-import { type Document, type Found, readDocument, type Unread } from "./source.ts";
 import { isOfOlderBroker, sendText } from "./send-parts.ts";
+import { type Document, type Found, readDocument, type Unread } from "./source.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./stage.ts";
 
 /** Nothing would be filed of it. */

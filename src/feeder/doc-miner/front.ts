@@ -3,8 +3,8 @@
  * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the paths the files have; `formats` its mode
  * `extract`: office documents, converted. Everything behind the choice of files is one engine. Used by the files beside this one and by the command line.
  */
-import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
 import { judgeFormat } from "../format-miner/kinds.ts";
+import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
 import { judgeReadable, skippedFolder } from "./readable.ts";
 
 export type Front = {

@@ -3,7 +3,7 @@
  * topics. Read and never written. Used by feed.ts and filing.ts. Source: palace.md 3.9 and the miner module of 3.11.
  */
 import { readFileSync } from "node:fs";
-import { anyCase } from "../../engine/text.ts";
+import { anyCase } from "../../engine/text/text.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 
 export type Registry = {

@@ -2,7 +2,7 @@
  * Which room a document belongs to. Pure. Used by feed.ts and `why`.
  * Source: palace.md 5.2 (routing by the project's rooms) and 5.8 (names of folders that mean a room).
  */
-import { head, strip } from "../../engine/text.ts";
+import { head, strip } from "../../engine/text/text.ts";
 
 export type Room = { name: string; keywords: readonly string[] };
 export type Placement = { room: string; why: string };

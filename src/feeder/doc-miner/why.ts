@@ -7,13 +7,13 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import type { Caller } from "../send.ts";
 import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
 import { contentDate } from "./content-date.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
 import { marksByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import type { Caller } from "../send.ts";
 import { readDocument, readHead } from "./source.ts";
 import { findStage, knownRoots, stagedPath } from "./stage.ts";
 

@@ -3,8 +3,8 @@
  * conversation miner files what is there. Started by `mempalace-session` and `palace mine sessions`.
  */
 import { statSync } from "node:fs";
-import { removeLeftovers } from "../../platform/atomic-file.ts";
 import type { FilingSettings } from "../../config/filing.ts";
+import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
 import { feedTranscripts } from "../convo-miner/feed.ts";

@@ -3,8 +3,8 @@
  * No model is asked. Used by `mempalace init`.
  */
 import type { Entities, Entity } from "./entity.ts";
-import { namesInProse } from "./prose.ts";
 import type { Person } from "./people.ts";
+import { namesInProse } from "./prose.ts";
 import { type Project, scanRepositories } from "./repositories.ts";
 
 const SHOWN_MAX = 15;

@@ -1,6 +1,6 @@
 /** A project's own name, from the file that its tools build it by. Used by repositories.ts. Source: palace.md 5.8. */
 import { basename, dirname, join } from "node:path";
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 import { readStart } from "./walk.ts";
 
 /** More is no manifest of people. */

@@ -2,7 +2,7 @@
  * Whether a folder holds talks with an AI: told by names of models and tools, and by the marks of turns (palace.md 5.8). What
  * `init` writes to origin.json. Pure but for reading the samples; figures are upstream's, no model is asked.
  */
-import { anyCase } from "../../engine/text.ts";
+import { anyCase } from "../../engine/text/text.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";
 
 const FILES_MAX = 30;

@@ -1,5 +1,5 @@
 /** Who committed, one person under many names and addresses taken for one (palace.md 5.8). Pure. Used by repositories.ts. */
-import { strip } from "../../engine/text.ts";
+import { strip } from "../../engine/text/text.ts";
 
 export type Commit = { name: string; address: string; repository: string };
 export type Person = { name: string; commits: number; repositories: number };

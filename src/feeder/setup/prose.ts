@@ -3,12 +3,12 @@
  * (palace.md 5.8). English alone. Pure but for reading. Used by discover.ts. Source: upstream's entity_detector of 3.11 and its
  * English patterns; names and signals are its, to the letter.
  */
-import { COMMON_WORDS } from "../../engine/common-words.ts";
-import { candidateWords } from "../../engine/name-words.ts";
-import { takeProducts } from "../../engine/product-names.ts";
-import { anyCase } from "../../engine/text.ts";
-import { linesOf } from "../convo-miner/split.ts";
+import { COMMON_WORDS } from "../../engine/closet/common-words.ts";
+import { candidateWords } from "../../engine/closet/name-words.ts";
+import { takeProducts } from "../../engine/closet/product-names.ts";
+import { anyCase } from "../../engine/text/text.ts";
 import { pythonPattern } from "../convo-miner/python-pattern.ts";
+import { linesOf } from "../convo-miner/split.ts";
 import type { Entities, Entity } from "./entity.ts";
 import { readStart, textFiles } from "./walk.ts";
 

@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { compareText, strip } from "../../engine/text.ts";
+import { compareText, strip } from "../../engine/text/text.ts";
 import { isJava, manifestRank, projectName } from "./manifests.ts";
 import { type Person, peopleOf, type Commit } from "./people.ts";
 import { walk } from "./walk.ts";

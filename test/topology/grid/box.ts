@@ -1,6 +1,6 @@
 /** One devbox container of the grid: home and palace on volumes of its own, so that it can be killed and made again. */
 import { execa } from "execa";
-import { openStdioMcp, type StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { shimCommand } from "./install.ts";
 import { MCP_CONFIG } from "./world.ts";
 

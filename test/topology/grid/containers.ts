@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
 import { openBox } from "./box.ts";
 import { shimCommand } from "./install.ts";

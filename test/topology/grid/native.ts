@@ -4,11 +4,11 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { resolveListenHost } from "../../../src/broker/listen.ts";
-import { openStdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { resolveListenHost } from "../../../src/broker/door/listen.ts";
 import { readBrokerFile } from "../../../src/client/discover.ts";
-import { processesWith } from "../../helpers/palace.ts";
 import { freePort } from "../../helpers/free-port.ts";
+import { processesWith } from "../../helpers/palace.ts";
 import { startSshd, type TestSshd } from "../../helpers/sshd.ts";
 import { type Box, openBox } from "./box.ts";
 import { installPackage, shimCommand } from "./install.ts";

@@ -1,7 +1,7 @@
 /** What is done to a world, by requirement. Each leaves it whole; the accounts of all that was written go on. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
 import type { Place, World } from "./world.ts";

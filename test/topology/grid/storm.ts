@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
-import { graphDifferences } from "../../../src/store/graph/side.ts";
-import type { StdioMcp } from "../../../src/bin/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
 
 /** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */
 export type Account = {

@@ -1,6 +1,6 @@
 /** What status and doctor say of work in the background: something where there is something to say, and no more than is known. */
 import { expect, test } from "vitest";
-import { describeErasure, describeLag, describeReranker } from "../../../src/bin/background.ts";
+import { describeErasure, describeLag, describeReranker } from "../../../src/bin/report/background.ts";
 
 const driver = { kind: "files", state: "waiting", detail: "" } as const;
 

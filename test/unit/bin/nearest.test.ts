@@ -1,6 +1,6 @@
 /** The word somebody probably meant. */
 import { expect, test } from "vitest";
-import { nearestWord } from "../../../src/bin/nearest.ts";
+import { nearestWord } from "../../../src/bin/terminal/nearest.ts";
 
 const verbs = ["up", "start", "stop", "status", "search", "doctor", "why"];
 

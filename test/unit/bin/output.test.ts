@@ -1,6 +1,13 @@
 /** What people see: aligned tables, short lines, nothing that moves the cursor. */
 import { expect, test } from "vitest";
-import { alignRows, formatBytes, formatDuration, plural, printable, shorten } from "../../../src/bin/output.ts";
+import {
+  alignRows,
+  formatBytes,
+  formatDuration,
+  plural,
+  printable,
+  shorten,
+} from "../../../src/bin/terminal/output.ts";
 
 test("columns line up and numbers stand right", () => {
   expect(

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/bin/executable.ts";
-import { mcpEntry, spelled } from "../../../src/bin/spelling.ts";
+import { mcpEntry, spelled } from "../../../src/bin/terminal/spelling.ts";
 import { quoted } from "../../../src/platform/shell-word.ts";
 
 const PALACE = process.cwd() === PACKAGE_ROOT ? "./scripts/palace" : join(PACKAGE_ROOT, "scripts/palace");

@@ -1,11 +1,11 @@
 /** A request that is taken back: not answered, and a write of it not done, unless it is being done already. */
 import { expect, test } from "vitest";
-import { createDispatch, type MethodsDependencies } from "../../../src/broker/methods.ts";
-import { Metrics } from "../../../src/broker/metrics.ts";
+import { createDispatch, type MethodsDependencies } from "../../../src/broker/dispatch/methods.ts";
+import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
+import { WriteQueue } from "../../../src/broker/palace/queue.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { WriteQueue } from "../../../src/broker/queue.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
-import type { WriteCall, WriteOutcome } from "../../../src/store/port.ts";
+import type { WriteCall, WriteOutcome } from "../../../src/port/ledger.ts";
 
 const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };
 const noChanges = { added: [], written: [], removed: [] };

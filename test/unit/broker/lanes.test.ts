@@ -1,6 +1,6 @@
 /** The lanes of both queues: turns between peers, bounds, and taking out what nobody wants. */
 import { expect, test } from "vitest";
-import { Lanes } from "../../../src/broker/lanes.ts";
+import { Lanes } from "../../../src/broker/palace/lanes.ts";
 
 const make = (): Lanes<string> => new Lanes({ depth: 6, depthPeer: 4, sizeBytes: 100, what: "requests" });
 const drain = (lanes: Lanes<string>): (string | undefined)[] =>

@@ -1,6 +1,6 @@
 /** The address behind `tcp://docker:PORT`, from the kernel's own tables. */
 import { expect, test } from "vitest";
-import { bridgeAddress } from "../../../src/broker/listen.ts";
+import { bridgeAddress } from "../../../src/broker/door/listen.ts";
 
 const ROUTES = [
   "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { addToken, readTokens, revokeToken, TokenBook } from "../../../src/broker/tokens.ts";
+import { addToken, readTokens, revokeToken, TokenBook } from "../../../src/broker/door/tokens.ts";
 import {
   isProof,
   isToken,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { keepUpstreamLock, type UpstreamLock } from "../../../src/broker/upstream-lock.ts";
+import { keepUpstreamLock, type UpstreamLock } from "../../../src/broker/palace/upstream-lock.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 
 let home: string;

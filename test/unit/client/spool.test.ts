@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver, isForLater, WRITE_TOOLS } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
-import { isWrite } from "../../../src/engine/apply.ts";
-import { TOOL_PREFIX, TOOLS } from "../../../src/engine/tool-table.ts";
+import { isWrite } from "../../../src/engine/tools/apply.ts";
+import { TOOL_PREFIX, TOOLS } from "../../../src/engine/tools/tool-table.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import type { RpcRequest, RpcResponse } from "../../../src/protocol/spec.ts";
 

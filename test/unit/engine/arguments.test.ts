@@ -1,7 +1,7 @@
 /** Arguments of a call: the names that upstream's skill texts use are taken, whatever else nobody knows is refused. */
 import { describe, expect, test } from "vitest";
-import { checkArguments } from "../../../src/engine/arguments.ts";
-import { findTool } from "../../../src/engine/tool-table.ts";
+import { checkArguments } from "../../../src/engine/tools/arguments.ts";
+import { findTool } from "../../../src/engine/tools/tool-table.ts";
 
 function check(tool: string, given: unknown): unknown {
   const { name, inputSchema } = findTool(`mempalace_${tool}`) ?? expect.unreachable(`no tool ${tool}`);

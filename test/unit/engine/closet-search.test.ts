@@ -1,7 +1,7 @@
 /** What closets say of hits: by rank, as upstream tells it; the hits themselves and their order stay. */
 import { expect, test } from "vitest";
-import { type Hit, labelClosets } from "../../../src/engine/closet-search.ts";
-import type { ClosetReader } from "../../../src/store/port.ts";
+import { type Hit, labelClosets } from "../../../src/engine/search/closet-search.ts";
+import type { ClosetReader } from "../../../src/port/closet.ts";
 
 /** A unit vector whose cosine to the question is the given one. */
 const at = (cosine: number): Float32Array => new Float32Array([cosine, Math.sqrt(1 - cosine * cosine)]);

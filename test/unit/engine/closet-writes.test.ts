@@ -1,15 +1,15 @@
 /** Closets in the ledger: built with their drawers in one transaction, and gone with any text they could quote. */
-import Database from "better-sqlite3";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../src/engine/apply.ts";
-import { reportSync } from "../../../src/engine/sync.ts";
-import { SqliteLedgerReader } from "../../../src/store/ledger/reader.ts";
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/store/ledger/schema.ts";
-import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
-import { sourceFiles } from "../../../src/store/source-files.ts";
+import { sourceFiles } from "../../../src/broker/palace/source-files.ts";
+import { reportSync } from "../../../src/engine/source/sync.ts";
+import { applyWrite } from "../../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/ledger/schema/schema.ts";
+import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
 
 type Closet = { id: string; text: string; source_file: string; metadata: string; vector: Buffer | null };
 

@@ -1,8 +1,8 @@
 /** What a feeder asks for is held to what can be done: no cut goes on for ever, no source fills the ledger in one write. */
 import { expect, test } from "vitest";
-import { chunkDocument, USUAL_CUT, validCut } from "../../../src/engine/chunk.ts";
-import { hallFinder, hallList, hallOf } from "../../../src/engine/hall.ts";
-import { structuralEntities } from "../../../src/engine/structural-entities.ts";
+import { hallFinder, hallList, hallOf } from "../../../src/engine/drawer/hall.ts";
+import { chunkDocument, USUAL_CUT, validCut } from "../../../src/engine/source/chunk.ts";
+import { structuralEntities } from "../../../src/engine/source/structural-entities.ts";
 import { SOURCE_DRAWERS_MAX } from "../../../src/protocol/limits.ts";
 
 test("a cut is what MemPalace's is, unless another one is asked for that comes to an end", () => {

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../src/engine/apply.ts";
-import { getDrawers } from "../../../src/engine/batch.ts";
-import { drawerPayload, findLogical } from "../../../src/engine/logical.ts";
-import { validWindow } from "../../../src/engine/window.ts";
-import { SqliteLedgerReader } from "../../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
+import { getDrawers } from "../../../src/engine/drawer/batch.ts";
+import { drawerPayload, findLogical } from "../../../src/engine/drawer/logical.ts";
+import { validWindow } from "../../../src/engine/text/window.ts";
+import { applyWrite } from "../../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
 
 type Answer = Record<string, unknown> & { drawer_id: string; chunk_ids: string[] };
 

@@ -1,6 +1,6 @@
 /** The rules of facts through the real ledger: what is stored, what is answered, what repeats change. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { factStats, factTimeline, queryFacts } from "../../../src/engine/facts.ts";
+import { factStats, factTimeline, queryFacts } from "../../../src/engine/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
 
 type Shown = Record<string, unknown> & { facts: Record<string, unknown>[] };

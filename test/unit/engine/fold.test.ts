@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fingerprintOf, Folder, isNearlySame } from "../../../src/engine/fold.ts";
+import { fingerprintOf, Folder, isNearlySame } from "../../../src/engine/search/fold.ts";
 
 const WORDS =
   "we moved the nightly backup of the ledger to the other disk because the first one was always full by noon".split(

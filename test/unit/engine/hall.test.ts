@@ -1,7 +1,7 @@
 /** The hall of a text against the plain definition: the first hall that holds most of its keywords as substrings. */
 import { expect, test } from "vitest";
-import { KeywordScanner } from "../../../src/engine/keywords.ts";
-import { hallOf } from "../../../src/engine/hall.ts";
+import { hallOf } from "../../../src/engine/drawer/hall.ts";
+import { KeywordScanner } from "../../../src/engine/drawer/keywords.ts";
 
 test.each([
   ["nothing of it", "general"],

@@ -1,6 +1,6 @@
 /** What a mine makes of the names on its drawers, write by write; the rules themselves are held by links-parity.test.ts. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listHallways } from "../../../src/engine/tunnels.ts";
+import { listHallways } from "../../../src/engine/graph/tunnels.ts";
 import { LINKS_CHANGED_MAX } from "../../../src/protocol/limits.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { quotedPhrases } from "../../../src/engine/phrases.ts";
-import { askedDates } from "../../../src/engine/question-dates.ts";
+import { quotedPhrases } from "../../../src/engine/search/phrases.ts";
+import { askedDates } from "../../../src/engine/search/question-dates.ts";
 
 const DAYS = ["2023-05-08", "2023-05-20", "2022-05-08", "2023-03-01", "2024-01-31", "2024-02-05"];
 const agreeing = (query: string, now?: string): string[] => {

@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
-import { redact, redactAnswer } from "../../../src/engine/redact.ts";
+import { redact, redactAnswer } from "../../../src/engine/text/redact.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** Made here, so that no scanner of this repository finds a token in it. */

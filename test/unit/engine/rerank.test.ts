@@ -1,8 +1,8 @@
 /** The first hits in a cross-encoder's order: through the search tool, on a real ledger searched by words. */
 import { expect, test } from "vitest";
-import { RERANKED_MAX } from "../../../src/engine/rerank.ts";
+import { RERANKED_MAX } from "../../../src/engine/search/rerank.ts";
+import type { Reranker } from "../../../src/port/search.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
-import type { Reranker } from "../../../src/store/port.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
 /** Likes what a note ends with: the higher the number, the better. */

@@ -1,7 +1,7 @@
 /** The room graph: which rooms are neighbours, which are shared, what is told of them. */
 import { describe, expect, it } from "vitest";
-import { findTunnels, graphStats, traverse } from "../../../src/engine/rooms.ts";
-import type { RoomCount } from "../../../src/store/port.ts";
+import { findTunnels, graphStats, traverse } from "../../../src/engine/graph/rooms.ts";
+import type { RoomCount } from "../../../src/port/graph.ts";
 
 const count = (wing: string, room: string, drawers = 1, hall = "", lastDate = ""): RoomCount => ({
   ...{ wing, room, drawers, hall, lastDate },

@@ -1,6 +1,6 @@
 /** What the search tool says of its hits and of its answer, against a real ledger searched by words. */
 import { expect, test } from "vitest";
-import { confidenceOf, isWeakMatch } from "../../../src/engine/confidence.ts";
+import { confidenceOf, isWeakMatch } from "../../../src/engine/search/confidence.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
 const NOTES = [

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../src/engine/apply.ts";
-import { chunkDocument } from "../../../src/engine/chunk.ts";
+import { chunkDocument } from "../../../src/engine/source/chunk.ts";
+import { applyWrite } from "../../../src/engine/tools/apply.ts";
+import { SCHEMA_VERSION } from "../../../src/ledger/schema/schema.ts";
+import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
 import { SOURCE_PART_MAX, SOURCE_PARTS_KEPT_MS, SOURCE_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
-import { SCHEMA_VERSION } from "../../../src/store/ledger/schema.ts";
-import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
 
 type Answer = Record<string, unknown>;
 const SOURCE = { wing: "w", room: "r", sourceFile: "/f", sha256: "s", mtime: 1, addedBy: "t" };

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../src/engine/apply.ts";
-import { reportSync } from "../../../src/engine/sync.ts";
-import { SqliteLedgerReader } from "../../../src/store/ledger/reader.ts";
-import { LedgerWriter } from "../../../src/store/ledger/writer.ts";
-import { sourceFiles } from "../../../src/store/source-files.ts";
+import { sourceFiles } from "../../../src/broker/palace/source-files.ts";
+import { reportSync } from "../../../src/engine/source/sync.ts";
+import { applyWrite } from "../../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
 
 let folder: string, project: string, writer: LedgerWriter, reader: SqliteLedgerReader;
 let count = 0;

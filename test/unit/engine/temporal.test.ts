@@ -9,7 +9,7 @@ import {
   pythonRepr,
   startsAfter,
   validTemporal,
-} from "../../../src/engine/temporal.ts";
+} from "../../../src/engine/graph/temporal.ts";
 
 const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
 

@@ -4,9 +4,9 @@
  * whole words as a piece. Real counts are about half of it (bytes / 4).
  */
 import { expect, test } from "vitest";
-import { checkArguments } from "../../../src/engine/arguments.ts";
-import { toolsOf } from "../../../src/engine/tool-profile.ts";
-import { findTool, TOOLS } from "../../../src/engine/tool-table.ts";
+import { checkArguments } from "../../../src/engine/tools/arguments.ts";
+import { toolsOf } from "../../../src/engine/tools/tool-profile.ts";
+import { findTool, TOOLS } from "../../../src/engine/tools/tool-table.ts";
 
 const LETTERS_PER_TOKEN = 4;
 

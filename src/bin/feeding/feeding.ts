@@ -1,0 +1,120 @@
+/** What the commands of the feeders share: where their notes are, their connection, Ctrl-C, progress. Imported by the files of verb/. */
+import type { ParseArgsOptionsConfig } from "node:util";
+import { connectClient } from "../../client/client.ts";
+import { findBroker } from "../../client/discover.ts";
+import type { Config } from "../../config/config.ts";
+import type { FeedWatch } from "../../feeder/convo-miner/run.ts";
+import type { Caller } from "../../feeder/send.ts";
+import type { Output } from "../terminal/output.ts";
+import type { Place } from "../terminal/place.ts";
+import { Progress } from "../terminal/progress.ts";
+
+export const SKIPS_SHOWN_MAX = 20;
+export const EXIT_PARTIAL = 8;
+export const EXIT_INTERRUPTED = 130;
+export const INTERRUPTED = "Interrupted. Run the same command again to file the rest.";
+/** How long a miner without its starter may take to leave by itself. */
+const ORPHAN_MAX_MS = 2_000;
+
+/** What the commands that file something take, all but the sweep. */
+export const FEED_OPTIONS = {
+  wing: { type: "string" },
+  limit: { type: "string" },
+  agent: { type: "string" },
+  "dry-run": { type: "boolean" },
+  force: { type: "boolean" },
+  quiet: { type: "boolean" },
+  /** Progress for a program. */
+  progress: { type: "boolean" },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** A palace may begin where something is filed; a dry run needs none. */
+export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
+  return values["dry-run"] === true ? "any" : "anew";
+}
+
+/** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
+export function placeOf(config: Config): { cacheDir: string; palace: string } {
+  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
+}
+
+/** A dry run and `why` ask the broker only if it is there. */
+export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
+  if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
+  return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
+}
+
+type InterruptOptions = {
+  /** At the first Ctrl-C, for what takes a while to come to its end. */
+  onStop: () => void;
+  isWatched?: boolean;
+};
+
+/**
+ * The first Ctrl-C lets what is in flight finish, the second ends the process. A program that started us and is told of our
+ * progress (`isWatched`) ends us as well when it closes our standard input, which its death does.
+ */
+export async function withInterrupt<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { onStop, isWatched = false }: InterruptOptions,
+): Promise<T> {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (controller.signal.aborted) return;
+    onStop();
+    controller.abort();
+  };
+  // Who started us is gone, perhaps the broker itself: nobody may be there to finish with. What is half done is not done.
+  const leave = (): void => {
+    stop();
+    setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();
+  };
+  if (isWatched) process.stdin.once("end", leave).once("error", leave).resume();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  }
+}
+
+/**
+ * `end` takes the progress off the terminal again, `onStop` says that Ctrl-C was heard. `asLines`: progress goes to a program, a
+ * JSON document a line.
+ */
+export function feedWatch(
+  out: Output,
+  isQuiet: boolean,
+  asLines = false,
+): { watch: FeedWatch; end: () => void; onStop: () => void } {
+  if (asLines)
+    return {
+      onStop: () => {},
+      watch: {
+        notice: (line) => out.notice(line),
+        progress: (done, total, name, drawers) =>
+          void process.stderr.write(`${JSON.stringify({ done, total, name, drawers })}\n`),
+      },
+      end: () => {},
+    };
+  const progress = new Progress({ silent: isQuiet || out.isJson });
+  return {
+    watch: {
+      notice: (line) => (isQuiet ? undefined : out.notice(line)),
+      progress: (done, total, name, drawers) =>
+        progress.step(
+          done,
+          total,
+          name,
+          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
+        ),
+    },
+    end: () => progress.end(),
+    onStop: () => {
+      progress.end();
+      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** What the broker still has to do in the background, in words; used by status and doctor. */
+import type { Client } from "../../client/client.ts";
+import type { ErasureReport } from "../../protocol/hygiene.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import { formatDuration, plural } from "../terminal/output.ts";
+
+/** `, 3 drawers behind for 5 s`; empty where nothing is behind. Without a moment since when, it waits for vectors. */
+export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
+  if (lag === 0) return "";
+  return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
+}
+
+/** Undefined where it cannot be asked: a broker of before, another engine, a token without that right, a palace that is not open. */
+export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
+  return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
+}
+
+/** Undefined where all that was forgotten is out of the files. */
+export function describeErasure(report: ErasureReport | undefined): string | undefined {
+  if (report === undefined || report.pending === 0) return undefined;
+  const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
+  return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
+}
+
+/** Undefined where there is none, which is nothing amiss. */
+export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
+  if (reranker === undefined || reranker.state === "off") return undefined;
+  return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
+}

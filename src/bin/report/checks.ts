@@ -1,0 +1,364 @@
+/**
+ * The checks of `palace doctor`: each looks at one thing and says what it found and what to do. Ordered from the ground up:
+ * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
+ */
+import { accessSync, constants, existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readSettings } from "../../bridge/settings.ts";
+import { type Client, connectClient } from "../../client/client.ts";
+import { findBroker, readBrokerFile } from "../../client/discover.ts";
+import { Spool } from "../../client/spool.ts";
+import { ensureBroker } from "../../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { isStopped, vanishedPalace } from "../../platform/marks.ts";
+import { VERSION } from "../../platform/version.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { ErasureReport } from "../../protocol/hygiene.ts";
+import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
+import { PROTOCOL } from "../../protocol/version.ts";
+import { formatEndpoint } from "../../transport/endpoint.ts";
+import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
+import { describeClosets } from "./closets.ts";
+import { describeGraph } from "./graph.ts";
+import { describeAdoption, describeStrays } from "./strays.ts";
+
+/** `hint` is empty where there is nothing to do. */
+export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
+
+const NODE_MAJOR_MIN = 24;
+/** The driver may be this far behind before it is worth a word. */
+const LAG_WARN_MS = 60_000;
+const OPEN_MAX_MS = 30_000;
+/** For the model to be found, or not; one that is loaded for longer is loading, which is an answer. */
+const MODEL_MAX_MS = 5_000;
+const POLL_MS = 50;
+
+/** `mayStart`: a broker is started if none is running. Never throws. */
+export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
+  const checks = [checkNode(), checkHome(config), ...checkSettings(config), checkStop(config), checkSpool(config)];
+  const reached = await reachBroker(config, mayStart);
+  if (reached instanceof PalaceError) {
+    checks.push(fail("broker", reached.message, reached.hint));
+    return checks;
+  }
+  if (reached === undefined) {
+    checks.push(
+      warn(
+        "broker",
+        "not running",
+        isStopped(config.paths) ? "palace start" : "the next agent starts it; or: palace start",
+      ),
+    );
+    return checks;
+  }
+  const { health, endpoint, status } = reached;
+  checks.push(
+    checkBroker(config, health, endpoint, reached.started),
+    checkInstance(config, health, endpoint),
+    checkVersion(health),
+  );
+  checks.push(checkTopology(config, health, endpoint));
+  if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
+  else if (status.engine?.kind === "command") checks.push(checkEngine(status.engine, config), checkQueue(status));
+  else
+    checks.push(
+      checkLedger(status),
+      checkQueue(status),
+      checkModel(status, config),
+      checkReranker(status),
+      checkDriver(status),
+      checkClosets(status),
+      checkGraph(status),
+      checkUpstreamLock(status),
+      checkStrays(status),
+      checkAdoption(status),
+    );
+  const forgetting = describeErasure(reached.erasure);
+  if (forgetting !== undefined)
+    checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
+  checks.push(checkIdle(config));
+  return checks;
+}
+
+type Reached = {
+  health: Health;
+  endpoint: string;
+  started: boolean;
+  status: StatusReport | PalaceError;
+  erasure: ErasureReport | undefined;
+};
+
+/** Undefined: none is running and none may be started. */
+async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
+  let client: Client | undefined;
+  try {
+    const running = await findBroker(config);
+    if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
+    const found = running === undefined ? await ensureBroker(config) : { ...running, started: false };
+    client = await connectClient({ config, agent: "palace doctor", start: "never" });
+    const status = await askWhenOpen(client).catch(asKnown);
+    const erasure = await askErasure(client);
+    return { ...found, health: (await findBroker(config))?.health ?? found.health, status, erasure };
+  } catch (error) {
+    return asKnown(error);
+  } finally {
+    client?.close();
+  }
+}
+
+/** A broker answers before its palace is open; what it says then is not how it is. */
+async function askWhenOpen(client: Client): Promise<StatusReport> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const status = await client.call("palace.status", {});
+    const isLooking = status.engine?.kind !== "command" && status.search.modelState === "loading";
+    const waitMaxMs = status.state === "opening" ? OPEN_MAX_MS : isLooking ? MODEL_MAX_MS : 0;
+    if (waitedMs >= waitMaxMs) return status;
+    await sleep(POLL_MS);
+  }
+}
+
+function asKnown(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  return new PalaceError("TRANSPORT_REFUSED", `the broker cannot be asked: ${String(error)}`, "run `palace logs`", {
+    cause: error,
+  });
+}
+
+function checkNode(): Check {
+  const version = process.versions.node;
+  const isNewEnough = Number(version.split(".")[0]) >= NODE_MAJOR_MIN;
+  const detail = `Node ${version}, palace-devbox ${VERSION}`;
+  return isNewEnough ? ok("node", detail) : fail("node", detail, `install Node ${NODE_MAJOR_MIN} or newer`);
+}
+
+function checkHome({ paths, endpoint }: Config): Check {
+  const gone = vanishedPalace(paths);
+  if (gone !== undefined && endpoint === undefined) return fail("home", gone.message, gone.hint);
+  if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
+  const canWrite = can(paths.home, constants.W_OK);
+  if (endpoint !== undefined)
+    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
+  if (canWrite) return ok("home", `${paths.home}, writable`);
+  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
+  return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
+}
+
+/** Nothing where all that is said is done. */
+function checkSettings({ filing }: Config): Check[] {
+  const { ignored } = filing();
+  return ignored.length === 0
+    ? []
+    : [warn("settings", ignored.map(printable).join("; "), "correct config.json or unset it")];
+}
+
+function checkStop({ paths }: Config): Check {
+  if (!isStopped(paths)) return ok("stop mark", "none: agents start the broker by themselves");
+  return warn("stop mark", "the broker was stopped by hand and stays off", "palace start");
+}
+
+function checkSpool({ paths }: Config): Check {
+  const spool = new Spool(paths.spoolDir);
+  const waiting = spool.entries().length;
+  const refused = spool.refused().length;
+  if (refused > 0)
+    return warn(
+      "spool",
+      `${plural(refused, "kept write")} refused by a broker, ${waiting} waiting`,
+      "palace spool list",
+    );
+  if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
+  return ok("spool", "nothing waits");
+}
+
+function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
+  const why = cameOverBridge(config, endpoint)
+    ? "the bridge's local end (palace bridge status)"
+    : config.endpoint === undefined
+      ? `named in ${config.paths.brokerFile}`
+      : "named by MEMPALACE_BROKER";
+  const detail = `${health.status}${started ? " (started now)" : ""} at ${endpoint}, ${why}`;
+  if (health.error !== undefined) return fail("broker", `${detail}: ${health.error.message}`, health.error.hint);
+  return health.status === "draining"
+    ? warn("broker", detail, "run `palace doctor` again in a moment")
+    : ok("broker", detail);
+}
+
+function cameOverBridge({ paths }: Config, endpoint: string): boolean {
+  return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
+}
+
+/** A broker does not know where its clients are: what it says of itself counts for who reaches it on its own machine. */
+function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
+  const there = `; the broker there says ${topology}`;
+  if (cameOverBridge(config, endpoint)) {
+    const bridge = readSettings(config.paths);
+    return ok("topology", `over SSH (${bridge?.kind ?? "gate"}) to ${bridge?.target ?? "the host"}${there}`);
+  }
+  return ok("topology", endpoint.startsWith("http:") ? `over TCP${there}` : topology);
+}
+
+/** broker.json is a hint; only the handshake proves who answers. */
+function checkInstance(config: Config, health: Health, endpoint: string): Check {
+  if (cameOverBridge(config, endpoint)) return ok("instance", `${health.instanceId}; SSH has proved the host it is on`);
+  if (config.endpoint !== undefined)
+    return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
+  const named = readBrokerFile(config.paths.brokerFile)?.instanceId;
+  if (named === health.instanceId) return ok("instance", `${health.instanceId}, the same in broker.json and handshake`);
+  return fail("instance", `broker.json names ${named ?? "nobody"}, ${health.instanceId} answers`, "palace restart");
+}
+
+function checkVersion({ version, protocol }: Health): Check {
+  const detail = `broker ${version} speaks ${protocol.min}-${protocol.max}, this client ${PROTOCOL.min}-${PROTOCOL.max}`;
+  if (version === VERSION) return ok("protocol", detail);
+  return warn("protocol", `${detail}; their versions differ`, "palace restart");
+}
+
+function checkLedger(status: StatusReport): Check {
+  const size = `${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`;
+  if (status.error !== undefined) return fail("ledger", `${size}: ${status.error.message}`, status.error.hint);
+  return status.state === "ready"
+    ? ok("ledger", size)
+    : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
+}
+
+/** What the engine keeps is its own; a ledger of ours beside it is a second memory, which nobody reads meanwhile. */
+function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
+  const { state, lastError } = engine;
+  const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
+  const detail = `command: ${formatEngine(engine)}${said}`;
+  if (state === "failed") return fail("engine", detail, lastError?.hint ?? "run `palace logs`");
+  if (state !== "ready") return warn("engine", detail, "run `palace doctor` again in a moment");
+  if (existsSync(paths.ledgerFile))
+    return warn(
+      "engine",
+      `${detail}; ${paths.ledgerFile} is the builtin engine's and is not read`,
+      "MEMPALACE_ENGINE=builtin palace restart, to have what is in it",
+    );
+  return ok("engine", detail);
+}
+
+function checkQueue({ queue, peers }: StatusReport): Check {
+  const detail = `${queue.depth} of ${queue.depthMax} waiting, ${queue.refused} refused, ${plural(peers, "peer")}`;
+  return queue.depth < queue.depthMax / 2
+    ? ok("queue", detail)
+    : warn("queue", detail, "wait, or run `palace logs` to see who writes");
+}
+
+/** Lexical mode is a mode, no fault; but who does not know that half of the search is missing cannot fetch it. */
+function checkModel({ search }: StatusReport, { model: { offline } }: Config): Check {
+  const { model, modelState, modelDetail, pending, embedded } = search;
+  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
+  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
+  if (modelState === "mismatch") return fail("model", detail, "point MEMPALACE_MODEL_DIR at the palace's own model");
+  if (modelState === "failed") return warn("model", detail, "run `palace logs`");
+  if (modelState === "missing")
+    return warn(
+      "model",
+      detail,
+      offline
+        ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it where every agent sees it (export MEMPALACE_MODEL_DIR=DIR), then palace restart"
+        : "it is tried again by itself; to try now: palace restart; or name a folder that has it where every agent sees it: export MEMPALACE_MODEL_DIR=DIR",
+    );
+  return ok("model", detail);
+}
+
+/** Without one nothing is amiss. */
+function checkReranker({ search }: StatusReport): Check {
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  if (search.reranker?.state === "failed")
+    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
+  return ok("cross-encoder", said);
+}
+
+const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {
+  files: "let the broker write the palace folder, and look at its disk",
+  chroma: "start Chroma or correct MEMPALACE_CHROMA_URL",
+};
+
+function checkDriver({ driver }: StatusReport): Check {
+  const detail = `${driver.kind}: ${driver.state}${describeLag(driver)}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
+  if (driver.state === "unreachable")
+    return warn(
+      "driver",
+      detail,
+      `${UNREACHABLE_HINTS[driver.kind] ?? "run `palace logs`"}; nothing is lost meanwhile`,
+    );
+  const isLate = driver.lag > 0 && driver.lagMs > LAG_WARN_MS && driver.state !== "waiting";
+  return isLate
+    ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
+    : ok("driver", detail);
+}
+
+/** A search does without them; what waits to be sent waits where the drawers do, and checkDriver says why. */
+function checkClosets({ closets }: StatusReport): Check {
+  return ok("closets", describeClosets(closets));
+}
+
+/** The ledger has all of it; it is MemPalace that would miss something. */
+function checkGraph({ graph }: StatusReport): Check {
+  const detail = describeGraph(graph);
+  if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
+  return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
+}
+
+function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["graph"]>["elsewhere"]): Check {
+  if (elsewhere === undefined) return ok("graph", detail);
+  const { file, facts } = elsewhere;
+  return warn(
+    "graph",
+    `${detail}; ${plural(facts, "fact")} of a MemPalace that was started with --palace ${facts === 1 ? "is" : "are"} in ${printable(file)} and not here`,
+    "start MemPalace without --palace; docs/topologies/mempalace-beside.md says how to bring them over",
+  );
+}
+
+/** MemPalace's own lock, not ours: without ours there is no broker to ask. */
+function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
+  if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
+  if (state === "none") return ok("palace lock", `not needed: ${detail}`);
+  const waits = "what is new waits in the ledger, nothing is lost";
+  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
+}
+
+/** Until it is verified nothing is written to the public palace; the memory itself works. */
+function checkAdoption({ adoption }: StatusReport): Check {
+  const detail = describeAdoption(adoption) ?? "there was no palace to take over";
+  return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
+}
+
+/** Rows of others are no fault of this memory, but somebody should know that two write one palace. */
+function checkStrays({ strays, driver }: StatusReport): Check {
+  const detail = describeStrays(strays);
+  if (strays.state !== "found") return ok("strays", detail);
+  if (strays.unindexed > 0)
+    return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
+  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is taken over");
+  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory");
+}
+
+function checkIdle({ idleExitMs, endpoint }: Config): Check {
+  if (endpoint !== undefined) return ok("idle exit", "decided where the broker runs");
+  if (idleExitMs === 0) return ok("idle exit", "never");
+  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next one starts it again`);
+}
+
+function can(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ok(name: string, detail: string): Check {
+  return { name, state: "ok", detail, hint: "" };
+}
+
+function warn(name: string, detail: string, hint: string): Check {
+  return { name, state: "warn", detail, hint };
+}
+
+function fail(name: string, detail: string, hint: string): Check {
+  return { name, state: "fail", detail, hint };
+}

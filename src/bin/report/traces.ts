@@ -1,0 +1,203 @@
+/**
+ * Where on this machine a forgotten text still stands: files beside the palace, kept writes, staged copies, backups, sources.
+ * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
+ */
+import { hash } from "node:crypto";
+import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
+import { cameFrom } from "../feeding/came-from.ts";
+
+export type Trace = {
+  path: string;
+  what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "log" | "source";
+};
+
+const READ_SIZE_BYTES = 4 * 1024 * 1024;
+/** Models, and nothing of the user's. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
+const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
+/** Palaces that a repair or a migration keeps in the folder. */
+const KEPT_INSIDE = /^before-[^/]+\//;
+const LIVE =
+  /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
+
+export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
+
+/**
+ * Files that hold a piece of what is sought, and those it came from; of kept writes those that hold all of it. Reads each once.
+ */
+export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
+  const needles = needlesOf(traces.concat(ids));
+  const { searched, listed } = cameFrom(config, sources);
+  const { paths } = config;
+  const { home, palaceDir, stateDir, spoolDir, settingsDir } = paths;
+  const caches = FEEDER_CACHES.map((name) => join(dirname(paths.cacheDir), name));
+  const kept = siblings(palaceDir);
+  const folders = [home, palaceDir, stateDir, paths.cacheDir, settingsDir, ...caches, ...kept];
+  const found = new Map<string, Trace>();
+  const look = (path: string, what?: Trace["what"]): void => {
+    for (const file of filesIn(path)) {
+      const real = realOf(file);
+      if (found.has(real) || !holds(real, needles)) continue;
+      const kind = what ?? whatIs(real);
+      // It is nowhere else yet, and would be lost: a write that only begins like what is forgotten stays.
+      if (kind === "spool" && !holdsWhole(real, marks)) continue;
+      found.set(real, { path: real, what: kind });
+    }
+  };
+  const whatIs = (file: string): Trace["what"] => {
+    const within = (folder: string): boolean => file === folder || file.startsWith(realOf(folder) + sep);
+    if (within(spoolDir)) return "spool";
+    if (caches.some(within)) return "staged copy";
+    if (relative(realOf(settingsDir), file) === join("wal", "write_log.jsonl")) return "audit log";
+    if (within(stateDir)) return "log";
+    const isOld =
+      kept.some(within) ||
+      /\.(?:corrupt|drift|old|bak)/.test(relative(realOf(home), file)) ||
+      KEPT_INSIDE.test(relative(realOf(palaceDir), file));
+    if (!isOld && (LIVE.test(basename(file)) || isIndex(file, palaceDir))) return "live";
+    return "backup";
+  };
+  if (needles.length > 0) {
+    for (const folder of folders) look(folder);
+    for (const source of searched) look(source, "source");
+    // The newest of a database stands beside it.
+    const { opencodeDatabase } = config.sessions;
+    if (holds(`${opencodeDatabase}-wal`, needles)) listed.push(opencodeDatabase);
+  }
+  for (const path of listed.map(realOf)) if (!found.has(path)) found.set(path, { path, what: "source" });
+  return [...found.values()];
+}
+
+/** What of it is a copy of ours; the rest is for the user to look at. Errors: the file system's. */
+export function removeTraces(traces: readonly Trace[], texts: readonly string[]): { removed: Trace[]; left: Trace[] } {
+  const removed: Trace[] = [];
+  const left: Trace[] = [];
+  for (const trace of traces) {
+    const { path, what } = trace;
+    if (what === "spool" || what === "staged copy") {
+      rmSync(path, { force: true });
+      rmSync(`${path}.why`, { force: true });
+      removed.push(trace);
+    } else if (what === "audit log") {
+      // MemPalace only ever appends to it.
+      const needles = needlesOf(texts);
+      const lines = readFileSync(path, "utf8").split("\n");
+      writeFileAtomic(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
+      removed.push(trace);
+    } else left.push(trace);
+  }
+  return { removed, left };
+}
+
+/** Palaces that were kept beside this one: by a repair, a migration, a user. */
+function siblings(palaceDir: string): string[] {
+  const name = basename(palaceDir);
+  return list(dirname(palaceDir))
+    .filter((one) => one.name !== name && one.name.startsWith(name))
+    .map((one) => join(dirname(palaceDir), one.name));
+}
+
+function isIndex(file: string, palaceDir: string): boolean {
+  return /\.(?:bin|pickle)$/.test(file) && dirname(dirname(file)) === realOf(palaceDir);
+}
+
+function* filesIn(path: string): Generator<string> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() === true) yield path;
+  if (stat?.isDirectory() !== true) return;
+  for (const entry of list(path)) {
+    if (entry.isDirectory() && !LEFT_OUT.has(entry.name)) yield* filesIn(join(path, entry.name));
+    else if (entry.isFile()) yield join(path, entry.name);
+  }
+}
+
+function list(folder: string): import("node:fs").Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** As the text stands in a database, and inside a JSON string, also one of ASCII alone. */
+function needlesOf(texts: readonly string[]): Buffer[] {
+  const forms = texts.flatMap((text) => {
+    const json = JSON.stringify(text).slice(1, -1);
+    const ascii = json.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    return [text, json, ascii];
+  });
+  return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
+}
+
+/** Whether one of a kept write's strings has one of the texts in it, from its first character to its last. */
+function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return false;
+  }
+  return [...stringsOf(text)].some((string) => marks.some((mark) => standsIn(string, mark)));
+}
+
+function standsIn(string: string, { piece, at, length, sha256 }: TextMark): boolean {
+  for (let from = string.indexOf(piece); from >= 0; from = string.indexOf(piece, from + 1)) {
+    const begin = from - at;
+    if (begin >= 0 && hash("sha256", string.slice(begin, begin + length)) === sha256) return true;
+  }
+  return false;
+}
+
+/** Also those inside of JSON that a string is, as the line of a kept write is one. */
+function* stringsOf(value: unknown): Generator<string> {
+  if (typeof value === "string") {
+    yield value;
+    const inner = parsed(value);
+    if (typeof inner === "object") yield* stringsOf(inner);
+  } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file that cannot be read, or vanishes, holds nothing that we could tell of. */
+function holds(file: string, needles: readonly Buffer[]): boolean {
+  const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r");
+    const bytes = Buffer.allocUnsafe(READ_SIZE_BYTES + overlap);
+    let kept = 0;
+    for (let at = 0; ;) {
+      const read = readSync(fd, bytes, kept, READ_SIZE_BYTES, at);
+      if (read === 0) return false;
+      const part = bytes.subarray(0, kept + read);
+      if (needles.some((needle) => part.includes(needle))) return true;
+      at += read;
+      const tail = Math.min(overlap, part.length);
+      bytes.copyWithin(0, part.length - tail, part.length);
+      kept = tail;
+    }
+  } catch {
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}

@@ -1,0 +1,34 @@
+/** Asks a person before something is done that cannot be taken back. */
+import { createInterface } from "node:readline/promises";
+import { PalaceError } from "../../protocol/errors.ts";
+
+const EXIT_INTERRUPTED = 130;
+const UNCHANGED = "Nothing was changed.\n";
+
+/** True: go on; who says no is told that nothing was done. Errors: CONFIG_USAGE where nobody can be asked. */
+export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
+  if (yes === true) return true;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "nobody is there to confirm it; nothing was changed",
+      "look with --dry-run, then repeat it with --yes",
+    );
+  if (await ask(question)) return true;
+  process.stderr.write(UNCHANGED);
+  return false;
+}
+
+/** Whoever presses Ctrl-C or Ctrl-D has not said yes, and is not asked anything else: the process ends. */
+export async function ask(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } catch (error) {
+    if ((error as Error).name !== "AbortError") throw error;
+    process.stderr.write(`\n${UNCHANGED}`);
+    process.exit(EXIT_INTERRUPTED);
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What a person or a program sees: tables on a terminal, plain tab-separated lines without one, one JSON document with
+ * --json; progress and notices on stderr. Imported by the files of bin only.
+ */
+import type { EngineReport } from "../../protocol/spec.ts";
+import { spelled } from "./spelling.ts";
+
+export type Cell = string | number;
+
+const TERMINAL_COLUMNS = 80;
+
+export class Output {
+  /** True: stdout takes the one JSON document and nothing else. */
+  readonly isJson: boolean;
+  readonly isTerminal: boolean;
+  readonly #palace: string | undefined;
+
+  /** `palace`: the folder that was named on the command line. */
+  constructor({ json, palace }: { json: boolean; palace?: string | undefined }) {
+    this.isJson = json;
+    this.#palace = palace;
+    this.isTerminal = process.stdout.isTTY;
+  }
+
+  get columns(): number {
+    return process.stdout.columns || TERMINAL_COLUMNS;
+  }
+
+  /** A text of ours, with its commands as they are typed here and for this palace. */
+  spelled(text: string): string {
+    return spelled(text, this.#palace);
+  }
+
+  /** The one document of --json. */
+  document(value: unknown): void {
+    process.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /**
+   * A line or several for people; nothing with --json, unless the text is what was asked for. What was filed may be anybody's:
+   * it does not steer a terminal. A program is given every byte.
+   */
+  text(lines: string): void {
+    process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
+  }
+
+  /** Aligned on a terminal, tab-separated otherwise. */
+  table(rows: readonly (readonly Cell[])[]): void {
+    if (rows.length > 0)
+      this.text(
+        (this.isTerminal
+          ? alignRows(rows)
+          : rows.map((row) => row.map((cell) => printable(String(cell))).join("\t"))
+        ).join("\n"),
+      );
+  }
+
+  notice(line: string): void {
+    process.stderr.write(`${printable(line)}\n`);
+  }
+}
+
+/** Columns as wide as their widest cell, numbers to the right, the last column ragged. */
+export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, printable(String(cell)).length)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => {
+        const text = printable(String(cell));
+        if (typeof cell === "number") return text.padStart(widths[at] ?? 0);
+        return at === row.length - 1 ? text : text.padEnd(widths[at] ?? 0);
+      })
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Text from outside without what would move the cursor or turn the reading direction. Line feeds and tabs become spaces. */
+export function printable(text: string): string {
+  return harmless(text.replace(/[\t\n]/g, " "));
+}
+
+/** The same with its lines and tabs. */
+export function harmless(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (one) =>
+    /[\t\n]/.test(one) ? one : "\uFFFD",
+  );
+}
+
+/** One line of at most `max` characters. */
+export function shorten(text: string, max: number): string {
+  const line = Array.from(printable(text.replace(/\s+/g, " ").trim()));
+  return line.length <= max ? line.join("") : `${line.slice(0, Math.max(max - 1, 0)).join("")}…`;
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+  return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power] ?? ""}`;
+}
+
+/** `2 h 5 min`, `12 s`, `340 ms`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const s = Math.round(ms / 1_000);
+  if (s < 60) return `${s} s`;
+  const [count, big, small] = s < 3_600 ? [s, "min", "s"] : [Math.floor(s / 60), "h", "min"];
+  const rest = count % 60 === 0 ? "" : ` ${count % 60} ${small}`;
+  return `${Math.floor(count / 60)} ${big}${rest}`;
+}
+
+/** 1 drawer, 2 drawers. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The child of engine `command`, in one clause. */
+export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
+  const { state, pid, generation, server, program, failures } = engine;
+  const who = server === null ? program : `${server.name} ${server.version} (${program})`;
+  const process = pid === null ? "no process" : `pid ${pid}`;
+  return printable(
+    `${state}, ${process}, generation ${generation}, ${who}${failures === 0 ? "" : `, ${plural(failures, "failure")} in a row`}`,
+  );
+}

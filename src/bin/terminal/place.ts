@@ -1,0 +1,86 @@
+/**
+ * Whether the palace is there that a command was told of by --palace. Who only reads and has mistyped it is told so, and nothing is
+ * made; who writes may begin a palace there, and is told so too. Imported by verb.ts, mp-shim.ts and the verbs that judge themselves.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isBridged } from "../../client/bridge.ts";
+import type { Config } from "../../config/config.ts";
+import { vanishedPalace } from "../../platform/marks.ts";
+import { quoted } from "../../platform/shell-word.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { nearestWord } from "./nearest.ts";
+
+/** What a command expects where --palace points: a palace; a palace, or a place for a new one; it does not matter. */
+export type Place = "there" | "anew" | "any";
+
+/** The folder that --palace names on a command line; undefined where it is not given. */
+export function namedPalace(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf("--");
+  const options = end < 0 ? argv : argv.slice(0, end);
+  const at = options.lastIndexOf("--palace");
+  if (at >= 0) return options[at + 1] ?? "";
+  return options.findLast((one) => one.startsWith("--palace="))?.slice("--palace=".length);
+}
+
+/**
+ * True where a palace is, or something that a look from here cannot judge: one that is reached elsewhere, a folder that we may not
+ * look into, one that has vanished (for which the error is another).
+ */
+export function hasPalace(config: Config): boolean {
+  const { paths, endpoint } = config;
+  const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
+  if (endpoint !== undefined || isBridged(config)) return true;
+  // A graph elsewhere is that of many palaces.
+  const graph = dirname(graphFile) === home ? [graphFile] : [];
+  const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
+  return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
+}
+
+/** `notice` is told of a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
+  if (place === "any" || hasPalace(config)) return;
+  if (place === "there") throw palaceNotFound(config);
+  notice(`a new palace begins in ${config.paths.home} (--palace)`);
+}
+
+export function palaceNotFound({ paths: { home } }: Config): PalaceError {
+  const near = nearPalace(home);
+  return new PalaceError(
+    "PALACE_NOT_FOUND",
+    `there is no palace in ${home}; nothing was made`,
+    near === undefined
+      ? "to begin one there: palace start"
+      : `did you mean --palace ${quoted(near)}? To begin one: palace start`,
+  );
+}
+
+/** The folder of a palace within, or of one beside whose name is nearly the same. */
+function nearPalace(home: string): string | undefined {
+  const isPalace = (folder: string): boolean =>
+    ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));
+  if (isPalace(join(home, "palace"))) return join(home, "palace");
+  const parent = dirname(home);
+  try {
+    const others = readdirSync(parent, { withFileTypes: true })
+      .filter((one) => one.isDirectory() && isPalace(join(parent, one.name)))
+      .map(({ name }) => name);
+    const near = nearestWord(basename(home), others);
+    return near === undefined ? undefined : join(parent, near);
+  } catch {
+    return undefined;
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Only what is known not to be there does not exist. */
+function mayExist(path: string): boolean {
+  try {
+    return exists(path);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOTDIR";
+  }
+}

@@ -1,0 +1,104 @@
+/** What every route table's answers have in common: failures, who may do what, and the word about it in log and metrics. */
+import { isRecord } from "../../platform/is-record.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
+import {
+  IDEMPOTENCY_META,
+  type MethodName,
+  type RequestId,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+  WRITTEN_META,
+} from "../../protocol/spec.ts";
+import { type Peer, peerFields } from "../peer.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** An answer that is a JSON-RPC error with its own number and text: upstream's, or a child's. */
+export class RpcFailure extends Error {
+  readonly error: RpcError;
+  constructor(error: RpcError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+const KEY_MAX = 200;
+
+export function requestId(id: unknown): RequestId | null {
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+export function failure(id: RequestId | null, error: RpcError): RpcResponse {
+  return { jsonrpc: "2.0", id, error };
+}
+
+export function toRpcError(error: unknown): RpcError {
+  if (error instanceof RpcFailure) return error.error;
+  if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
+}
+
+/** What only a person at the broker's machine, or an admin's token, may do. */
+const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
+  ...(["broker.stop", "job.start", "job.cancel"] as const),
+  ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
+  ...(["memory.undoPreview", "memory.undo"] as const),
+]);
+
+/** Of the machine more than of the memory: its folders, what was exported where; and a look through every row of it. */
+const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>(["job.list", "palace.health"]);
+
+/** Errors: BROKER_DENIED. */
+export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
+  const isAdministration = ADMINISTRATION.has(method);
+  const isForReaders = !isWriting && !isAdministration && !NOT_FOR_READERS.has(method);
+  if (role === "admin" || (role === "agent" && !isAdministration) || isForReaders) return;
+  throw new PalaceError(
+    "BROKER_DENIED",
+    `the token of ${agent} has the role ${role}, which may not do that`,
+    `on the broker's machine: palace token add NAME --role ${isAdministration ? "admin" : "agent"}`,
+  );
+}
+
+/** The call's idempotency key, if it has one. Errors: PROTOCOL_BAD_PARAMS. */
+export function keyOf(params: Record<string, unknown>): string | undefined {
+  const meta = isRecord(params["_meta"]) ? params["_meta"] : {};
+  const given = meta[IDEMPOTENCY_META];
+  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= KEY_MAX)) return given;
+  throw new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    `the idempotency key must be a string of 1 to ${KEY_MAX} characters`,
+    "make a new key for each call",
+  );
+}
+
+/** When the call was made: now, or when its client began to keep it. A time that no spool can have kept is none. */
+export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
+  const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
+  const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;
+  return isPossible ? Number(given) : nowMs;
+}
+
+export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
+
+/** `label` is one of few words: it becomes a line of the metrics. */
+export function report(
+  { metrics, log }: { metrics: Metrics; log: Log },
+  { peer, requestId: id, label, startedAt }: Handled,
+  error: unknown,
+): void {
+  const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  metrics.count(label, tookMs, error === undefined);
+  const fields = { requestId: id, method: label, tookMs, ...peerFields(peer) };
+  if (error === undefined) log.debug("request", fields);
+  else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
+  else
+    log.warn("request failed", {
+      ...fields,
+      code: error instanceof PalaceError ? error.code : "INTERNAL",
+      why: String(error),
+    });
+}

@@ -1,0 +1,138 @@
+/**
+ * Who may come in over TCP. Decides from a request's headers and the connection it came over; knows tokens, names and
+ * addresses, and nothing of palaces. Every refusal is a status and one line of text, and is counted against its address.
+ */
+import type { IncomingMessage } from "node:http";
+import { isIP, type Socket } from "node:net";
+import {
+  isProof,
+  isToken,
+  makeNonce,
+  parseProofHeader,
+  PROOF_HEADER,
+  serverProof,
+  tokenId,
+} from "../../protocol/proof.ts";
+import type { TokenBook, TokenRecord } from "./tokens.ts";
+
+/** `headers` go into the answer. */
+export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
+export type Admission = Refusal | { ok: true; token: TokenRecord; headers: Record<string, string> };
+
+/** Failures within the window after which one has to wait. */
+const FAILURES_MAX = 10;
+const WINDOW_MS = 60_000;
+/** Pairs of address and token remembered; beyond it the oldest is forgotten. */
+const KEYS_MAX = 10_000;
+
+/** Names under which containers and this machine reach the door; an IP address cannot be rebound and is always right. */
+const HOST_NAMES = /^(?:localhost|(?:host|gateway)\.docker\.internal|host\.containers\.internal)$/i;
+
+export class Guard {
+  readonly #tokens: TokenBook;
+  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #now: () => number;
+  /** The nonce a connection was given; good for one proof. */
+  readonly #nonces = new WeakMap<Socket, string>();
+  readonly #failures = new Map<string, { count: number; sinceMs: number }>();
+
+  constructor(tokens: TokenBook, allowedHosts: readonly string[], now: () => number = Date.now) {
+    this.#tokens = tokens;
+    this.#allowedHosts = new Set(allowedHosts.map((host) => host.toLowerCase()));
+    this.#now = now;
+  }
+
+  /** A nonce for the connection's next proof. The same answer whether the token exists or not. */
+  challenge(request: IncomingMessage): string {
+    const nonce = makeNonce();
+    this.#nonces.set(request.socket, nonce);
+    return nonce;
+  }
+
+  admit(request: IncomingMessage, path: string): Admission {
+    const header = request.headers.authorization ?? "";
+    const bearer = /^Bearer +(\S+)$/i.exec(header)?.[1];
+    const proof = parseProofHeader(header);
+    const id = (bearer === undefined ? proof?.id : tokenId(bearer)) ?? "";
+    // By address and token: containers share an address, and one with a wrong token must not shut out the others.
+    const key = `${request.socket.remoteAddress ?? ""} ${id}`;
+    const failures = this.#failuresOf(key);
+    if (failures !== undefined && failures.count >= FAILURES_MAX) {
+      const waitS = Math.ceil((failures.sinceMs + WINDOW_MS - this.#now()) / 1000);
+      return refusal(429, "too many failures", { "retry-after": String(waitS) });
+    }
+    const form = this.#checkForm(request);
+    if (form !== undefined) return this.#fail(key, form);
+    if (header === "") return this.#fail(key, refusal(401, "a token is needed", WANTED));
+    const admission = bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer);
+    return admission ?? this.#fail(key, refusal(401, "that token is wrong, revoked or expired", WANTED));
+  }
+
+  /** Against pages in a browser: a name that was bound to our address, an origin that is not ours. */
+  #checkForm({ headers }: IncomingMessage): Refusal | undefined {
+    const host = hostName(headers.host);
+    if (host === undefined || !this.#isOurs(host)) return refusal(421, "this broker has no such host name");
+    const { origin } = headers;
+    if (origin !== undefined && hostName(/^https?:\/\/(.+)$/.exec(origin)?.[1]) !== host)
+      return refusal(403, "pages of another origin may not call a palace");
+    return undefined;
+  }
+
+  /** False once the token was revoked or has expired. */
+  isValid(id: string): boolean {
+    return this.#tokens.find(id) !== undefined;
+  }
+
+  #admitBearer(id: string, text: string): Admission | undefined {
+    const token = this.#tokens.find(id);
+    return token !== undefined && isToken(token, text) ? { ok: true, token, headers: {} } : undefined;
+  }
+
+  #admitProof(
+    request: IncomingMessage,
+    path: string,
+    given: ReturnType<typeof parseProofHeader>,
+  ): Admission | undefined {
+    const nonce = this.#nonces.get(request.socket);
+    this.#nonces.delete(request.socket);
+    if (given === undefined || nonce === undefined || given.serverNonce !== nonce) return undefined;
+    const token = this.#tokens.find(given.id);
+    const context = { path, id: given.id, clientNonce: given.clientNonce, serverNonce: nonce };
+    if (token === undefined || !isProof(token, context, given.proof)) return undefined;
+    return { ok: true, token, headers: { [PROOF_HEADER]: serverProof(token, context) } };
+  }
+
+  #isOurs(host: string): boolean {
+    return isIP(host) !== 0 || HOST_NAMES.test(host) || this.#allowedHosts.has(host.toLowerCase());
+  }
+
+  #failuresOf(key: string): { count: number; sinceMs: number } | undefined {
+    const failures = this.#failures.get(key);
+    if (failures === undefined || this.#now() - failures.sinceMs <= WINDOW_MS) return failures;
+    this.#failures.delete(key);
+    return undefined;
+  }
+
+  #fail(key: string, refused: Refusal): Refusal {
+    const failures = this.#failuresOf(key) ?? { count: 0, sinceMs: this.#now() };
+    failures.count += 1;
+    if (!this.#failures.has(key) && this.#failures.size >= KEYS_MAX)
+      this.#failures.delete(this.#failures.keys().next().value as string);
+    this.#failures.set(key, failures);
+    return refused;
+  }
+}
+
+const WANTED = { "www-authenticate": "Bearer, Palace" };
+
+function refusal(status: number, why: string, headers: Record<string, string> = {}): Refusal {
+  return { ok: false, status, why, headers };
+}
+
+/** `Host` without its port, IPv6 without its brackets. */
+function hostName(header: string | undefined): string | undefined {
+  return /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?$/
+    .exec(header ?? "")
+    ?.slice(1)
+    .find(Boolean);
+}

@@ -1,0 +1,124 @@
+/** Making a server listen: a socket file in a folder of ours, or a TCP port. Used by door.ts. */
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import type { Server } from "node:net";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+
+export type TcpAddress = { host: string; port: number };
+
+/** Stands for the address that containers reach as host.docker.internal: nothing outside this machine does. */
+const DOCKER = "docker";
+const DOCKER_BRIDGE = "docker0";
+
+/** Only call while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
+export async function listenUnix(server: Server, socketPath: string): Promise<void> {
+  const folder = dirname(socketPath);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+    const leftover = lstatSync(socketPath, { throwIfNoEntry: false });
+    if (leftover !== undefined && !leftover.isSocket()) {
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `${socketPath} is in the way and is no socket`,
+        `look at it, then: rm ${socketPath}`,
+      );
+    }
+    rmSync(socketPath, { force: true });
+    await listening(server, () => server.listen(socketPath));
+    chmodSync(socketPath, 0o600);
+  } catch (error) {
+    if (error instanceof PalaceError) throw error;
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `no socket can be made in ${folder}`,
+      "set XDG_RUNTIME_DIR to a folder of yours on a local disk",
+      { cause: error },
+    );
+  }
+}
+
+/** Errors: CONFIG_BAD_VALUE for an address that is taken or not this machine's. */
+export async function listenTcp(server: Server, { host, port }: TcpAddress): Promise<void> {
+  try {
+    await listening(server, () => server.listen({ host, port }));
+  } catch (error) {
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `MEMPALACE_LISTEN: ${host}:${port} cannot be listened at (${(error as NodeJS.ErrnoException).code})`,
+      "choose another port, or end what listens there",
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * `docker` becomes the Docker bridge's own address where there is one, which `host-gateway` leads to; Docker Desktop leads
+ * host.docker.internal to the loopback.
+ */
+export function resolveListenHost(host: string): string {
+  if (host !== DOCKER) return host;
+  try {
+    return (
+      bridgeAddress(readFileSync("/proc/net/route", "utf8"), readFileSync("/proc/net/fib_trie", "utf8")) ?? "127.0.0.1"
+    );
+  } catch {
+    return "127.0.0.1";
+  }
+}
+
+/**
+ * The bridge's own address from the kernel's tables: os.networkInterfaces() leaves out a bridge that no container is attached
+ * to at the moment. Source: proc(5); /proc/net/route has addresses and masks as little-endian hex.
+ */
+export function bridgeAddress(routes: string, trie: string): string | undefined {
+  const route = routes
+    .split("\n")
+    .map((line) => line.split("\t"))
+    .find(([name]) => name === DOCKER_BRIDGE);
+  if (route === undefined) return undefined;
+  const [network, mask] = [route[1], route[7]].map((hex) => Buffer.from(hex ?? "", "hex").reverse()) as [
+    Buffer,
+    Buffer,
+  ];
+  const locals = Array.from(trie.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g), ([, address = ""]) => address);
+  return locals.find((address) =>
+    address.split(".").every((part, at) => (Number(part) & (mask[at] ?? 0)) === (network[at] ?? -1)),
+  );
+}
+
+/**
+ * The address of the last TCP door: the next broker is started by whoever needs one, mostly without the environment that
+ * asked for the door. Undefined where there was none, or its file is no such file.
+ */
+export function recallAddress(file: string): TcpAddress | undefined {
+  try {
+    const { host, port } = JSON.parse(readFileSync(file, "utf8")) as Partial<TcpAddress>;
+    return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined forgets it. */
+export function rememberAddress(file: string, address: TcpAddress | undefined): void {
+  if (address === undefined) rmSync(file, { force: true });
+  else writeFileAtomic(file, `${JSON.stringify(address)}\n`);
+}
+
+/** Only this machine reaches it. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function listening(server: Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      server.off("error", reject);
+      resolve();
+    });
+    listen();
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * The tokens of the TCP door: a file of names, roles and keys, written by `palace token`, read by the broker whenever it has
+ * changed. Holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an open door.
+ */
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { tryFlock } from "../../platform/libc.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { keysOf, makeToken, type TokenKeys } from "../../protocol/proof.ts";
+import { ROLES, type Role } from "../../protocol/spec.ts";
+
+export type TokenRecord = TokenKeys & {
+  id: string;
+  name: string;
+  role: Role;
+  createdAtMs: number;
+  /** null = never. */
+  expiresAtMs: number | null;
+};
+
+type TokenFile = { schema: 1; tokens: TokenRecord[] };
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** All records, expired ones too. Errors: STORE_CORRUPT for a file that is not ours. */
+export function readTokens(file: string): TokenRecord[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new PalaceError("STORE_UNAVAILABLE", `${file} cannot be read`, `chmod 600 ${file}`, { cause: error });
+  }
+  try {
+    const { schema, tokens } = JSON.parse(text) as TokenFile;
+    if (schema === 1 && Array.isArray(tokens) && tokens.every(isRecord)) return tokens;
+  } catch {
+    // Falls through to the error below.
+  }
+  throw new PalaceError("STORE_CORRUPT", `${file} is no token file`, `move it away and add the tokens again`);
+}
+
+/** The one time the token itself is seen. Errors: CONFIG_BAD_VALUE for a name that is taken or cannot be one. */
+export function addToken(
+  file: string,
+  { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
+  nowMs = Date.now(),
+): { record: TokenRecord; token: string } {
+  if (!NAME.test(name))
+    throw new PalaceError("CONFIG_BAD_VALUE", `${name} cannot be a token's name`, "use letters, digits, . _ and -");
+  return change(file, (tokens) => {
+    if (tokens.some((token) => token.name === name))
+      throw new PalaceError("CONFIG_BAD_VALUE", `there is a token ${name} already`, `palace token revoke ${name}`);
+    const { id, token } = makeToken();
+    const record: TokenRecord = { id, name, role, createdAtMs: nowMs, expiresAtMs, ...keysOf(token) };
+    return { tokens: [...tokens, record], result: { record, token } };
+  });
+}
+
+/** False if there was none of that name. */
+export function revokeToken(file: string, name: string): boolean {
+  return change(file, (tokens) => {
+    const left = tokens.filter((token) => token.name !== name);
+    return { tokens: left, result: left.length < tokens.length };
+  });
+}
+
+/** Reads, changes and writes under a lock, so that two commands at once lose nothing of each other. */
+function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: TokenRecord[]; result: T }): T {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const lock = openSync(`${file}.lock`, "w", 0o600);
+  try {
+    if (!tryFlock(lock))
+      throw new PalaceError("STORE_UNAVAILABLE", "another `palace token` is at work", "repeat the command");
+    const { tokens, result } = edit(readTokens(file));
+    writeFileAtomic(file, `${JSON.stringify({ schema: 1, tokens } satisfies TokenFile, null, 2)}\n`);
+    return result;
+  } finally {
+    closeSync(lock);
+  }
+}
+
+function isRecord(value: unknown): value is TokenRecord {
+  const { id, name, role, storedKey, serverKey, expiresAtMs } = (value ?? {}) as Partial<TokenRecord>;
+  const areTexts = [id, name, storedKey, serverKey].every((text) => typeof text === "string" && text !== "");
+  return areTexts && ROLES.includes(role as Role) && (expiresAtMs === null || typeof expiresAtMs === "number");
+}
+
+/** The file as the broker sees it: read again when it has changed. */
+export class TokenBook {
+  readonly #file: string;
+  readonly #now: () => number;
+  readonly #onBroken: (error: unknown) => void;
+  #mark: string | undefined;
+  #tokens = new Map<string, TokenRecord>();
+
+  constructor(file: string, onBroken: (error: unknown) => void, now: () => number = Date.now) {
+    this.#file = file;
+    this.#onBroken = onBroken;
+    this.#now = now;
+  }
+
+  /** A token that is neither revoked nor expired. */
+  find(id: string): TokenRecord | undefined {
+    this.#refresh();
+    const record = this.#tokens.get(id);
+    return record !== undefined && (record.expiresAtMs === null || record.expiresAtMs > this.#now())
+      ? record
+      : undefined;
+  }
+
+  get size(): number {
+    this.#refresh();
+    return this.#tokens.size;
+  }
+
+  #refresh(): void {
+    const mark = this.#look();
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    this.#tokens = new Map();
+    try {
+      this.#tokens = new Map(readTokens(this.#file).map((record) => [record.id, record]));
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  /** A file that cannot even be looked at lets nobody in, and must not end the broker. */
+  #look(): string {
+    try {
+      const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });
+      return stat === undefined ? "none" : `${stat.ino}.${stat.size}.${stat.mtimeNs}`;
+    } catch {
+      return "unreadable";
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The lifetime lock: one broker a palace. A real flock on the palace's own lock file; the kernel gives it back at the
+ * process's death, so a leftover file means nothing.
+ */
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { tryFlock } from "../../platform/libc.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+
+export type LifetimeLock = {
+  /** False once the file was removed or replaced: another broker could then take "the" lock. */
+  isHeld(): boolean;
+  release(): void;
+};
+
+const ON_DEMAND = ", started on demand";
+
+/** True for a holder that makes way for a broker that is meant to stay. */
+export function makesWay(heldBy: string): boolean {
+  return heldBy.endsWith(ON_DEMAND);
+}
+
+/** What the lock's last holder wrote there; whether it still holds it is for the asker to find out. */
+export function isHeldOnDemand(file: string): boolean {
+  try {
+    return makesWay(readFileSync(file, "utf8").trim());
+  } catch {
+    return false;
+  }
+}
+
+/** The lock, or who holds it (text of the holder's, for a message). Errors: STORE_READ_ONLY. */
+export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
+  let fd: number;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // "a+": made if absent, never emptied before the lock is ours.
+    fd = openSync(file, "a+", 0o600);
+  } catch (error) {
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written by this user`,
+      "make it writable, or name another palace with --palace DIR",
+      { cause: error },
+    );
+  }
+  if (!lockable(fd, file)) {
+    const holder = readFileSync(file, "utf8").trim();
+    closeSync(fd);
+    return { heldBy: holder === "" ? "another broker" : holder };
+  }
+  const inode = fstatSync(fd).ino;
+  ftruncateSync(fd, 0);
+  writeSync(fd, `broker ${process.pid}${isOnDemand ? ON_DEMAND : ""}\n`);
+  return {
+    isHeld: () => {
+      try {
+        return statSync(file, { throwIfNoEntry: false })?.ino === inode;
+      } catch {
+        // A mount that hiccups is not a lock that is lost: the kernel still holds it.
+        return true;
+      }
+    },
+    release: () => closeSync(fd),
+  };
+}
+
+/** Errors: STORE_READ_ONLY where nothing can be locked: a palace without its lock could have two brokers. */
+function lockable(fd: number, file: string): boolean {
+  try {
+    return tryFlock(fd);
+  } catch (cause) {
+    closeSync(fd);
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${file} cannot be locked: its file system has no locks`,
+      "keep the palace on a local disk: --palace DIR, or MEMPALACE_PATH",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Long work that somebody asked for and need not wait for: one at a time, with progress, cancelled on request or when the
+ * broker ends. What a job does is given to it; a broker that is killed forgets it, and the work can be asked for again.
+ */
+import { randomUUID } from "node:crypto";
+import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
+
+export type JobProgress = { step: string; done: number; total: number };
+
+/** `run` ends early, with BROKER_CANCELLED, after `cancel`. */
+export type JobWork = {
+  run(): Promise<JsonObject>;
+  progress(): Promise<JobProgress>;
+  cancel(): void;
+};
+
+type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
+
+/** Longest wait for a job that is asked how far it is, or told to end: its thread may be in one long step of SQLite's. */
+const ANSWER_MAX_MS = 1_000;
+const END_MAX_MS = 4_000;
+
+/** Jobs that are over and still told of. */
+const KEPT_MAX = 20;
+
+export class Jobs {
+  readonly #log: Log;
+  readonly #jobs: Job[] = [];
+  #closing = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  get isBusy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** The same work asked for twice is one job. Errors: BROKER_BUSY while another runs. */
+  start(kind: JobKind, params: object, begin: () => JobWork): JobReport {
+    const asked = JSON.stringify([kind, params]);
+    const running = this.#running;
+    if (running?.params === asked) return running.report;
+    if (running !== undefined)
+      throw new PalaceError(
+        "BROKER_BUSY",
+        `job ${running.report.id} (${running.report.kind}) is running`,
+        "palace jobs",
+      );
+    if (this.#closing) throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call");
+    const work = begin();
+    const report: JobReport = {
+      ...{ id: randomUUID().slice(0, 8), kind, state: "running", step: "starting", done: 0, total: 0 },
+      ...{ startedAtMs: Date.now(), endedAtMs: null, result: null, error: null },
+    };
+    const job: Job = { report, work, params: asked, ended: this.#run(report, work) };
+    this.#jobs.push(job);
+    this.#jobs.splice(0, Math.max(0, this.#jobs.length - KEPT_MAX));
+    return report;
+  }
+
+  async list(): Promise<JobReport[]> {
+    const running = this.#running;
+    if (running !== undefined) {
+      const progress = await within(
+        running.work.progress().catch(() => undefined),
+        ANSWER_MAX_MS,
+      );
+      if (progress !== undefined && running.report.state === "running") Object.assign(running.report, progress);
+    }
+    return this.#jobs.map(({ report }) => ({ ...report }));
+  }
+
+  /** Answers at once; the job ends at its next safe place. Errors: PROTOCOL_BAD_PARAMS. */
+  cancel(id: string): JobReport {
+    const job = this.#jobs.find(({ report }) => report.id === id);
+    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace jobs");
+    if (job.report.state === "running") job.work.cancel();
+    return { ...job.report };
+  }
+
+  /** Cancels what runs and waits until it has cleaned up, unless that takes too long: then the next run of it cleans up. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const running = this.#running;
+    running?.work.cancel();
+    await within(running?.ended, END_MAX_MS);
+  }
+
+  get #running(): Job | undefined {
+    return this.#jobs.find(({ report }) => report.state === "running");
+  }
+
+  async #run(report: JobReport, work: JobWork): Promise<void> {
+    this.#log.info("job started", { id: report.id, kind: report.kind });
+    try {
+      report.result = await work.run();
+      report.state = "done";
+    } catch (error) {
+      const known =
+        error instanceof PalaceError
+          ? error
+          : new PalaceError("STORE_UNAVAILABLE", `${report.kind} failed: ${String(error)}`, "run `palace logs`", {
+              cause: error,
+            });
+      report.state = known.code === "BROKER_CANCELLED" ? "cancelled" : "failed";
+      report.error = { message: known.message, ...known.toWire() };
+    }
+    report.endedAtMs = Date.now();
+    this.#log.info("job ended", { id: report.id, kind: report.kind, state: report.state, why: report.error?.message });
+  }
+}

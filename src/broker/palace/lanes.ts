@@ -1,0 +1,74 @@
+/**
+ * What waits, bounded, in a lane for each peer: one peer's in order, the peers in turns, so that one with a thousand
+ * requests does not stand before one with a single one. Used by both queues: the ledger's (queue.ts) and a child's.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+
+export type LaneBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };
+
+const RETRY_AFTER_MS = 100;
+
+export class Lanes<T> {
+  readonly #bounds: LaneBounds;
+  /** Peers with something waiting, next in turn first. */
+  readonly #peers = new Map<number, { item: T; sizeBytes: number }[]>();
+  #depth = 0;
+  #sizeBytes = 0;
+  refused = 0;
+
+  constructor(bounds: LaneBounds) {
+    this.#bounds = bounds;
+  }
+
+  get depth(): number {
+    return this.#depth;
+  }
+
+  /** Errors: BROKER_BUSY with a retry hint. */
+  push(peerId: number, item: T, sizeBytes: number): void {
+    const { depth, depthPeer, sizeBytes: sizeMax, what } = this.#bounds;
+    const lane = this.#peers.get(peerId) ?? [];
+    if (this.#depth >= depth || lane.length >= depthPeer || this.#sizeBytes + sizeBytes > sizeMax) {
+      this.refused += 1;
+      throw new PalaceError("BROKER_BUSY", `too many ${what} are waiting`, "repeat the call in a moment", {
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+    lane.push({ item, sizeBytes });
+    this.#peers.set(peerId, lane);
+    this.#depth += 1;
+    this.#sizeBytes += sizeBytes;
+  }
+
+  /** The next in turn; its peer goes to the end of the line. */
+  shift(): { item: T; sizeBytes: number } | undefined {
+    const [first] = this.#peers;
+    if (first === undefined) return undefined;
+    const [peerId, lane] = first;
+    const next = lane.shift();
+    this.#peers.delete(peerId);
+    if (lane.length > 0) this.#peers.set(peerId, lane);
+    if (next === undefined) return undefined;
+    this.#depth -= 1;
+    this.#sizeBytes -= next.sizeBytes;
+    return next;
+  }
+
+  /** Takes out what nobody wants any more, or everything. */
+  take(isWanted: (item: T) => boolean): T[] {
+    const taken: T[] = [];
+    for (const [peerId, lane] of this.#peers) {
+      const left = lane.filter(({ item }) => !isWanted(item));
+      if (left.length === lane.length) continue;
+      for (const { item, sizeBytes } of lane) {
+        if (!isWanted(item)) continue;
+        taken.push(item);
+        this.#depth -= 1;
+        this.#sizeBytes -= sizeBytes;
+      }
+      if (left.length === 0) this.#peers.delete(peerId);
+      else this.#peers.set(peerId, left);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,37 @@
+/** Work that can wait is done in the pauses between writes. Used by palace.ts. */
+import type { Log } from "../../platform/log.ts";
+
+/** Maintenance waits for so long a pause between writes, but not for ever. */
+const QUIET_MS = 500;
+const QUIET_WAIT_MAX_MS = 10_000;
+
+/** Runs `step` in pauses of the writing, again while it says there is more. */
+export function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let wokenAtMs: number | undefined;
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    wokenAtMs = undefined;
+    let more = false;
+    try {
+      more = await step();
+    } catch (error) {
+      log.error("maintenance failed", { why: String(error) });
+    }
+    if (more && wokenAtMs === undefined) schedule(0);
+  };
+  const schedule = (afterMs: number): void => {
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(() => void run(), afterMs).unref();
+  };
+  return {
+    wake: () => {
+      wokenAtMs ??= Date.now();
+      schedule(Date.now() - wokenAtMs > QUIET_WAIT_MAX_MS ? 0 : QUIET_MS);
+    },
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * The files that drawers name as their sources, as this machine sees them: what `sync` may know of them. Reads names, states and
+ * .gitignore files, never a document. The composition root opens it; the engine sees the SourceFiles port.
+ */
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { SourceFiles } from "../../port/source.ts";
+
+const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
+
+export const sourceFiles: SourceFiles = {
+  state(path) {
+    try {
+      return statSync(path).isFile() ? "file" : "other";
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "ENOENT" ? "absent" : "unknown";
+    }
+  },
+  resolve,
+  isProject: (folder) => exists(join(folder, ".git")) || exists(join(folder, ".gitignore")),
+  ignoreRules(folder) {
+    const file = join(folder, ".gitignore");
+    try {
+      const stat = lstatSync(file);
+      return stat.isFile() && stat.size <= GITIGNORE_SIZE_MAX_BYTES ? readFileSync(file, "utf8") : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+  directoryId(folder) {
+    try {
+      return String(statSync(folder, { bigint: true }).ino);
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** As far as the path exists its links are followed; what comes after stays as it is written. */
+function resolve(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) return undefined;
+    const folder = resolve(dirname(path));
+    return folder === undefined ? undefined : join(folder, basename(path));
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}

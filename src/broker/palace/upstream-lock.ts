@@ -1,0 +1,214 @@
+/**
+ * MemPalace's own palace lock, held while our broker lives, so that a Python MemPalace of the same HOME is refused by its own
+ * code, which then prints who we are. A courtesy, not the guarantee: the file is named after HOME and the palace's path as
+ * the other process sees them (public-palace/reconcile finds those it cannot reach). Taken by lifecycle.ts.
+ *
+ * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on
+ * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock; byte 0 is left alone, from byte 1 stands
+ * `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
+ */
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { tryFlock } from "../../platform/libc.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { UpstreamLockStatus } from "../../protocol/spec.ts";
+
+export type UpstreamLockOptions = {
+  palaceDir: string;
+  locksDir: string;
+  log: Log;
+  /** The lock was taken, or another state entered. Contract: does not throw. */
+  onChange: () => void;
+};
+
+export type UpstreamLock = {
+  status(): UpstreamLockStatus;
+  /** PALACE_LOCKED while a live MemPalace has the lock: the public palace must not be written. */
+  lockedBy(): PalaceError | undefined;
+  /** Who had it before us, as upstream would say it; "" when that is not known. */
+  formerHolder(): string;
+  release(): void;
+};
+
+/** How often a lock that another has is tried, and ours is looked after. */
+const LOOK_MS = 500;
+const LINKS_MAX = 40;
+const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
+/** What a refused MemPalace prints of us: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
+const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
+
+/** Takes the lock at once if it is free, else as soon as it is. Errors: none; the status says why it is not held. */
+export function keepUpstreamLock(options: UpstreamLockOptions): UpstreamLock {
+  const lock = new Keeper(options);
+  lock.look();
+  const timer = setInterval(() => lock.look(), LOOK_MS).unref();
+  return {
+    status: () => lock.status,
+    lockedBy: () => lock.lockedBy(),
+    formerHolder: () => lock.formerHolder,
+    release: () => {
+      clearInterval(timer);
+      lock.release();
+    },
+  };
+}
+
+class Keeper {
+  readonly #options: UpstreamLockOptions;
+  #held: { fd: number; file: string } | undefined;
+  #folder: { fd: number } | undefined;
+  status: UpstreamLockStatus = { state: "none", detail: "" };
+  formerHolder = "";
+
+  constructor(options: UpstreamLockOptions) {
+    this.#options = options;
+  }
+
+  look(): void {
+    try {
+      if (!this.#keepFolder()) return this.#enter("waiting", OTHER_HOME);
+      const file = this.#file();
+      if (file === undefined) return this.#enter("none", "MemPalace has nothing here that it could open");
+      if (this.#held !== undefined && this.#held.file === file && isFileOf(this.#held.fd, file)) return;
+      this.#take(file);
+    } catch (error) {
+      // Where this user can make no lock, neither can a MemPalace of this user, and it writes nothing without one.
+      if (this.#held === undefined) this.#enter("none", `no lock can be had here: ${(error as Error).message}`);
+    }
+  }
+
+  lockedBy(): PalaceError | undefined {
+    // Asked before each writing, of which the first makes the folder.
+    if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
+    return this.#refusal();
+  }
+
+  #refusal(): PalaceError | undefined {
+    const { state, detail } = this.status;
+    if (state !== "waiting") return undefined;
+    return new PalaceError("PALACE_LOCKED", detail, "end that process; the broker goes on by itself");
+  }
+
+  release(): void {
+    this.#releaseFile();
+    if (this.#folder !== undefined) closeSync(this.#folder.fd);
+    this.#folder = undefined;
+  }
+
+  #releaseFile(): void {
+    if (this.#held !== undefined) closeSync(this.#held.fd);
+    this.#held = undefined;
+  }
+
+  /**
+   * Two homes may name one palace, and MemPalace's lock lies in each of them: between brokers of ours the palace's folder itself
+   * is what is locked, which makes no file. False: another has it.
+   */
+  #keepFolder(): boolean {
+    const { palaceDir } = this.#options;
+    if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
+    if (this.#folder !== undefined) closeSync(this.#folder.fd);
+    this.#folder = undefined;
+    if (!existsSync(palaceDir)) return true;
+    const fd = openSync(palaceDir, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      if (tryFlock(fd)) this.#folder = { fd };
+    } catch {
+      // A file system without flock: there is nothing to keep others out by.
+      closeSync(fd);
+      return true;
+    }
+    if (this.#folder === undefined) closeSync(fd);
+    return this.#folder !== undefined;
+  }
+
+  /**
+   * Undefined: nothing to lock. A HOME that MemPalace was never in gets no folder of its making from us, unless the palace
+   * folder holds what it would open: its first write there would make the folder, too.
+   */
+  #file(): string | undefined {
+    const { palaceDir, locksDir } = this.#options;
+    if (!existsSync(dirname(locksDir)) && !existsSync(join(palaceDir, "chroma.sqlite3"))) return undefined;
+    const key = createHash("sha256").update(realPath(palaceDir)).digest("hex").slice(0, 16);
+    return join(locksDir, `mine_palace_${key}.lock`);
+  }
+
+  #take(file: string): void {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      const before = readFileSync(file).subarray(1).toString().trim();
+      if (!tryFlock(fd)) {
+        closeSync(fd);
+        this.#releaseFile();
+        return this.#enter("waiting", `the public palace is held by ${describe(before)}`);
+      }
+      if (!isFileOf(fd, file)) return closeSync(fd);
+      if (!before.includes(IDENTITY)) this.formerHolder = before === "" ? "" : describe(before);
+      const identity = Buffer.from(`${process.pid} ${IDENTITY}`);
+      ftruncateSync(fd, 1 + identity.length);
+      writeSync(fd, identity, 0, identity.length, 1);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    this.#releaseFile();
+    this.#held = { fd, file };
+    this.#enter("held", file);
+  }
+
+  #enter(state: UpstreamLockStatus["state"], detail: string): void {
+    if (state === this.status.state && detail === this.status.detail) return;
+    this.status = { state, detail };
+    const error = this.#refusal();
+    if (error === undefined) this.#options.log.info("MemPalace's lock", { state, detail });
+    else this.#options.log.warn("MemPalace's lock", { state, detail, code: error.code });
+    this.#options.onChange();
+  }
+}
+
+/** As upstream words it in its own refusals. */
+function describe(identity: string): string {
+  const match = /^(\d+)(?:\s+(.*))?$/s.exec(identity);
+  if (match === null) return "another writer (identity not recorded)";
+  const words = match[2]?.trim() ?? "";
+  return words === "" ? `PID ${match[1]}` : `PID ${match[1]} (${words})`;
+}
+
+/** False once the file was removed or replaced: a lock on the old one keeps nobody out. */
+function isFileOf(fd: number, file: string): boolean {
+  const there = statSync(file, { throwIfNoEntry: false });
+  const ours = fstatSync(fd);
+  return there?.ino === ours.ino && there.dev === ours.dev;
+}
+
+/** As Python's os.path.realpath: links are followed also where they lead to nothing yet. */
+function realPath(path: string, links = 0): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    if (parent === path || links > LINKS_MAX) return path;
+    const here = join(realPath(parent, links), basename(path));
+    try {
+      return realPath(resolve(dirname(here), readlinkSync(here)), links + 1);
+    } catch {
+      return here;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Entry of the writer thread, a composition root: the engine's writes meet the ledger here. Started by palace.ts; nothing
+ * imports it but for its types.
+ */
+import { workerData } from "node:worker_threads";
+import { previewForget, previewUndo, readUndo } from "../../engine/hygiene/hygiene.ts";
+import { applyWrite, type WriteSettings } from "../../engine/tools/apply.ts";
+import { quantize } from "../../index/vectors/quantize.ts";
+import type { Retention } from "../../ledger/history/journal.ts";
+import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
+import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
+import { LedgerWriter } from "../../ledger/write/writer.ts";
+import { armFault } from "../../platform/fault.ts";
+import { serveThread } from "../../platform/thread.ts";
+import type { ForgetSelector } from "../../port/hygiene.ts";
+import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { TakeOver } from "../../port/public-palace.ts";
+
+export type WriterData = {
+  ledgerFile: string;
+  retention: Retention;
+  settings: WriteSettings;
+  fault: string | undefined;
+};
+
+export type WriterMethods = {
+  commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
+  storeVectors: (vectors: NewVector[], model: string) => Changes;
+  /** Rows of others; `taken`: how many were new or another. */
+  takeOver: (batch: TakeOver) => { taken: number; changes: Changes };
+  outboxDone: (entries: { id: string; seq: number }[]) => void;
+  retarget: (target: string) => void;
+  resend: (ids: readonly string[] | "all") => void;
+  storeClosetVectors: ClosetWriter["storeVectors"];
+  closetsDone: ClosetWriter["outboxDone"];
+  retargetClosets: ClosetWriter["retarget"];
+  resendClosets: ClosetWriter["resend"];
+  takeOverClosets: ClosetWriter["takeOver"];
+  takeOverGraph: GraphMerge["takeOver"];
+  graphDone: GraphMerge["done"];
+  putMeta: (key: string, value: string) => void;
+  reindexWords: () => void;
+  reindexCounts: () => { places: number; forgotten: number };
+  reindexCodes: (afterRow: number) => { written: number[]; next: number };
+  /** One step of what can wait; true if there is more. */
+  maintain: () => boolean;
+  /** What would be done; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
+  previewForget: (selector: ForgetSelector) => Record<string, unknown>;
+  previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
+  rewriteLedger: () => void;
+  cutLog: () => boolean;
+  erased: (seq: number) => void;
+  close: () => void;
+};
+
+const { ledgerFile, retention, settings, fault } = workerData as WriterData;
+armFault(fault);
+
+await serveThread<WriterMethods>(() => {
+  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings));
+  return {
+    commit: (calls) => writer.commit(calls),
+    storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
+    takeOver: (batch) => writer.takeOver(batch, quantize),
+    outboxDone: (entries) => writer.outboxDone(entries),
+    retarget: (target) => writer.retarget(target),
+    resend: (ids) => writer.resend(ids),
+    storeClosetVectors: (vectors, model) => writer.closets.storeVectors(vectors, model),
+    closetsDone: (entries) => writer.closets.outboxDone(entries),
+    retargetClosets: (target) => writer.closets.retarget(target),
+    resendClosets: (ids) => writer.closets.resend(ids),
+    takeOverClosets: (batch) => writer.closets.takeOver(batch),
+    takeOverGraph: (finding) => writer.graph.takeOver(finding),
+    graphDone: (rows) => writer.graph.done(rows),
+    putMeta: (key, value) => writer.putMeta(key, value),
+    reindexWords: () => writer.reindex.words(),
+    reindexCounts: () => writer.reindex.counts(),
+    reindexCodes: (afterRow) => writer.reindex.codes(afterRow, quantize),
+    maintain: () => writer.maintain(retention, Date.now()),
+    previewForget: (selector) => previewForget(writer.tx, selector),
+    previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
+    rewriteLedger: () => writer.eraser.rewrite(),
+    cutLog: () => writer.eraser.cutLog(),
+    erased: (seq) => writer.eraser.done(seq),
+    close: () => writer.close(),
+  };
+});

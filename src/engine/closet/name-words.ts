@@ -1,0 +1,86 @@
+/**
+ * Words that look like names of people, projects and products: with a capital, and no common English word. Mined drawers and
+ * closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and what filters it (palace.md
+ * 4.9). A palace whose ids are of 3.3.6 is tagged as 3.3.6 does, which knows no product names, any other as 3.11 does.
+ */
+import type { IdRecipe } from "../../port/drawer.ts";
+import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
+import { COMMON_WORDS } from "./common-words.ts";
+import { nameFinders } from "./name-languages.ts";
+import { takeProducts } from "./product-names.ts";
+
+/** What may be one, as far as ASCII tells. */
+const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
+/** As Python's `\w` and `\b` have it, `É` makes a longer word of what it touches: no name then. */
+const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
+const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
+/** Longer than any name: base64, addresses, minified code. */
+const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
+/**
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Written so that there is one
+ * way to match one: theirs tries every division of a run of capitals, for hours where a digit follows a long one.
+ */
+const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
+
+/** Sentence starters, the roles of a transcript, days and months. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  `The This That These Those When Where What Why Who Which How After Before Then Now Here There And But Or Yet So If Else
+  Yes No Maybe Okay User Assistant System Tool Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February
+  March April May June July August September October November December`.split(/\s+/),
+);
+
+const WINDOW = 5_000;
+const NAMES_MIN = 2;
+const TAGS_MAX = 25;
+
+/** What names are looked for by: as the palace's version does, and in these languages, by upstream's codes; else in English. */
+export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
+
+/** Names that occur at least twice at the beginning of the text, each with its count: products, then by first occurrence. */
+export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
+  const window = head(text, WINDOW);
+  const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
+  const counts = new Map<string, number>(products);
+  const words = recipe === "v3" ? rest.replace(LONG_RUN, " ") : rest;
+  for (const finder of nameFinders(languages, candidateWords))
+    for (const word of finder(words))
+      if (!STOP_WORDS.has(word) && !COMMON_WORDS.has(word.toLowerCase())) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count >= NAMES_MIN);
+}
+
+/** Words that look like a name, common or not, as often as they occur. */
+export function* candidateWords(text: string): Generator<string> {
+  for (const { 0: word, index } of text.matchAll(CANDIDATE))
+    if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
+}
+
+/**
+ * The `entities` of a row's metadata: longer than two characters, and of the `known` names those that occur anywhere; by code
+ * point, joined by `;`. Empty where there are none.
+ */
+export function nameTags(text: string, tagging: Tagging): string {
+  const { known = [] } = tagging;
+  const names = nameWords(text, tagging)
+    .map(([name]) => name)
+    .filter((name) => codePointLength(name) > 2);
+  const named = known.filter(({ pattern }) => pattern.test(text)).map(({ name }) => name);
+  return [...new Set([...names, ...named])].sort(compareText).slice(0, TAGS_MAX).join(";");
+}
+
+/** A name somebody has told MemPalace of, and how it is looked for. */
+export type KnownName = { name: string; pattern: RegExp };
+
+export function knownNames(names: readonly string[]): KnownName[] {
+  return names.map((name) => ({ name, pattern: wholeWord(name) }));
+}
+
+/** `\b` knows ASCII alone. */
+function isPartOfWord(text: string, start: number, end: number): boolean {
+  if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
+  return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);
+}
+
+function touches(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
+}

@@ -1,0 +1,39 @@
+/**
+ * Names of products that are made of several words: counted as one name, and taken out of a text before its single words are
+ * looked at. Pure. Source: MemPalace 3.11, `data/known_systems.json` (MIT, Copyright (c) 2026 MemPalace Contributors) and
+ * `_apply_known_systems_prepass`; 3.3.6 knows none of it.
+ */
+import { anyCase, wholeWord } from "../text/text.ts";
+
+const NAMES = `Claude Code,Claude Desktop,Claude Sonnet,Claude Opus,Claude Haiku,Claude Sonnet 4.5,Claude Sonnet 4.6
+Claude Opus 4.5,Claude Opus 4.6,Claude Opus 4.7,Gemini Code Assist,Gemini 1.5 Pro,Gemini 2.5 Pro,Gemini 2.5 Flash,Gemini Pro
+Gemini Flash,GitHub Copilot,GitHub Copilot CLI,Microsoft Copilot,Visual Studio Code,Visual Studio,IntelliJ IDEA,Android Studio
+Sublime Text,Replit Agent,Docker Desktop,Docker Compose,GitHub Actions,GitHub Pages,GitHub Codespaces,GitHub Pull Request
+Hugging Face,Stack Overflow,Stack Exchange,Hacker News,Y Combinator,Google Cloud Platform,Amazon Web Services,Microsoft Azure
+Azure DevOps,Notion AI,OpenAI API,Anthropic Console,GPT-4,GPT-4o,GPT-5,Llama 3,Llama 3.1,Mistral Small,Mistral Large
+Microsoft Word,Microsoft Excel,Microsoft PowerPoint,Google Docs,Google Sheets,Google Drive,Google Cloud,Apple Watch,Apple TV`;
+
+/** The longest first: a name within another is not counted again. */
+const PRODUCTS = NAMES.split(/[,\n]/)
+  .sort((a, b) => b.length - a.length)
+  .map((name) => [name, wholeWord(name, "g")] as const);
+
+/** How each of them begins: most texts hold none of that, and are asked no more. */
+const BEGINNINGS = new Set(PRODUCTS.map(([name]) => anyCase(name.slice(0, Math.max(6, name.search(/[ -]/) + 3)))));
+const BEGINNING = new RegExp([...BEGINNINGS].join("|"), "iu");
+
+/** How often each is named, the longest names first, and the text with blanks in their place. */
+export function takeProducts(text: string): { rest: string; counts: [name: string, count: number][] } {
+  const counts: [string, number][] = [];
+  if (!BEGINNING.test(text)) return { rest: text, counts };
+  let rest = text;
+  for (const [name, pattern] of PRODUCTS) {
+    let count = 0;
+    rest = rest.replace(pattern, (found) => {
+      count += 1;
+      return " ".repeat(found.length);
+    });
+    if (count > 0) counts.push([name, count]);
+  }
+  return { rest, counts };
+}

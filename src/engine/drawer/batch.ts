@@ -1,0 +1,83 @@
+/**
+ * Many drawers in one call: by a list of ids, or by the source they came from (upstream-latest.md 2.1). A missing id is an
+ * item of the answer, the rest of the list is still done; a list that is none, empty or too long is refused as a whole.
+ */
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { strip, wellFormed } from "../text/text.ts";
+import { asText } from "../text/validate.ts";
+import { deleteLogical } from "./drawer.ts";
+import { drawerPayload, findLogical } from "./logical.ts";
+
+const IDS_MAX = 500;
+
+export function getDrawers(reader: LedgerReader, params: Record<string, unknown>): unknown {
+  const { ids, error } = idList(params["drawer_ids"], "fetch");
+  if (ids === undefined) return { error };
+  const results = ids.map((id) => {
+    const drawer = findLogical(reader, asText(id));
+    return drawer === undefined ? notFound(id) : drawerPayload(drawer);
+  });
+  return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
+}
+
+/** An id that is listed twice is there for both: upstream looks all of them up before it deletes one. */
+export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
+  const { ids, error } = idList(call.params["drawer_ids"], "delete");
+  if (ids === undefined) return { error };
+  const found = ids.map((id) => ({ id, drawer: findLogical(tx, asText(id)) }));
+  const results = found.map(({ id, drawer }) => {
+    if (drawer === undefined) return notFound(id);
+    return deleteLogical(tx, drawer);
+  });
+  const errors = results.filter((result) => "error" in result).length;
+  return { results, count: results.length, deleted: results.length - errors, errors };
+}
+
+/** Only looks, unless `dry_run` is false. */
+export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
+  const given = call.params["source_file"];
+  if (typeof given !== "string" || strip(given) === "")
+    return { success: false, error: "source_file must be a non-empty string" };
+  const sourceFile = wellFormed(given);
+  const { drawers, places } = tx.placesOfSource(sourceFile);
+  const isPreview = call.params["dry_run"] ?? true;
+  if (isPreview)
+    return {
+      success: true,
+      dry_run: true,
+      source_file: sourceFile,
+      match_count: drawers,
+      closet_match_count: tx.closets.count(sourceFile),
+      sample: places,
+      hint:
+        drawers > 0
+          ? `No drawers were deleted. Re-run with dry_run=false to remove these ${drawers} drawer(s) and ${tx.closets.count(sourceFile)} index entr(y/ies).`
+          : "No drawers match this source_file.",
+    };
+  if (drawers === 0) return { success: true, dry_run: false, source_file: sourceFile, deleted: 0 };
+  const closets = tx.closets.remove(sourceFile);
+  return {
+    success: true,
+    dry_run: false,
+    source_file: sourceFile,
+    deleted: tx.deleteSource(sourceFile),
+    closets_deleted: closets,
+  };
+}
+
+function notFound(id: unknown): { drawer_id: unknown; error: string } {
+  return { drawer_id: id, error: `Drawer not found: ${asText(id)}` };
+}
+
+function idList(
+  given: unknown,
+  action: "fetch" | "delete",
+): { ids: unknown[]; error?: never } | { ids?: never; error: string } {
+  if (!Array.isArray(given)) return { error: "drawer_ids must be a list of drawer IDs" };
+  if (given.length === 0) return { error: "drawer_ids must not be empty" };
+  if (given.length > IDS_MAX)
+    return {
+      error: `drawer_ids holds ${given.length} ids, but the bulk ${action} accepts at most ${IDS_MAX} per call`,
+    };
+  return { ids: given };
+}

@@ -1,0 +1,192 @@
+/**
+ * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
+ * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
+ */
+import type { Drawer, IdRecipe, Metadata, NewDrawer } from "../../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { MASK_START, redact } from "../text/redact.ts";
+import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
+import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
+import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
+
+/** How many characters a row has at most. */
+export type RowSize = { drawerSize: number };
+
+/** Names the recipe in the metadata, as 3.11 does; 3.3.6 knew but one and said nothing. */
+export function recipeNote(recipe: IdRecipe): Metadata {
+  return recipe === "v3" ? { id_recipe: recipe } : {};
+}
+
+/** `L(a, b, …)` of the specification. */
+export function lengthJoined(...parts: string[]): string {
+  return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
+}
+
+/** First 24 hex digits of SHA-256. */
+export function hash24(text: string): string {
+  return sha256Hex(text).slice(0, 24);
+}
+
+/** Both recipes' ids of one text, the palace's own first: a text filed by the other one is found, and not filed twice. */
+function drawerIds(recipe: IdRecipe, wing: string, room: string, content: string): [ours: string, other: string] {
+  const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
+  const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
+  return recipe === "v3" ? [v3, bare] : [bare, v3];
+}
+
+export function sliceId(id: string, index: number): string {
+  return `${id}_chunk_${String(index).padStart(6, "0")}`;
+}
+
+export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
+  return refused(() => {
+    const { params } = call;
+    const wing = validName(params["wing"], "wing");
+    const room = validName(params["room"], "room");
+    const content = validContent(params["content"]);
+    const parts = slices(content, drawerSize);
+    const recipe = tx.idRecipe();
+    const ids = drawerIds(recipe, wing, room, content);
+    for (const id of ids) {
+      const isThere =
+        tx.findDrawer(id) ?? (parts.length > 1 ? tx.findDrawer(sliceId(id, parts.length - 1)) : undefined);
+      if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
+    }
+    const [id] = ids;
+    // Slices of a drawer that was deleted in part would be in the way.
+    if (parts.length > 1) parts.forEach((_, index) => tx.deleteDrawer(sliceId(id, index)));
+    const filedAt = localTimestamp(call.atMs * 1000);
+    const metadata: Metadata = {
+      wing,
+      room,
+      source_file: looseText(params["source_file"], ""),
+      chunk_index: 0,
+      added_by: looseText(params["added_by"], "mcp"),
+      filed_at: filedAt,
+      last_modified: filedAt,
+      ...recipeNote(recipe),
+    };
+    const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_drawer_id"]);
+    return { success: true, drawer_id: id, wing, room, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };
+  });
+}
+
+/** One row under the id itself, or one a slice under `<id>_chunk_<n>`; returns the slices' ids in that case. */
+export function insertSlices(
+  tx: LedgerTx,
+  id: string,
+  parts: readonly string[],
+  metadata: Metadata,
+  parentKeys: readonly string[],
+): string[] | undefined {
+  const [only, ...more] = parts;
+  if (only !== undefined && more.length === 0) {
+    tx.insertDrawers([{ id, text: only, metadata }]);
+    return undefined;
+  }
+  const parents = Object.fromEntries(parentKeys.map((key) => [key, id]));
+  const drawers = parts.map((text, index) => ({
+    id: sliceId(id, index),
+    text,
+    metadata: { ...metadata, chunk_index: index, ...parents },
+  }));
+  tx.insertDrawers(drawers);
+  return drawers.map((drawer) => drawer.id);
+}
+
+export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
+  const id = asText(call.params["drawer_id"]);
+  const drawer = findLogical(tx, id);
+  if (drawer === undefined) return { success: false, error: `Drawer not found: ${id}` };
+  return { success: true, ...deleteLogical(tx, drawer) };
+}
+
+/** A split drawer goes with all its slices. */
+export function deleteLogical(
+  tx: LedgerTx,
+  { id, rows }: LogicalDrawer,
+): { drawer_id: string; deleted_ids: string[]; chunks_deleted: number; closets_deleted: number } {
+  const ids = rows.map((row) => row.id);
+  const closets = removeClosets(tx, rows[0]);
+  for (const one of ids) tx.deleteDrawer(one);
+  return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
+}
+
+/** They quote the source, so they go with any of its text. Returns how many there were. */
+function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
+  const sourceFile = metadata["source_file"];
+  return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
+}
+
+/** A drawer that is split, or becomes too long for one row, is cut anew under the same id. */
+export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
+  return refused(() => {
+    const { params } = call;
+    const id = asText(params["drawer_id"]);
+    const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
+    if (!["content", "wing", "room"].some(given)) return { success: true, drawer_id: id, noop: true };
+    const before = findLogical(tx, id);
+    if (before === undefined) return { success: false, error: `Drawer not found: ${id}` };
+    const [first] = before.rows;
+    const content = given("content") ? validContent(params["content"]) : undefined;
+    if (content !== undefined && losesSecret(textOf(before), content))
+      return { success: false, error: MASK_WRITTEN_BACK };
+    const metadata = { ...first.metadata };
+    for (const key of ["wing", "room"] as const) {
+      const name = given(key) ? validName(params[key], key) : undefined;
+      // What was not asked for stays: others have rows whose wing is a number, or that have none.
+      if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
+    }
+    metadata["last_modified"] = localTimestamp(call.atMs * 1000);
+    const done = { success: true, drawer_id: id, wing: metadata["wing"] ?? "", room: metadata["room"] ?? "" };
+    const parts = slices(content ?? textOf(before), drawerSize);
+    const closets = content === undefined ? 0 : removeClosets(tx, first);
+    if (before.isSplit || parts.length > 1)
+      return {
+        ...done,
+        chunks: parts.length,
+        chunk_ids: cutAnew(tx, before, parts, metadata),
+        closets_deleted: closets,
+      };
+    tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
+    return { ...done, closets_deleted: closets };
+  });
+}
+
+const MASK_WRITTEN_BACK =
+  "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
+  "file the change as a drawer of its own, or have a person edit it (palace reveal DRAWER_ID)";
+
+/** An agent that was handed a masked text must not write the mask over the secret. */
+function losesSecret(before: string, after: string): boolean {
+  return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
+}
+
+/** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */
+function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
+  const ids = parts.map((_, index) => sliceId(id, index));
+  for (const row of rows) if (!ids.includes(row.id)) tx.deleteDrawer(row.id);
+  const added: NewDrawer[] = [];
+  for (const [index, text] of parts.entries()) {
+    const slice = { id: ids[index] ?? "", text, metadata: { ...metadata, chunk_index: index, parent_drawer_id: id } };
+    if (tx.findDrawer(slice.id) === undefined) added.push(slice);
+    else tx.updateDrawer(slice.id, slice);
+  }
+  tx.insertDrawers(added);
+  return ids;
+}
+
+/** Writers answer a refused value as a result, not as a protocol error. */
+function refused(write: () => unknown): unknown {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof InvalidValue) return { success: false, error: error.message };
+    throw error;
+  }
+}
+
+/** Wing slug: lower case, spaces and hyphens as underscores. */
+export function slug(text: string): string {
+  return strip(text).toLowerCase().replaceAll(/[ -]/g, "_");
+}

@@ -1,0 +1,66 @@
+/**
+ * Logical drawers: what an id that was given out stands for, one row or the slices of a long text. Long diary entries are cut
+ * the same way and found the same way. Read side and write side of the engine use it (upstream-latest.md 2.1).
+ */
+import type { Drawer, Metadata } from "../../port/drawer.ts";
+import type { LedgerReader, LedgerTx } from "../../port/ledger.ts";
+import { baseName, codePointLength, head } from "../text/text.ts";
+
+export type LogicalDrawer = {
+  id: string;
+  /** In the order of the text; one of them where it is not split. */
+  rows: [Drawer, ...Drawer[]];
+  isSplit: boolean;
+};
+
+const PREVIEW = 200;
+
+/** A row's own id comes first: the id of one slice is that slice alone. */
+export function findLogical(
+  ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
+  id: string,
+): LogicalDrawer | undefined {
+  const row = ledger.findDrawer(id);
+  if (row !== undefined) return { id, rows: [row], isSplit: false };
+  const [first, ...more] = ledger.slicesOf(id);
+  return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
+}
+
+/** The id a slice belongs to; undefined for a row that is a drawer of its own. */
+export function parentOf(metadata: Metadata): string | undefined {
+  const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
+  return typeof parent === "string" ? parent : undefined;
+}
+
+export function textOf({ rows }: LogicalDrawer): string {
+  return rows.map((row) => row.text).join("");
+}
+
+/** As get_drawer answers it. */
+export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> {
+  const { id, rows, isSplit } = drawer;
+  const [first] = rows;
+  const slices = isSplit ? { chunks: rows.length, chunk_ids: rows.map((row) => row.id) } : {};
+  return {
+    drawer_id: id,
+    content: textOf(drawer),
+    wing: first.wing,
+    room: first.room,
+    metadata: { ...shownMetadata(first.metadata), ...slices },
+    ...slices,
+  };
+}
+
+/** Metadata as agents see it: the source by its name alone, and a time of change for rows that older versions filed. */
+export function shownMetadata(metadata: Metadata): Metadata {
+  const { source_dir_ino: _inode, ...shown } = metadata;
+  const source = metadata["source_file"];
+  if (typeof source === "string" && source !== "") shown["source_file"] = baseName(source);
+  const filedAt = metadata["filed_at"];
+  if (shown["last_modified"] === undefined && filedAt !== undefined) shown["last_modified"] = filedAt;
+  return shown;
+}
+
+export function preview(text: string): string {
+  return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
+}

@@ -1,0 +1,144 @@
+/**
+ * Forgetting, and taking back what an agent wrote: two writes that only a person asks for. Their rules; the tables they reach are
+ * the ledger's matter. What is forgotten comes as `findings`, so that the journal has nothing of it.
+ */
+import { hash } from "node:crypto";
+import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { TextMark } from "../../protocol/hygiene.ts";
+import { preview } from "../drawer/logical.ts";
+import { redact } from "../text/redact.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+/** A shorter text would stand in half of all drawers. */
+const MATCH_MIN = 4;
+const IDS_MAX = 1000;
+/** Answers stay within a frame. */
+const SHOWN_MAX = 500;
+const TRACE_LENGTH = 120;
+const TRACE_MIN = 12;
+const TRACES_MAX = 200;
+
+/** What the journal may hold of a selector, and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+export function readSelector(params: Record<string, unknown>): {
+  journalled: Record<string, unknown>;
+  selector: ForgetSelector;
+} {
+  try {
+    const given = ["ids", "source", "match"].filter((key) => params[key] !== undefined);
+    if (given.length !== 1) throw new InvalidValue("give one of ids, source and match");
+    const { ids, source, match } = params;
+    if (match !== undefined) {
+      if (typeof match !== "string" || match.length < MATCH_MIN)
+        throw new InvalidValue(`match must be a text of at least ${MATCH_MIN} characters`);
+      return { journalled: { by: "match" }, selector: { match: match.toWellFormed() } };
+    }
+    if (source !== undefined) {
+      if (typeof source !== "string" || source === "") throw new InvalidValue("source must be a non-empty string");
+      return { journalled: { by: "source", source }, selector: { source } };
+    }
+    const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= IDS_MAX;
+    if (!isList || !ids.every((id) => typeof id === "string" && id !== ""))
+      throw new InvalidValue(`ids must be a list of 1 to ${IDS_MAX} drawer ids`);
+    return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+/** What would go. `traces` and `marks`: pieces of it, by which it is found in files elsewhere. */
+export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
+  const found = tx.forget.find(selector);
+  const { drawers, missing, facts, links } = found;
+  const marks = marksOf(found, selector);
+  return {
+    drawers: drawers.slice(0, SHOWN_MAX).map(({ id, wing, room, text, metadata }) => ({
+      drawer_id: id,
+      wing,
+      room,
+      source_file: metadata["source_file"] ?? "",
+      preview: shown(text, selector.match),
+    })),
+    total: drawers.length,
+    missing,
+    facts: facts.length,
+    links: links.length,
+    sources: [...new Set(drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")))].filter(Boolean),
+    traces: [...new Set(marks.map(({ piece }) => piece))],
+    marks,
+    ids: found.facts.concat(found.entities.filter(isUnlikeWords)).slice(0, SHOWN_MAX),
+  };
+}
+
+export function forget(tx: LedgerTx, call: WriteCall): unknown {
+  const selector = call.findings as ForgetSelector;
+  const found = tx.forget.find(selector);
+  const done = tx.forget.forget(found, selector, call.atMs);
+  const isClean = (id: string): boolean => selector.match === undefined || !id.includes(selector.match);
+  const ids = found.drawers.map(({ id }) => id);
+  return { ...done, drawer_ids: ids.filter(isClean).slice(0, SHOWN_MAX), missing: found.missing };
+}
+
+type UndoParams = { agent: string; sinceMs: number; untilMs: number };
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function readUndo(params: Record<string, unknown>): UndoParams {
+  const { agent, sinceMs, untilMs } = params;
+  const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+  if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs))
+    return { agent, sinceMs, untilMs };
+  throw asTyped(new InvalidValue("agent must be a name, sinceMs and untilMs moments in ms"));
+}
+
+export function previewUndo(tx: LedgerTx, { agent, sinceMs, untilMs }: UndoParams): Record<string, unknown> {
+  const plan = tx.undo.plan(agent, sinceMs, untilMs, SHOWN_MAX);
+  const items = plan.items.map(({ text, ...item }) =>
+    text === undefined ? item : { ...item, preview: shown(text, undefined) },
+  );
+  return answerOf({ ...plan, items });
+}
+
+export function undo(tx: LedgerTx, call: WriteCall): unknown {
+  const { agent, sinceMs, untilMs } = readUndo(call.params);
+  return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
+}
+
+function answerOf({ items, writes, tooOld, agents }: UndoPlan): Record<string, unknown> {
+  const count = (change: string): number => items.filter((item) => item.change === change).length;
+  const refused = items.filter(({ change }) => change === "refused");
+  return {
+    writes,
+    too_old: tooOld,
+    agents,
+    removed: count("remove"),
+    restored: count("restore"),
+    reverted: count("revert"),
+    refused: refused.length,
+    // Those that were refused are all named, as far as a frame goes.
+    items: [...refused, ...items.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
+  };
+}
+
+/** One line, without the secret. */
+function shown(text: string, match: string | undefined): string {
+  const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
+  return preview(redact(hidden, "strict").text);
+}
+
+/** Of an entity, by which files are told to hold it: a name of words stands in others, too. */
+function isUnlikeWords(id: string): boolean {
+  return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
+}
+
+function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
+  if (match !== undefined) return [markOf(match, match)];
+  return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
+    // The longest piece that reads the same inside JSON, on one line.
+    const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
+    return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
+  });
+}
+
+function markOf(text: string, piece: string): TextMark {
+  return { piece, at: text.indexOf(piece), length: text.length, sha256: hash("sha256", text) };
+}

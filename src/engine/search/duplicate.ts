@@ -1,0 +1,94 @@
+/**
+ * Likeness by meaning: check_duplicate, and what a checkpoint has to know before it is written. Runs on the broker's main
+ * thread, where the vectors are (palace.md 2.10).
+ */
+import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
+import { preview } from "../drawer/logical.ts";
+import { round, slices, wellFormed } from "../text/text.ts";
+import type { SearchDependencies } from "./search.ts";
+
+const THRESHOLD = 0.9;
+const SETTLE_MAX_MS = 1_000;
+
+type Match = { id: string; wing: string; room: string; similarity: number; content: string };
+
+/** `settled` resolves when drawers filed so far have their vectors, or after the time given, ms. */
+type Likening = SearchDependencies & {
+  settled: (timeoutMs: number) => Promise<void>;
+  /** Characters of a row. */
+  drawerSize: number;
+};
+
+export async function checkDuplicate(context: Likening, values: Record<string, unknown>): Promise<unknown> {
+  if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
+  const content = wellFormed(values["content"]);
+  const embedder = context.embedder();
+  if (embedder === undefined)
+    return {
+      is_duplicate: false,
+      matches: [],
+      vector_disabled: true,
+      vector_disabled_reason: context.embedderDetail(),
+      hint: "Without vectors only search can tell: look for a distinctive phrase of the text",
+    };
+  await context.settled(SETTLE_MAX_MS);
+  const [vector] = await embedder.embed([content]);
+  const near = vector === undefined ? [] : await nearestDrawers(context, vector);
+  const matches = near.filter(({ similarity }) => similarity >= thresholdOf(values["threshold"]));
+  return { is_duplicate: matches.length > 0, matches };
+}
+
+/** Index of the item → what it is like, where that is anything. Nothing at all without a model. */
+export async function compareItems(
+  context: Likening,
+  params: Record<string, unknown>,
+): Promise<Record<number, Likeness> | undefined> {
+  const embedder = context.embedder();
+  if (embedder === undefined || !Array.isArray(params["items"])) return undefined;
+  await context.settled(SETTLE_MAX_MS);
+  const threshold = thresholdOf(params["dedup_threshold"]);
+  const items = (params["items"] as unknown[]).flatMap((item, index) => (isItem(item) ? [{ index, ...item }] : []));
+  const vectors = await embedder.embed(items.map(({ content }) => content));
+  const likeness: Record<number, Likeness> = {};
+  const before: { item: number; slice: number; vector: Float32Array }[] = [];
+  for (const [at, { index, content }] of items.entries()) {
+    const vector = vectors[at];
+    if (vector === undefined) continue;
+    const stored = await nearestDrawers(context, vector);
+    likeness[index] = {
+      stored: stored
+        .filter(({ similarity }) => similarity >= threshold)
+        .map(({ id, similarity }) => ({ id, similarity })),
+      earlier: before
+        .map(({ item, slice, vector: other }) => ({ item, slice, similarity: similarityOf(vector, other) }))
+        .filter(({ similarity }) => similarity >= threshold),
+    };
+    const parts = slices(content, context.drawerSize);
+    const ofParts = parts.length === 1 ? [vector] : await embedder.embed(parts);
+    before.push(...ofParts.map((one, slice) => ({ item: index, slice, vector: one })));
+  }
+  return likeness;
+}
+
+/** The nearest few with a vector, best first, in check_duplicate's words. */
+async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
+  const near = await vectors.nearest(vector, {}, MATCHES_MAX);
+  const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
+  return reader.drawersByRow(near.map(({ row }) => row)).map(({ row, id, wing, room, text }) => ({
+    id,
+    wing,
+    room,
+    similarity: similarity.get(row) ?? 0,
+    content: preview(text),
+  }));
+}
+
+function thresholdOf(given: unknown): number {
+  return typeof given === "number" ? given : THRESHOLD;
+}
+
+function similarityOf(a: Float32Array, b: Float32Array): number {
+  let dot = 0;
+  for (let index = 0; index < a.length; index++) dot += (a[index] ?? 0) * (b[index] ?? 0);
+  return round(Math.max(0, dot), 3);
+}

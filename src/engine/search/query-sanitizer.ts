@@ -1,0 +1,64 @@
+/** Takes a system prompt that was pasted in front of the real question away again (palace.md 2.7). Pure. */
+import { codePointLength, strip, tail, wellFormed } from "../text/text.ts";
+
+export type SanitizedQuery = {
+  query: string;
+  method: "passthrough" | "question_extraction" | "tail_sentence" | "tail_truncation";
+  originalLength: number;
+};
+
+const PASSTHROUGH_MAX = 200;
+const QUERY_MAX = 250;
+const QUERY_MIN = 10;
+const QUOTES = "\"'“”‘’«»「」『』";
+
+export function sanitizeQuery(raw: string): SanitizedQuery {
+  if (strip(raw) === "") return { query: raw, method: "passthrough", originalLength: codePointLength(raw) };
+  const text = wellFormed(strip(raw));
+  const originalLength = codePointLength(text);
+  if (originalLength <= PASSTHROUGH_MAX) return { query: text, method: "passthrough", originalLength };
+
+  const question = lastQuestion(text);
+  if (question !== undefined && codePointLength(question) >= QUERY_MIN) {
+    return { query: shorten(question), method: "question_extraction", originalLength };
+  }
+  for (const segment of segments(text).reverse()) {
+    const short = shorten(segment);
+    if (codePointLength(short) >= QUERY_MIN) return { query: short, method: "tail_sentence", originalLength };
+  }
+  return { query: strip(tail(text, QUERY_MAX)), method: "tail_truncation", originalLength };
+}
+
+function lastQuestion(text: string): string | undefined {
+  const line = segments(text).findLast((segment) => new RegExp(`[?？][${QUOTES}]?\\s*$`, "u").test(segment));
+  return line ?? sentences(text).findLast((sentence) => /[?？]/u.test(sentence));
+}
+
+function segments(text: string): string[] {
+  return text.split("\n").map(strip).filter(Boolean);
+}
+
+/** Pieces with their closing punctuation. */
+function sentences(text: string): string[] {
+  return (text.match(/[^.!?。！？\n]+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
+}
+
+function shorten(text: string): string {
+  const isQuote = (index: number): boolean => QUOTES.includes(text.charAt(index));
+  const isSpace = (index: number): boolean => strip(text.charAt(index)) === "";
+  let start = 0;
+  let end = text.length;
+  const trim = (): void => {
+    while (start < end && isSpace(start)) start++;
+    while (end > start && isSpace(end - 1)) end--;
+  };
+  while (end - start >= 2 && isQuote(start) && isQuote(end - 1)) (start++, end--, trim());
+  if (end > start && isQuote(start)) (start++, trim());
+  if (end > start && isQuote(end - 1)) (end--, trim());
+  const short = text.slice(start, end);
+  if (codePointLength(short) <= QUERY_MAX) return short;
+  const piece = sentences(short).findLast(
+    (sentence) => codePointLength(sentence) >= QUERY_MIN && codePointLength(sentence) <= QUERY_MAX,
+  );
+  return piece ?? strip(tail(short, QUERY_MAX));
+}

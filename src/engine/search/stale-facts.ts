@@ -1,0 +1,81 @@
+/**
+ * Drawers that state what no longer holds: a fact of the knowledge graph has ended, and the drawer names its subject and its
+ * object. Read side only, on the broker's main thread. The cost hangs on the words of the drawers and on the facts of those
+ * whom they name, not on the size of the graph.
+ */
+import type { GraphReader, NamedFact } from "../../port/graph.ts";
+import { isOver, type Now, startsAfter } from "../graph/temporal.ts";
+import { entityId } from "../text/text.ts";
+
+export type StaleFact = {
+  fact: string;
+  ended: string;
+  /** The drawer also names what holds instead: it tells of the change, and is not out of date. */
+  isReplaced: boolean;
+};
+
+/** Longer texts are looked at so far. */
+const TEXT_MAX = 10_000;
+const NAME_WORDS_MAX = 3;
+/** Ended facts looked at of one subject, the latest first. */
+const ENDED_MAX = 100;
+const STALE_SHOWN_MAX = 3;
+
+/** For each text what of it has ended by `now`. */
+export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
+  if (!graph.hasFacts()) return texts.map(() => []);
+  const read = texts.map(readWords);
+  const named = new Set(graph.entitiesAmong([...new Set(read.flatMap(({ ids }) => [...ids]))]));
+  const ended = new Map<string, NamedFact[]>();
+  const endedOf = (subject: string): NamedFact[] => {
+    let facts = ended.get(subject);
+    if (facts === undefined) {
+      facts = graph.endedFacts(subject, ENDED_MAX).filter((fact) => isOver(fact, now));
+      ended.set(subject, facts);
+    }
+    return facts;
+  };
+  return read.map(({ ids, plain }) => {
+    const holds = (name: string): boolean => plain.includes(plainText(name));
+    const stale = [...ids]
+      .filter((id) => named.has(id))
+      .flatMap(endedOf)
+      .filter((fact) => holds(fact.objectName))
+      .flatMap((fact) => {
+        const current = graph
+          .factsWith(fact.subject, fact.predicate, ENDED_MAX)
+          .filter((one) => !startsAfter(one, now.moment) && !isOver(one, now));
+        if (current.some((one) => one.object === fact.object)) return [];
+        return [
+          {
+            fact: `${fact.subjectName} → ${fact.predicate} → ${fact.objectName}`,
+            ended: fact.validTo ?? "",
+            isReplaced: current.some((one) => holds(one.objectName)),
+          },
+        ];
+      });
+    return [...new Map(stale.map((one) => [one.fact, one])).values()].slice(0, STALE_SHOWN_MAX);
+  });
+}
+
+/** The text's words with a space around each, and every run of a few of them as the id it would have as an entity. */
+function readWords(text: string): { plain: string; ids: Set<string> } {
+  const plain = plainText(text.slice(0, TEXT_MAX));
+  const words = plain.trim().split(" ");
+  const ids = new Set<string>();
+  words.forEach((_, at) => {
+    for (let count = 1; count <= NAME_WORDS_MAX && at + count <= words.length; count++)
+      ids.add(entityId(words.slice(at, at + count).join(" ")));
+  });
+  return { plain, ids };
+}
+
+/** Words without the punctuation around them and without a genitive, lower case. */
+function plainText(text: string): string {
+  const words = text
+    .toLowerCase()
+    .split(/[\s_]+/u)
+    .map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}+#]+$/gu, "").replace(/['’]s$/u, ""))
+    .filter((word) => word !== "");
+  return ` ${words.join(" ")} `;
+}

@@ -1,0 +1,79 @@
+/**
+ * What a feeder is told of sources: the marks of a wing, of one way that transcripts are taken apart, which sessions of agents
+ * are filed in any wing, and what only MemPalace has filed. Called by the route table.
+ */
+import { isAbsolute } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sessionNameOf } from "../../platform/session-name.ts";
+import { type LedgerReader } from "../../port/ledger.ts";
+import { MARK_OF_MODE, type MinedRow, type SourceRow } from "../../port/source.ts";
+import { MINERS, type MinedSource } from "../../protocol/filing.ts";
+import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
+import type { Methods, SourceMark } from "../../protocol/spec.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export async function sourceList(
+  reader: Pick<LedgerReader, "sources" | "minedSources">,
+  wing: string,
+  { extractMode, sessions, mined: asked }: Record<string, unknown>,
+): Promise<Methods["source.list"]["result"]> {
+  const suffix = suffixOf(extractMode);
+  const sources = marksOf(reader.sources(wing), suffix);
+  const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
+  const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
+  return {
+    sources,
+    ...(mined !== undefined && { mined }),
+    ...(sessionsFiled !== undefined && { sessions: sessionsFiled }),
+  };
+}
+
+function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | undefined, sessions: unknown): string[] {
+  if (!Array.isArray(sessions) || sessions.length > SESSIONS_ASKED_MAX)
+    throw asTyped(new InvalidValue(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`));
+  const asked = new Set<unknown>(sessions);
+  const filed = marksOf(reader.sources(undefined), suffix).filter(
+    ({ sourceFile, sha256, drawers }) =>
+      sha256 !== "" && drawers > 0 && asked.has(sessionNameOf(sourceFile)?.uuid ?? null),
+  );
+  return filed.map(({ sourceFile }) => sourceFile);
+}
+
+/** Others are served between two pages. */
+async function minedBy(
+  reader: Pick<LedgerReader, "minedSources">,
+  wing: string,
+  asked: unknown,
+): Promise<MinedSource[]> {
+  const { by, below } = (typeof asked === "object" && asked !== null ? asked : {}) as { by?: unknown; below?: unknown };
+  const miner = MINERS.find((one) => one === by);
+  if (miner === undefined || typeof below !== "string" || !isAbsolute(below))
+    throw asTyped(new InvalidValue(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``));
+  const found: MinedSource[] = [];
+  for (let after: string | undefined; ; await nextTurn()) {
+    const { rows, last } = reader.minedSources({ wing, miner, below, after });
+    found.push(...rows.flatMap(readMined));
+    if (last === undefined) return found;
+    after = last;
+  }
+}
+
+/** What rows of others hold where a time belongs may be anything. */
+function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
+  if (mtime !== null && typeof mtime !== "number") return [];
+  return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
+}
+
+/** Undefined: what is marked without one. */
+function suffixOf(mode: unknown): string | undefined {
+  return mode === undefined || mode === "exchange" ? undefined : `${MARK_OF_MODE}${String(mode)}`;
+}
+
+function marksOf(rows: readonly SourceRow[], suffix: string | undefined): SourceMark[] {
+  return rows.flatMap(({ sourceFile, mtime, sha256, drawers }) => {
+    if (suffix === undefined) return sourceFile.includes(MARK_OF_MODE) ? [] : [{ sourceFile, mtime, sha256, drawers }];
+    if (!sourceFile.endsWith(suffix)) return [];
+    return [{ sourceFile: sourceFile.slice(0, -suffix.length), mtime, sha256, drawers }];
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * sync: drawers whose source files are gone or ignored by now (palace.md 5.7, upstream-latest.md 2.1). A report, unless `apply`
+ * is said. Looked up on the main thread (`reportSync`), applied in the transaction.
+ * A file is only gone when another source file is still there in its folder, and the folder is the one it was mined from: a volume
+ * that is not mounted, or a broker on another machine than the files, must not be taken for a deletion.
+ */
+import ignore from "ignore";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { SourceFiles, SourceGroup } from "../../port/source.ts";
+
+type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
+type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
+
+const NEEDS_SCOPE =
+  "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
+  "pass --wing or a project directory";
+
+/** Concurrency: reads the file system of the broker's machine, some thousand names at most a palace. */
+export function reportSync(reader: LedgerReader, files: SourceFiles, params: Record<string, unknown>): Findings {
+  const { wing, projectDir, apply } = scopeOf(params);
+  const groups = reader.sourceGroups(wing);
+  const names = [...new Set(groups.map(({ sourceFile }) => sourceFile).filter((name) => name.startsWith("/")))];
+  const given = projectDir === undefined ? undefined : files.resolve(projectDir);
+  const roots = projectDir === undefined ? projectsOf(names, files) : given === undefined ? [] : [given];
+  const judge = createJudge(files, roots, groups);
+  const counts = { kept: 0, gitignored: 0, missing: 0, unresolved: 0, no_source: 0, out_of_scope: 0 };
+  const bySource: Record<string, number> = {};
+  const unresolvedBySource: Record<string, number> = {};
+  const removable: SourceGroup[] = [];
+  for (const group of groups) {
+    const verdict = judge(group);
+    const { sourceFile, drawers } = group;
+    counts[verdict] += drawers;
+    const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
+    if (["unresolved", "missing", "gitignored"].includes(verdict))
+      listed[sourceFile] = (listed[sourceFile] ?? 0) + drawers;
+    if (verdict === "missing" || verdict === "gitignored") removable.push(group);
+  }
+  const scanned = groups.reduce((sum, { drawers }) => sum + drawers, 0);
+  const removed = { removed_drawers: 0, removed_closets: 0, dry_run: !apply };
+  const report = { scanned, ...counts, ...removed, by_source: bySource, unresolved_by_source: unresolvedBySource };
+  return { report, removable };
+}
+
+export function sync(tx: LedgerTx, call: WriteCall): unknown {
+  const { wing, projectDir, apply } = scopeOf(call.params);
+  if (apply && wing === undefined && projectDir === undefined) return { success: false, error: NEEDS_SCOPE };
+  const findings = call.findings as Findings | undefined;
+  if (findings === undefined) return { success: false, error: "sync failed: the sources could not be looked at" };
+  if (!apply) return { success: true, ...findings.report };
+  let removed = 0;
+  let closets = 0;
+  for (const group of findings.removable) {
+    const { sourceFile } = group;
+    const before = tx.closets.count(sourceFile);
+    removed += tx.deleteSourceGroup(group, wing);
+    // With the last drawer they are gone by themselves; as long as there are others they may point at those.
+    closets += before - tx.closets.count(sourceFile);
+  }
+  return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };
+}
+
+function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?: string; apply: boolean } {
+  const { wing, project_dir: projectDir, apply } = params;
+  return {
+    ...(typeof wing === "string" && wing !== "" && { wing }),
+    ...(typeof projectDir === "string" && projectDir !== "" && { projectDir }),
+    apply: Boolean(apply),
+  };
+}
+
+/** The nearest folder with a .git or a .gitignore above each source; deepest first. */
+function projectsOf(names: readonly string[], files: SourceFiles): string[] {
+  const roots = new Set<string>();
+  for (const name of names) {
+    const folder = foldersAbove(name).find((one) => files.isProject(one));
+    const root = folder === undefined ? undefined : files.resolve(folder);
+    if (root !== undefined) roots.add(root);
+  }
+  return [...roots].sort((a, b) => b.length - a.length);
+}
+
+function createJudge(
+  files: SourceFiles,
+  roots: readonly string[],
+  groups: readonly SourceGroup[],
+): (group: SourceGroup) => Verdict {
+  const isIgnored = createIgnored(files);
+  type Seen = "kept" | "gitignored" | "absent" | "unresolved" | "no_source" | "out_of_scope";
+  const seen = new Map<string, Seen>();
+  const look = (name: string): Seen => {
+    if (!name.startsWith("/")) return "no_source";
+    const path = files.resolve(name);
+    if (path === undefined) return "unresolved";
+    const root = roots.find((one) => path === one || path.startsWith(one === "/" ? one : `${one}/`));
+    if (root === undefined) return "out_of_scope";
+    const state = files.state(path);
+    if (state === "unknown") return "unresolved";
+    if (state === "absent") return "absent";
+    return isIgnored(root, path) ? "gitignored" : "kept";
+  };
+  for (const { sourceFile, isRegistry } of groups)
+    if (!isRegistry && !seen.has(sourceFile)) seen.set(sourceFile, look(sourceFile));
+  // What speaks for a folder: a source in it that is there.
+  const witnesses = new Map<string, string[]>();
+  for (const [name, state] of seen)
+    if (state === "kept" || state === "gitignored")
+      witnesses.set(folderOf(name), [...(witnesses.get(folderOf(name)) ?? []), name]);
+
+  return ({ sourceFile, directoryId, isRegistry }) => {
+    if (isRegistry) return "kept";
+    const state = seen.get(sourceFile) ?? "no_source";
+    if (state !== "absent" && state !== "gitignored") return state;
+    const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
+    if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
+    // Both are looked at again, now: a volume may have come or gone since.
+    const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
+    return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
+  };
+}
+
+/** Every folder's rules from the project's down to the file's; the last one that says something is right. */
+function createIgnored(files: SourceFiles): (root: string, path: string) => boolean {
+  const rulesOf = new Map<string, ReturnType<typeof ignore> | undefined>();
+  return (root, path) => {
+    let isIgnored = false;
+    const folders = foldersAbove(path).filter((folder) => folder === root || folder.startsWith(`${root}/`));
+    for (const folder of folders.reverse()) {
+      if (!rulesOf.has(folder)) {
+        const text = files.ignoreRules(folder);
+        rulesOf.set(folder, text === undefined ? undefined : ignore({ ignorecase: false }).add(text));
+      }
+      const said = rulesOf.get(folder)?.test(path.slice(folder.length + 1));
+      if (said?.ignored === true) isIgnored = true;
+      else if (said?.unignored === true) isIgnored = false;
+    }
+    return isIgnored;
+  };
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")));
+}
+
+/** Nearest first, down to "/". */
+function foldersAbove(path: string): string[] {
+  const folders = [folderOf(path)];
+  for (let at = folders[0] ?? "/"; at !== "/";) folders.push((at = folderOf(at)));
+  return folders;
+}

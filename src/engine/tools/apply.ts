@@ -1,0 +1,93 @@
+/**
+ * The table of writes: method name → what it does to the ledger. Called on the writer thread, inside the transaction;
+ * a new write is one row here and one in tool-table.ts.
+ */
+import { invariant } from "../../platform/invariant.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { DRAWER_SIZE } from "../../protocol/limits.ts";
+import { compressDrawers } from "../closet/compress.ts";
+import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
+import { checkpoint } from "../drawer/checkpoint.ts";
+import { writeDiary } from "../drawer/diary.ts";
+import { addDrawer, deleteDrawer, updateDrawer } from "../drawer/drawer.ts";
+import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
+import { rebuildLinks } from "../graph/hallways.ts";
+import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
+import { forget, undo } from "../hygiene/hygiene.ts";
+import { rebuildClosets } from "../source/closet-writes.ts";
+import { replaceConversation } from "../source/conversation.ts";
+import { addPart } from "../source/source-parts.ts";
+import { removeSource, replaceSource } from "../source/source.ts";
+import { addMessages } from "../source/sweep.ts";
+import { sync } from "../source/sync.ts";
+
+/** What settings on the broker's machine say of all writes. */
+export type WriteSettings = Readonly<{
+  /** Characters of a row: what an agent files is cut where it is longer. */
+  drawerSize: number;
+}>;
+
+const USUAL: WriteSettings = { drawerSize: DRAWER_SIZE };
+
+type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
+
+const WRITES: Readonly<Record<string, Write>> = {
+  add_drawer: addDrawer,
+  update_drawer: updateDrawer,
+  delete_drawer: deleteDrawer,
+  delete_drawers: deleteDrawers,
+  delete_by_source: deleteBySource,
+  checkpoint,
+  sync,
+  diary_write: writeDiary,
+  kg_add: addFact,
+  kg_invalidate: invalidateFact,
+  kg_supersede: supersedeFact,
+  create_tunnel: createTunnel,
+  delete_tunnel: deleteTunnel,
+  delete_hallway: deleteHallway,
+  "source.replace": replaceSource,
+  "source.part": addPart,
+  "source.remove": removeSource,
+  "conversation.replace": replaceConversation,
+  "closet.rebuild": rebuildClosets,
+  "closet.compress": compressDrawers,
+  "link.rebuild": rebuildLinks,
+  "memory.forget": forget,
+  "memory.undo": undo,
+  "message.add": addMessages,
+};
+
+export function isWrite(method: string): boolean {
+  return Object.hasOwn(WRITES, method);
+}
+
+/** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
+export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
+  const write = isWrite(call.method) ? WRITES[call.method] : undefined;
+  invariant(write, `${call.method} is not a write`);
+  return write(tx, call, settings);
+}
+
+/**
+ * What this write answers whatever the palace holds, `undefined` where it would have to look: its arguments alone decide
+ * then. The same code judges that would write. Errors: InvalidValue, WrongType.
+ */
+export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
+  try {
+    return { value: applyWrite(NO_PALACE, call) };
+  } catch (error) {
+    if (error instanceof Looked) return undefined;
+    throw error;
+  }
+}
+
+class Looked extends Error {}
+
+/** Whatever is called on it, however deep, is the wish to look. */
+const NO_PALACE: LedgerTx = new Proxy((() => {}) as unknown as LedgerTx, {
+  get: () => NO_PALACE,
+  apply: () => {
+    throw new Looked();
+  },
+});

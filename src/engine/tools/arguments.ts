@@ -1,0 +1,60 @@
+/**
+ * Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure.
+ */
+import { isRecord } from "../../platform/is-record.ts";
+import { RPC, type RpcError } from "../../protocol/spec.ts";
+import { ALIASES, REQUIRED_EITHER, type ToolInputSchema } from "./tool-table.ts";
+
+/** Accepted and thrown away on every tool. */
+const IGNORED = "wait_for_previous";
+
+export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
+
+export function checkArguments(tool: string, schema: ToolInputSchema, given: unknown): CheckedArguments {
+  const values = isRecord(given) ? { ...given } : {};
+  delete values[IGNORED];
+
+  const aliases = ALIASES[tool] ?? {};
+  const unknown = Object.keys(values).filter(
+    (key) => !Object.hasOwn(schema.properties, key) && !Object.hasOwn(aliases, key),
+  );
+  if (unknown.length > 0) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${tool}`);
+
+  for (const [key, value] of Object.entries(values)) {
+    const type = schema.properties[key]?.type;
+    if (type !== "integer" && type !== "number") continue;
+    const number = toNumber(value, type);
+    if (number === undefined) return invalid(`Invalid value for parameter '${key}'`);
+    values[key] = number;
+  }
+
+  for (const [alias, key] of Object.entries(aliases)) {
+    // An empty value under the proper name is one; null is none.
+    if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
+    delete values[alias];
+  }
+  const required = [...(schema.required ?? []), ...(REQUIRED_EITHER[tool] ?? [])];
+  const missing = required.filter((key) => !Object.hasOwn(values, key));
+  if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${tool}`);
+  return { ok: true, values };
+}
+
+/** Python's int() and float(): "5" and 5.0 are 5, true is 1, null and "x" are nothing. */
+function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  // JSON has no infinity, but 1e999 becomes one.
+  if (typeof value === "number" && !Number.isFinite(value)) return undefined;
+  if (typeof value === "number") return type === "integer" ? Math.trunc(value) : value;
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const number = Number(value.replaceAll("_", ""));
+  if (!Number.isFinite(number)) return undefined;
+  return type === "number" || /^\s*[+-]?[\d_]+\s*$/.test(value) ? number : undefined;
+}
+
+function plural(noun: string, names: readonly string[]): string {
+  return `${noun}${names.length > 1 ? "s" : ""} ${names.map((name) => `'${name}'`).join(", ")}`;
+}
+
+function invalid(message: string): CheckedArguments {
+  return { ok: false, error: { code: RPC.INVALID_PARAMS, message } };
+}

@@ -1,0 +1,211 @@
+/**
+ * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
+ * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
+ */
+import type { GraphReader, RoomCount } from "../../port/graph.ts";
+import type { LedgerReader } from "../../port/ledger.ts";
+import type { SourceFiles } from "../../port/source.ts";
+import { getDrawers } from "../drawer/batch.ts";
+import { readDiary } from "../drawer/diary.ts";
+import { drawerPayload, findLogical, preview, shownMetadata } from "../drawer/logical.ts";
+import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
+import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
+import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
+import { checkDuplicate, compareItems } from "../search/duplicate.ts";
+import { placeFilter, searchTool } from "../search/search-tool.ts";
+import type { SearchDependencies } from "../search/search.ts";
+import { reportSync } from "../source/sync.ts";
+import { asText, clampLimit, InvalidValue, validFilter } from "../text/validate.ts";
+import { validWindow } from "../text/window.ts";
+import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
+
+/** Settings and notices that live in upstream's JSON files, not in the ledger. */
+export interface SettingsStore {
+  hooks(): { silent_save: boolean; desktop_toast: boolean };
+  /** Rewrites config.json as a whole; unknown keys survive. */
+  setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
+  /** Reads and removes the notice of the last checkpoint. */
+  takeCheckpoint():
+    { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" };
+}
+
+export type ReadContext = SearchDependencies & {
+  reader: LedgerReader & { isFounded(): boolean; drawerCount(): number };
+  settings: SettingsStore;
+  files: SourceFiles;
+  /** Characters of a row of what an agent files. */
+  drawerSize: number;
+  /** Why the palace is not all here yet; undefined: it is. */
+  arriving?: () => string | undefined;
+  /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
+  settled: (timeoutMs: number) => Promise<void>;
+  graph: {
+    /** Resolves when what others wrote into upstream's graph files so far is taken over, or after a moment. */
+    fresh: () => Promise<void>;
+    /** Reads every drawer's metadata, on another thread. */
+    rooms: () => Promise<RoomCount[]>;
+  };
+};
+
+type Arguments = Record<string, unknown>;
+type ReadTool = (context: ReadContext, values: Arguments) => unknown;
+
+const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
+
+const TOOLS: Readonly<Record<string, ReadTool>> = {
+  mempalace_status: founded(({ reader }) => {
+    const places = reader.places();
+    return {
+      total_drawers: sum(places),
+      wings: countBy(places, "wing"),
+      rooms: countBy(places, "room"),
+      protocol: PROTOCOL_TEXT,
+      aaak_dialect: AAAK_TEXT,
+    };
+  }),
+  mempalace_list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
+  mempalace_list_rooms: founded(({ reader }, { wing }) => {
+    const filter = validFilter(wing, "wing");
+    const places = reader.places().filter((place) => filter === undefined || place.wing === filter);
+    return { wing: filter ?? "all", rooms: countBy(places, "room") };
+  }),
+  mempalace_get_taxonomy: founded(({ reader }) => {
+    const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
+    for (const { wing, room, drawers } of reader.places())
+      (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
+    return { taxonomy };
+  }),
+  mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
+  mempalace_kg_query: graph((reader, values) => queryFacts(reader, values, Date.now())),
+  mempalace_kg_timeline: graph(factTimeline),
+  mempalace_kg_stats: graph(factStats),
+  mempalace_traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
+  mempalace_find_tunnels: founded(async ({ graph }, values) => findTunnels(await graph.rooms(), values)),
+  mempalace_graph_stats: founded(async ({ reader, graph }) => {
+    await graph.fresh();
+    return graphStats(await graph.rooms(), reader.graph.links("tunnel").length);
+  }),
+  mempalace_list_tunnels: graph(listTunnels),
+  mempalace_list_hallways: graph(listHallways),
+  mempalace_follow_tunnels: founded(async ({ reader, graph }, values) => {
+    await graph.fresh();
+    return followTunnels(reader, values);
+  }),
+  mempalace_search: (context, values) =>
+    context.reader.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
+  mempalace_check_duplicate: founded((context, values) =>
+    checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
+  ),
+  mempalace_get_drawer: founded(({ reader }, values) => {
+    const id = asText(values["drawer_id"]);
+    const drawer = findLogical(reader, id);
+    return drawer === undefined ? { error: `Drawer not found: ${id}` } : drawerPayload(drawer);
+  }),
+  mempalace_get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
+  mempalace_list_drawers: founded(({ reader }, values) => {
+    const filter = { ...placeFilter(values), ...validWindow(values) };
+    const limit = clampLimit(values["limit"], 20);
+    // More than SQLite counts is as good as the end.
+    const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
+    const { drawers, total } = reader.listDrawers(filter, limit, offset);
+    const shown = drawers.map(({ id, wing, room, text, metadata }) => ({
+      drawer_id: id,
+      wing,
+      room,
+      content_preview: preview(text),
+      metadata: shownMetadata(metadata),
+    }));
+    return { drawers: shown, total, count: shown.length, offset, limit };
+  }),
+  mempalace_diary_read: founded(({ reader }, values) => readDiary(reader, values)),
+  mempalace_hook_settings: ({ settings }, values) => {
+    const change: { silent_save?: boolean; desktop_toast?: boolean } = {};
+    for (const key of ["silent_save", "desktop_toast"] as const)
+      if (typeof values[key] === "boolean") change[key] = values[key];
+    const changed = Object.entries(change);
+    if (changed.length > 0) settings.setHooks(change);
+    const updated = changed.map(([key, value]) => `${key} → ${value ? "True" : "False"}`);
+    return { success: true, settings: settings.hooks(), ...(updated.length > 0 && { updated }) };
+  },
+  mempalace_memories_filed_away: ({ settings }) => {
+    const checkpoint = settings.takeCheckpoint();
+    if (checkpoint.found === false)
+      return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
+    if (checkpoint.found === "unreadable")
+      return { status: "error", message: "✦ Journal entry filed in the palace", count: 0, timestamp: null };
+    const { messages, timestamp } = checkpoint;
+    return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
+  },
+  mempalace_reconnect: founded(({ reader, embedder, embedderDetail }) => ({
+    success: true,
+    message: "Reconnected to palace",
+    drawers: reader.drawerCount(),
+    vector_disabled: embedder() === undefined,
+    vector_disabled_reason: embedder() === undefined ? embedderDetail() : "",
+  })),
+};
+
+/** The tool's answer, or undefined where the name is no reading tool. Errors: any, answered as -32000 by the caller. */
+export async function runReadTool(
+  context: ReadContext,
+  name: string,
+  values: Arguments,
+): Promise<{ value: unknown } | undefined> {
+  const read = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  if (read === undefined) return undefined;
+  try {
+    return { value: withArrival(context, await read(context, values)) };
+  } catch (error) {
+    if (error instanceof InvalidValue) return { value: { error: error.message } };
+    throw error;
+  }
+}
+
+/** Who asks while the palace is still on its way into the ledger is told so, above all where it looks empty. */
+export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: unknown): unknown {
+  const detail = arriving?.();
+  if (detail === undefined || typeof value !== "object" || value === null) return value;
+  const { notice, ...said } = value as Record<string, unknown>;
+  if (said["error"] === NO_PALACE.error) return { ...said, error: `No palace yet: ${detail}`, hint: "palace doctor" };
+  return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
+}
+
+/** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
+const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
+  checkpoint: compareItems,
+  sync: ({ reader, files }, values) => Promise.resolve(reportSync(reader, files, values)),
+};
+
+export function needsFindings(method: string): boolean {
+  return Object.hasOwn(PREPARATIONS, method);
+}
+
+export async function prepareWrite(context: ReadContext, method: string, values: Arguments): Promise<unknown> {
+  return PREPARATIONS[method]?.(context, values);
+}
+
+/** A palace that never held a drawer answers as upstream does without one. */
+function founded(read: ReadTool): ReadTool {
+  return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
+}
+
+/** The graph is asked after others' writes are in; it needs no palace. */
+function graph(read: (reader: GraphReader, values: Arguments) => unknown): ReadTool {
+  return async ({ reader, graph }, values) => {
+    await graph.fresh();
+    return read(reader.graph, values);
+  };
+}
+
+function sum(places: readonly { drawers: number }[]): number {
+  return places.reduce((total, { drawers }) => total + drawers, 0);
+}
+
+function countBy(
+  places: readonly { wing: string; room: string; drawers: number }[],
+  key: "wing" | "room",
+): Record<string, number> {
+  const counts = Object.create(null) as Record<string, number>;
+  for (const place of places) counts[place[key]] = (counts[place[key]] ?? 0) + place.drawers;
+  return counts;
+}

@@ -1,0 +1,172 @@
+/**
+ * Worker thread that owns the models: tokenizes, runs them in batches, pools. Started by embedder.ts and by nothing else.
+ * The runtime is imported here, late, so that a machine without it only loses this thread.
+ */
+import { workerData } from "node:worker_threads";
+import type { InferenceSession, Tensor } from "onnxruntime-node";
+import { serveThread } from "../../platform/thread.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { type Job, type Lane, Lanes } from "./lanes.ts";
+import type { ModelPlace } from "./model-files.ts";
+import { poolVectors } from "./pool.ts";
+import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
+
+export type EmbedThreadData = { folder: string; modelFile: string; threads: number; dimensions: number };
+export type EmbedMethods = {
+  embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
+  /** Loads the cross-encoder beside the model, for `rerank`. */
+  openReranker(place: ModelPlace): Promise<void>;
+  /** How well each text answers, higher is better. What is not begun after `timeoutMs` is not begun any more. */
+  rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
+  /** Lets the batch under way end, fails what waits, frees the model. A thread ended in mid-run takes the process along. */
+  close(): Promise<void>;
+};
+
+/** `run` gives one result for each text of a batch. */
+type Running = Job<TokenPair> & {
+  run: (batch: TokenPair[]) => Promise<unknown[]>;
+  results: unknown[];
+  left: number;
+  done: PromiseWithResolvers<unknown[]>;
+  /** By the monotonic clock, ms. */
+  until: number;
+};
+
+type Reranker = { tokenize: TokenizePair; session: InferenceSession };
+
+const OUTPUT = "last_hidden_state";
+
+await serveThread<EmbedMethods>(async () => {
+  const { folder, modelFile, threads, dimensions } = workerData as EmbedThreadData;
+  const runtime = await importRuntime();
+  const tokenize = openTokenizer(folder);
+  const options = sessionOptions(threads);
+  const session = await runtime.InferenceSession.create(modelFile, options);
+  let reranker: Reranker | undefined;
+  const lanes = new Lanes<TokenPair>(({ ids }) => ids.length);
+  let working: Promise<void> | undefined;
+  let closing = false;
+
+  async function runModel(batch: TokenPair[]): Promise<Float32Array[]> {
+    const lengths = batch.map(({ ids }) => ids.length);
+    const sequence = Math.max(...lengths);
+    const output = await session.run(modelInputs(runtime.Tensor, session, batch, sequence));
+    return poolVectors(output[OUTPUT]?.data as Float32Array, lengths, sequence, dimensions);
+  }
+
+  async function runReranker({ session }: Reranker, batch: TokenPair[]): Promise<number[]> {
+    const sequence = Math.max(...batch.map(({ ids }) => ids.length));
+    const output = await session.run(modelInputs(runtime.Tensor, session, batch, sequence));
+    const logits = output[session.outputNames[0] ?? ""]?.data as Float32Array;
+    // One number a pair, or one for each class: the last is the one for "answers".
+    const width = logits.length / batch.length;
+    const scores = batch.map((_, at) => logits[(at + 1) * width - 1] ?? Number.NaN);
+    if (scores.every(Number.isFinite)) return scores;
+    throw new PalaceError("STORE_UNAVAILABLE", "the cross-encoder gave no numbers", "palace doctor");
+  }
+
+  function add(job: Pick<Running, "items" | "lane" | "run" | "until">): Promise<unknown[]> {
+    const done = Promise.withResolvers<unknown[]>();
+    const running: Running = { ...job, results: [], left: job.items.length, done };
+    lanes.add(running);
+    // Where everything was too late it is done before there is a promise to note: cleared only after it was noted.
+    working ??= work().finally(() => (working = undefined));
+    return done.promise;
+  }
+
+  // One batch at a time: between two of them a query that came in meanwhile gets its turn.
+  async function work(): Promise<void> {
+    for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
+      const job = batch.job as Running;
+      if (closing) {
+        job.done.reject(new PalaceError("STORE_UNAVAILABLE", "the embedder is closing", "repeat the call"));
+        continue;
+      }
+      if (performance.now() > job.until) {
+        job.done.reject(new PalaceError("STORE_UNAVAILABLE", "not reached in time", "repeat the call"));
+        continue;
+      }
+      try {
+        const results = await job.run(batch.indexes.map((index) => job.items[index] as TokenPair));
+        batch.indexes.forEach((index, at) => (job.results[index] = results[at]));
+        job.left -= batch.indexes.length;
+        if (job.left === 0) job.done.resolve(job.results);
+      } catch (error) {
+        job.done.reject(error);
+      }
+    }
+  }
+
+  return {
+    async embed(texts, lane) {
+      if (texts.length === 0) return [];
+      const items = texts.map((text) => asPair(tokenize(text)));
+      return (await add({ items, lane, run: runModel, until: Number.POSITIVE_INFINITY })) as Float32Array[];
+    },
+    async openReranker({ folder, modelFile }) {
+      const opened = await runtime.InferenceSession.create(modelFile, options);
+      reranker = { tokenize: openPairTokenizer(folder), session: opened };
+    },
+    async rerank(question, texts, timeoutMs) {
+      const model = reranker;
+      if (model === undefined) throw new PalaceError("STORE_UNAVAILABLE", "no cross-encoder is open", "palace doctor");
+      if (texts.length === 0) return [];
+      const items = texts.map((text) => model.tokenize(question, text));
+      const run = (batch: TokenPair[]): Promise<number[]> => runReranker(model, batch);
+      return (await add({ items, lane: "rerank", run, until: performance.now() + timeoutMs })) as number[];
+    },
+    async close() {
+      closing = true;
+      await working;
+      await session.release();
+      await reranker?.session.release();
+    },
+  };
+});
+
+async function importRuntime(): Promise<typeof import("onnxruntime-node")> {
+  try {
+    return await import("onnxruntime-node");
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      "the embedding runtime onnxruntime-node does not load on this machine; search is lexical",
+      "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node",
+      { cause },
+    );
+  }
+}
+
+/** The runtime's threads would spin for a while when they have nothing to do, on the cores that the rest of a search needs. */
+function sessionOptions(threads: number): InferenceSession.SessionOptions {
+  return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
+}
+
+function asPair(ids: number[]): TokenPair {
+  return { ids, secondAt: ids.length };
+}
+
+/** Pads to the longest of the batch; the mask keeps the padding out of the result. */
+function modelInputs(
+  TensorOf: typeof Tensor,
+  session: InferenceSession,
+  batch: readonly TokenPair[],
+  sequence: number,
+): Record<string, Tensor> {
+  const shape = [batch.length, sequence];
+  const tokens = new BigInt64Array(batch.length * sequence);
+  const mask = new BigInt64Array(tokens.length);
+  const types = new BigInt64Array(tokens.length);
+  batch.forEach(({ ids, secondAt }, text) => {
+    const start = text * sequence;
+    ids.forEach((token, at) => (tokens[start + at] = BigInt(token)));
+    mask.fill(1n, start, start + ids.length);
+    types.fill(1n, start + secondAt, start + ids.length);
+  });
+  const all: Record<string, Tensor> = {
+    input_ids: new TensorOf("int64", tokens, shape),
+    attention_mask: new TensorOf("int64", mask, shape),
+    token_type_ids: new TensorOf("int64", types, shape),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => session.inputNames.includes(name)));
+}

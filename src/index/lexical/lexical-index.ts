@@ -1,0 +1,21 @@
+/**
+ * BM25 over the ledger's drawers, answered by a thread of its own. Opened by the composition root; the engine sees the
+ * LexicalIndex port. Works without a model, so it is also the whole search of lexical mode.
+ */
+import { startThread, threadFile } from "../../platform/thread.ts";
+import type { LexicalIndex } from "../../port/search.ts";
+import type { LexicalMethods, LexicalThreadData } from "./lexical-thread.ts";
+
+export type LocalLexicalIndex = LexicalIndex & { close(): Promise<void> };
+
+/** The ledger exists already. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
+export async function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): Promise<LocalLexicalIndex> {
+  const data: LexicalThreadData = { ledgerFile };
+  const thread = await startThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), data);
+  return {
+    candidates: (query, filter, limit) => thread.call("candidates", query, filter, limit),
+    phraseRows: (phrases, filter, limit) => thread.call("phraseRows", phrases, filter, limit),
+    score: (query, rows) => thread.call("score", query, rows),
+    close: () => thread.close(),
+  };
+}

@@ -1,0 +1,264 @@
+/**
+ * Finds what is to be forgotten and takes it out of the ledger's tables (the list of them: hygiene-schema.ts), inside one write.
+ * What is left in pages, segments and other files is erased afterwards (eraser.ts, public-palace/erase). On the writer thread.
+ */
+import type { Drawer } from "../../port/drawer.ts";
+import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
+import type { Forgotten } from "../../protocol/hygiene.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
+import { TextParts } from "./text-parts.ts";
+
+/** What stands in the journal where something was forgotten. */
+const FORGOTTEN = "[forgotten]";
+/** Ids of drawers and diary entries, as every version makes them. */
+const DRAWER_ID = /^(?:drawer|diary)_/;
+/** Tools show so much of a text (engine/drawer/logical.ts), code points. */
+const PREVIEW = 200;
+
+type JournalRow = { seq: number; method: string; arguments: string; result: string };
+
+export class SqliteForget implements ForgetTx {
+  readonly #database: LedgerDatabase;
+  readonly #tx: LedgerTables;
+
+  constructor(database: LedgerDatabase, tx: LedgerTables) {
+    this.#database = database;
+    this.#tx = tx;
+  }
+
+  find(selector: ForgetSelector): Found {
+    const drawers = this.#drawers(selector);
+    const match = selector.match;
+    return {
+      drawers,
+      missing: (selector.ids ?? []).filter(
+        (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
+      ),
+      ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
+    };
+  }
+
+  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
+    const { drawers, facts, entities, links } = found;
+    const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
+    const named = this.#cleanJournal(words);
+    const images = this.#cleanImages(found, selector, named, words.graph);
+    // They quote their source, whichever of its drawers it is.
+    const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
+    const { match } = selector;
+    const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
+    for (const { id } of drawers) this.#tx.deleteDrawer(id);
+    // Whatever is on its way may hold it.
+    this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
+    for (const id of facts) this.#tx.graph.restore("triple", id, null);
+    for (const id of entities) this.#tx.graph.restore("entity", id, null);
+    for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
+    // What is taken out must not be kept for taking it back.
+    this.#tx.images.clear();
+    this.#tx.touch();
+    const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
+    const { lastInsertRowid } = this.#database
+      .prepare("INSERT INTO erasure (ids, at_ms) VALUES (?, ?)")
+      .run(JSON.stringify(ids), atMs);
+    return {
+      drawers: drawers.length,
+      facts: facts.length,
+      links: links.length,
+      journalRows: named.rows,
+      images,
+      erasure: Number(lastInsertRowid),
+    };
+  }
+
+  #drawers({ ids, source, match }: ForgetSelector): Drawer[] {
+    if (source !== undefined) return this.#tx.drawersOfSource(source);
+    if (ids !== undefined) return this.#whole(ids.flatMap((id) => this.#tx.findDrawer(id) ?? this.#tx.slicesOf(id)));
+    if (match === undefined) return [];
+    const escaped = inJson(match);
+    const records = this.#database
+      .prepare<[string, string, string], DrawerRecord>(
+        "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row",
+      )
+      .all(match, escaped, match);
+    const parts = new TextParts(this.#database).find(match, records.map(toDrawer));
+    return this.#whole([...records.map(toDrawer), ...parts]);
+  }
+
+  /** With all slices of the drawers that some of them are of. */
+  #whole(drawers: readonly Drawer[]): Drawer[] {
+    const all = new Map<string, Drawer>();
+    const parents = new Set<string>();
+    for (const drawer of drawers) {
+      all.set(drawer.id, drawer);
+      const parent = drawer.metadata["parent_drawer_id"] ?? drawer.metadata["parent_entry_id"];
+      if (typeof parent === "string" && parent !== "") parents.add(parent);
+    }
+    for (const parent of parents) {
+      const slices = this.#database
+        .prepare<[string, string], DrawerRecord>("SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id")
+        .all(...sliceBounds(parent));
+      for (const slice of slices.map(toDrawer)) if (isSliceOf(parent, slice)) all.set(slice.id, slice);
+    }
+    return [...all.values()].sort((a, b) => a.row - b.row);
+  }
+
+  #graphHolding(match: string): Pick<Found, "facts" | "entities" | "links"> {
+    const holds = (...columns: string[]): string =>
+      columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
+    const { id, isPart } = heldAs(match);
+    // An entity is one in whatever case it is written, and a predicate is kept in lower case alone.
+    const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
+    const entities = this.#database
+      .prepare<{ match: string; id: string }, string>(
+        `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`,
+      )
+      .pluck()
+      .all({ match, id });
+    const facts = this.#database
+      .prepare<{ match: string; id: string; entities: string }, string>(
+        `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
+           OR object IN (SELECT value FROM json_each(@entities)) OR ${named("predicate")}
+           OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`,
+      )
+      .pluck()
+      .all({ match, id, entities: JSON.stringify(entities) });
+    const links = this.#database
+      .prepare<[string, string], Found["links"][number]>(
+        "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0",
+      )
+      .all(inJson(match), match);
+    return { facts, entities, links };
+  }
+
+  /** Rows that hold the text or name what is forgotten; their keys stay. `ids`: of drawers that such rows name besides. */
+  #cleanJournal(words: Words): { rows: number; ids: string[] } {
+    const clean = this.#database.prepare(
+      `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
+    );
+    const dirty: { seq: number; result: string }[] = [];
+    const ids = new Set<string>();
+    const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
+    for (const row of rows.iterate()) {
+      const given = [...stringsOf(JSON.parse(row.arguments))];
+      const strings = [...given, ...stringsOf(JSON.parse(row.result))];
+      const isOfSource = given.some((text) => words.isSource(text, row.method));
+      const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
+      if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) continue;
+      dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
+      // A drawer that once held the text, and holds another now or is gone, has an older state in the palace's log.
+      if (words.isWide) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
+    }
+    for (const { seq, result } of dirty) clean.run(result, seq);
+    return { rows: dirty.length, ids: [...ids] };
+  }
+
+  #cleanImages(
+    { drawers, facts, entities, links }: Found,
+    selector: ForgetSelector,
+    named: { ids: string[] },
+    graph: GraphNames,
+  ): number {
+    const kinds: readonly [kind: string, ids: readonly string[]][] = [
+      ["drawer", [...drawers.map(({ id }) => id), ...(selector.ids ?? [])]],
+      ["triple", facts],
+      ["entity", entities],
+      ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
+      ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
+    ];
+    const remove = this.#database.prepare(
+      "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
+    );
+    let removed = 0;
+    for (const [kind, ids] of kinds) if (ids.length > 0) removed += remove.run(kind, JSON.stringify(ids)).changes;
+    const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
+    for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
+    const { match, source } = selector;
+    // Also of facts that were taken back, or are older than the last time this was forgotten.
+    const holding = this.#database
+      .prepare<[], { kind: string; id: string }>(
+        "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
+      )
+      .all()
+      .filter(({ id }) => graph.isId(id));
+    if (source !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
+          )
+          .all(source),
+      );
+    if (match !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string, string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE instr(before, ?) > 0 OR instr(id, ?) > 0",
+          )
+          .all(inJson(match), match),
+      );
+    for (const { kind, id } of holding) {
+      if (kind === "drawer") named.ids.push(id);
+      removed += remove.run(kind, JSON.stringify([id])).changes;
+    }
+    return removed;
+  }
+}
+
+type Words = {
+  ids: ReadonlySet<string>;
+  isOf: (text: string) => boolean;
+  /** Of a row of that method: what it was given is of a source that is forgotten, or holds the whole of one that loses drawers. */
+  isSource: (text: string, method: string) => boolean;
+  graph: GraphNames;
+  /** Drawers that are not there any more are looked for, too. */
+  isWide: boolean;
+};
+
+function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector, graph: GraphNames): Words {
+  const names = new Set([...ids, ...drawers.map(({ id }) => id)]);
+  const texts = new Set<string>();
+  const sources = new Set(drawers.map(({ metadata }) => metadata["source_file"]).filter((file) => file !== ""));
+  for (const { text, metadata } of drawers) {
+    texts.add(text);
+    texts.add(`${Array.from(text).slice(0, PREVIEW).join("")}...`);
+    const parent = metadata["parent_drawer_id"] ?? metadata["parent_entry_id"];
+    if (typeof parent === "string" && parent !== "") names.add(parent);
+  }
+  return {
+    ids: names,
+    isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
+    // Feeders' methods alone have a dot in them, and are given whole documents: a drawer's text is a part of such a one.
+    isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
+    graph,
+    isWide: match !== undefined || source !== undefined,
+  };
+}
+
+function* stringsOf(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (Array.isArray(value)) for (const one of value) yield* stringsOf(one);
+  else if (typeof value === "object" && value !== null)
+    for (const [key, one] of Object.entries(value)) {
+      yield key;
+      yield* stringsOf(one);
+    }
+}
+
+/** Ids of drawers stay in an answer: whoever repeats the call is told which drawer it made. */
+function withoutWords(value: unknown, words: Words): unknown {
+  const isGone = (text: string): boolean => words.isOf(text) || (!DRAWER_ID.test(text) && words.graph.isOf(text));
+  if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
+  if (Array.isArray(value)) return value.map((one) => withoutWords(one, words));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [isGone(key) ? FORGOTTEN : key, withoutWords(one, words)]),
+  );
+}
+
+/** As it stands between the quotes of a JSON string. */
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,104 @@
+/**
+ * The journal: who wrote what, when, with the answer that a repeated key gets, and beside it what the write changed. Its texts
+ * are shortened, what was forgotten is cut out. Used by writer.ts on the writer thread, inside its transactions.
+ */
+import { hash } from "node:crypto";
+import { faultPoint } from "../../platform/fault.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { LedgerDatabase } from "../open.ts";
+import type { Image } from "../tables/images.ts";
+
+/** Longer strings stand in the journal as their length and hash; the text itself is in the drawer. */
+const TEXT_MAX = 256;
+/** In place of a fingerprint: what was written is forgotten, so whatever comes under that key is answered. */
+const FORGOTTEN = "";
+
+/** How long things are kept; `imagesBytes`: of before-images, the oldest go first. */
+export type Retention = { auditMs: number; undoMs: number; imagesBytes: number };
+
+/** Rows a step deletes: some milliseconds, others' writes come in between. */
+const PRUNED_PER_STEP = 2_000;
+
+export class Journal {
+  readonly #statements;
+
+  constructor(database: LedgerDatabase) {
+    const prepare = (sql: string) => database.prepare(sql);
+    this.#statements = {
+      find: database.prepare<[string], { fingerprint: string; result: string }>(
+        "SELECT fingerprint, result FROM journal WHERE key = ?",
+      ),
+      add: prepare(
+        `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
+      // By seq, which rises with the time: an index of the times would cost every write a page.
+      firstSince: database
+        .prepare<[number], number | null>(
+          `SELECT coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
+        )
+        .pluck(),
+      prune: prepare("DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq < ? ORDER BY seq LIMIT ?)"),
+      pruneImages: prepare(
+        `DELETE FROM change WHERE journal < ? AND journal <= coalesce(
+           (SELECT journal FROM change ORDER BY journal LIMIT 1 OFFSET ?), 9223372036854775807)`,
+      ),
+      imagesSize: database.prepare<[], { journal: number; bytes: number }>(
+        "SELECT journal, sum(coalesce(octet_length(before), 0) + octet_length(id) + 64) AS bytes FROM change GROUP BY journal ORDER BY journal DESC",
+      ),
+      undoFrom: prepare(
+        `INSERT INTO meta (key, value) VALUES ('undo_from_seq', CAST(@seq AS TEXT))
+           ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), @seq) AS TEXT)`,
+      ),
+    };
+  }
+
+  /** What a repeated key gets; `undefined`: the key is new, "other": it was used for another call. */
+  find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
+    const known = this.#statements.find.get(key);
+    if (known === undefined) return undefined;
+    if (known.fingerprint !== fingerprint && known.fingerprint !== FORGOTTEN) return "other";
+    return { value: JSON.parse(known.result) };
+  }
+
+  add(call: WriteCall, fingerprint: string, value: unknown, images: readonly Image[]): void {
+    const { agent, door, uid, pid } = call.peer;
+    const { lastInsertRowid: seq } = this.#statements.add.run(
+      ...[call.key, fingerprint, call.atMs, call.method, agent, door, uid, pid, call.requestId],
+      JSON.stringify(call.params, shorten),
+      JSON.stringify(value),
+    );
+    faultPoint("commit.after-journal");
+    for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
+  }
+
+  /** One bounded step of forgetting what is too old; true if there is more. `now`: ms. */
+  prune(retention: Retention, now: number): boolean {
+    const { firstSince, prune, pruneImages, undoFrom } = this.#statements;
+    const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
+    const images = pruneImages.run(undoSeq, PRUNED_PER_STEP).changes;
+    undoFrom.run({ seq: undoSeq });
+    const rows = prune.run(firstSince.get(now - retention.auditMs) ?? 0, PRUNED_PER_STEP).changes;
+    return images > 0 || rows === PRUNED_PER_STEP;
+  }
+
+  /** Newest first, as many as fit: the journal row that the last of them belongs to. */
+  #firstThatFits(bytesMax: number): number {
+    let bytes = 0;
+    for (const row of this.#statements.imagesSize.iterate()) {
+      bytes += row.bytes ?? 0;
+      if (bytes > bytesMax) return row.journal + 1;
+    }
+    return 0;
+  }
+}
+
+export function fingerprintOf(call: WriteCall): string {
+  return hash("sha256", `${call.method}\n${JSON.stringify(call.params)}`).slice(0, 32);
+}
+
+function shorten(_key: string, value: unknown): unknown {
+  if (typeof value !== "string" || value.length <= TEXT_MAX) return value;
+  return `[${value.length} characters, sha256 ${hash("sha256", value)}]`;
+}

@@ -1,0 +1,196 @@
+/**
+ * Takes back what one agent wrote since a moment, by the before-images of its journal rows. A thing goes back only while it still
+ * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
+ * write, whose own before-images make it one that can be taken back.
+ */
+import type { Metadata } from "../../port/drawer.ts";
+import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { digest, drawerDigest } from "../record.ts";
+import type { ImageKind } from "../tables/images.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+
+type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
+/** All changes of one thing by the agent: what it was before the first, and left by the last. */
+type History = {
+  kind: ImageKind;
+  id: string;
+  before: string | null;
+  after: string | null;
+  isBroken: boolean;
+  firstSeq: number;
+};
+type Window = { agent: string; sinceMs: number; untilMs: number };
+
+const ORDER: readonly ImageKind[] = ["drawer", "source", "triple", "entity", "tunnel", "hallway"];
+
+export class SqliteUndo implements UndoTx {
+  readonly #database: LedgerDatabase;
+  readonly #tx: LedgerTables;
+
+  constructor(database: LedgerDatabase, tx: LedgerTables) {
+    this.#database = database;
+    this.#tx = tx;
+  }
+
+  plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo> {
+    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+    const planned = items.map(({ item, history }, at): PlannedUndo => {
+      const text = at < textsMax ? this.#textOf(item, history) : undefined;
+      return text === undefined ? item : { ...item, text };
+    });
+    return { ...counts, items: planned };
+  }
+
+  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan {
+    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+    for (const { item, history } of items) if (item.change !== "refused") this.#restore(history);
+    return { ...counts, items: items.map(({ item }) => item) };
+  }
+
+  #plan(
+    agent: string,
+    sinceMs: number,
+    untilMs: number,
+  ): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
+    const writes = this.#database
+      .prepare<[string, number, number], number>(
+        "SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?",
+      )
+      .pluck()
+      .get(agent, sinceMs, untilMs);
+    const tooOld = this.#database
+      .prepare<[string, number, number], number>(
+        `SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?
+           AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
+      )
+      .pluck()
+      .get(agent, sinceMs, untilMs);
+    const agents = this.#database
+      .prepare<[number, number], string>(
+        "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
+      )
+      .pluck()
+      .all(sinceMs, untilMs);
+    // Facts come before the entities they are about.
+    const leaving = new Set<string>();
+    const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
+      const item = this.#judge(history, leaving, { agent, sinceMs, untilMs });
+      if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
+      return item === undefined ? [] : [{ item, history }];
+    });
+    return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, agents } };
+  }
+
+  #histories(agent: string, sinceMs: number, untilMs: number): History[] {
+    const rows = this.#database
+      .prepare<[string, number, number], ImageRow>(
+        `SELECT c.journal AS seq, c.kind, c.id, c.before, c.after FROM change c JOIN journal j ON j.seq = c.journal
+           WHERE j.agent = ? AND j.at_ms >= ? AND j.at_ms <= ? ORDER BY c.journal`,
+      )
+      .all(agent, sinceMs, untilMs);
+    const histories = new Map<string, History>();
+    for (const { seq, kind, id, before, after } of rows) {
+      const name = `${kind} ${id}`;
+      const known = histories.get(name);
+      if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
+      else {
+        // Somebody else wrote between two writes of this agent.
+        known.isBroken ||= this.#digestOf(kind, before) !== known.after;
+        known.after = after;
+      }
+    }
+    return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  }
+
+  /** Undefined: it is as it was, nothing is to be done. */
+  #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
+    const { kind, id, before, after, isBroken } = history;
+    const current = this.#currentDigest(kind, id);
+    if (current === this.#digestOf(kind, before)) return undefined;
+    // Follows what becomes of the source's drawers.
+    if (kind === "source") return before === null && this.#isUnmarked(id) ? undefined : { kind, id, change: "restore" };
+    if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
+    if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
+    return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
+  }
+
+  #textOf({ kind, id, change }: UndoItem, { before }: History): string | undefined {
+    if (kind === "triple")
+      return this.#database
+        .prepare<[string], string>("SELECT subject || ' ' || predicate || ' ' || object FROM kg_triple WHERE id = ?")
+        .pluck()
+        .get(id);
+    if (kind !== "drawer") return undefined;
+    const comesBack = change === "restore" || change === "revert";
+    if (comesBack && before !== null) return (JSON.parse(before) as { text: string }).text;
+    return this.#tx.findDrawer(id)?.text;
+  }
+
+  #restore({ kind, id, before }: History): void {
+    if (kind === "drawer") return this.#restoreDrawer(id, before);
+    if (kind === "source") return this.#restoreSource(id, before);
+    // A fact that comes back in the same write may be about it.
+    if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
+    this.#tx.graph.restore(kind, id, before);
+  }
+
+  #restoreDrawer(id: string, before: string | null): void {
+    this.#dropClosets(this.#tx.findDrawer(id)?.metadata);
+    if (before === null) return void this.#tx.deleteDrawer(id);
+    const { text, metadata } = JSON.parse(before) as { text: string; metadata: Metadata };
+    if (this.#tx.findDrawer(id) === undefined) this.#tx.insertDrawers([{ id, text, metadata }]);
+    else this.#tx.updateDrawer(id, { text, metadata });
+  }
+
+  /** They point at what is there now, and can be built again; what a language model wrote cannot. */
+  #dropClosets(metadata: Metadata | undefined): void {
+    const source = metadata?.["source_file"];
+    if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
+  }
+
+  /** A source that was not filed before has no mark: its feeder files it again when it is asked to. */
+  #restoreSource(sourceFile: string, before: string | null): void {
+    const mark = before === null ? ["", 0, "", 0] : (JSON.parse(before) as [string, number, string, number]);
+    const [wing, mtime, sha256, drawers] = mark as [string, number, string, number];
+    this.#tx.putSource({ sourceFile, wing, mtime, sha256, drawers });
+  }
+
+  #isNamed(entity: string, leaving: ReadonlySet<string>): boolean {
+    const sql = "SELECT id FROM kg_triple WHERE subject = @entity OR object = @entity";
+    const facts = this.#database.prepare<{ entity: string }, string>(sql).pluck().all({ entity });
+    return facts.some((id) => !leaving.has(id));
+  }
+
+  #isUnmarked(sourceFile: string): boolean {
+    const sql = "SELECT sha256 FROM source WHERE source_file = ?";
+    return (this.#database.prepare<[string], string>(sql).pluck().get(sourceFile) ?? "") === "";
+  }
+
+  #currentDigest(kind: ImageKind, id: string): string | null {
+    if (kind === "drawer") {
+      const drawer = this.#tx.findDrawer(id);
+      return drawer === undefined ? null : drawerDigest(drawer);
+    }
+    const state = this.#tx.images.stateOf(kind, id);
+    return state === undefined ? null : digest(state);
+  }
+
+  #digestOf(kind: ImageKind, image: string | null): string | null {
+    if (image === null) return null;
+    return kind === "drawer" ? drawerDigest(JSON.parse(image) as { text: string; metadata: Metadata }) : digest(image);
+  }
+
+  /** Whose write came in between, or after; others' MemPalaces write no journal. */
+  #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
+    const other = this.#database
+      .prepare<[string, string, number, string, number, number], string>(
+        `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
+           WHERE c.kind = ? AND c.id = ? AND c.journal > ? AND NOT (j.agent = ? AND j.at_ms BETWEEN ? AND ?)
+           ORDER BY c.journal DESC LIMIT 1`,
+      )
+      .pluck()
+      .get(kind, id, firstSeq, agent, sinceMs, untilMs);
+    return other ?? "a MemPalace beside this memory";
+  }
+}

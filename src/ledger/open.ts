@@ -1,0 +1,172 @@
+/**
+ * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
+ */
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import { PalaceError } from "../protocol/errors.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
+
+export type LedgerDatabase = Database.Database;
+
+const READ_CACHE_KIB = 32 * 1024;
+const WRITE_CACHE_KIB = 64 * 1024;
+
+/**
+ * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL;
+ * a damaged file is left exactly as it is.
+ */
+export function openForWriting(file: string): LedgerDatabase {
+  return translated("open the ledger", file, () => {
+    if (!existsSync(file)) {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      // An adopted palace may lie where others look; SQLite gives its log the same mode.
+      closeSync(openSync(file, "a", 0o600));
+    }
+    const database = new Database(file);
+    try {
+      prepare(database, file);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  });
+}
+
+/** A connection that can only read. The writer must have opened the ledger before. */
+export function openForReading(file: string): LedgerDatabase {
+  return translated("open the ledger", file, () => {
+    const database = new Database(file, { readonly: true, fileMustExist: true });
+    database.pragma("query_only = 1");
+    database.pragma(`cache_size = -${READ_CACHE_KIB}`);
+    return database;
+  });
+}
+
+function prepare(database: LedgerDatabase, file: string): void {
+  // Who was killed while it made one has left a page, and no table.
+  const fresh =
+    database.pragma("user_version", { simple: true }) === 0 &&
+    database.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
+  if (!fresh && database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
+    throw new PalaceError(
+      "STORE_CORRUPT",
+      `${file} is not a palace ledger`,
+      "move the file away, or name another palace with --palace DIR",
+    );
+  }
+  database.pragma("journal_mode = WAL");
+  // SQLite itself syncs the log only before it overwrites it and before it checkpoints; what an acknowledgement needs, the
+  // writer does after each of its commits (Source: sqlite.org/pragma.html#pragma_synchronous). Said on every open.
+  database.pragma("synchronous = NORMAL");
+  database.pragma("foreign_keys = OFF");
+  database.pragma("temp_store = MEMORY");
+  database.pragma(`cache_size = -${WRITE_CACHE_KIB}`);
+  if (fresh) {
+    database.transaction(() => {
+      database.pragma(`application_id = ${APPLICATION_ID}`);
+      database.exec(SCHEMA);
+      database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    })();
+    return;
+  }
+  const version = database.pragma("user_version", { simple: true }) as number;
+  if (version > SCHEMA_VERSION) {
+    throw new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `${file} was written by a newer palace-devbox (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+      "update palace-devbox to the version that wrote it",
+    );
+  }
+  for (let from = version; from < SCHEMA_VERSION; from++) {
+    database.transaction(() => {
+      database.exec(MIGRATIONS[from] ?? "");
+      database.pragma(`user_version = ${from + 1}`);
+    })();
+  }
+  database.prepare("SELECT count(*) FROM place").get();
+}
+
+const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [
+  [
+    /^SQLITE_(CORRUPT|NOTADB|FORMAT)/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_CORRUPT",
+        `the ledger ${file} is damaged; it was left as it is`,
+        "put a backup in its place and run `palace restart`, or keep it for rescue and name another palace with --palace DIR",
+        { cause },
+      ),
+  ],
+  [
+    /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
+    (_file, cause) =>
+      new PalaceError(
+        "STORE_DISK_FULL",
+        "the disk is full; nothing was written",
+        "free some space and repeat the call",
+        { cause },
+      ),
+  ],
+  [
+    /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_READ_ONLY",
+        `the ledger ${file} cannot be written; reads go on`,
+        "make its folder writable for this user and run `palace restart`",
+        {
+          cause,
+        },
+      ),
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED)/,
+    (file, cause) =>
+      new PalaceError("STORE_UNAVAILABLE", `${file} is locked by another process`, "close that process and repeat", {
+        cause,
+      }),
+  ],
+  [
+    /^SQLITE_IOERR/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_UNAVAILABLE",
+        `reading or writing ${file} failed`,
+        "look at the disk, then run `palace restart`",
+        { cause },
+      ),
+  ],
+];
+
+/** SQLite's errors in our words; others as they are. */
+export function translateError(error: unknown, file: string): unknown {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (error instanceof PalaceError || typeof code !== "string") return error;
+  if (/^E(NOSPC|DQUOT)$/.test(code))
+    return new PalaceError(
+      "STORE_DISK_FULL",
+      "the disk is full; nothing was written",
+      "free some space and repeat the call",
+      { cause: error },
+    );
+  if (/^E(ACCES|PERM|ROFS)$/.test(code))
+    return new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written`,
+      "make the folder writable for this user and run `palace restart`",
+      { cause: error },
+    );
+  return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
+}
+
+function translated<T>(op: string, file: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const known = translateError(error, file);
+    if (known instanceof PalaceError) throw known;
+    throw new PalaceError("STORE_UNAVAILABLE", `cannot ${op} ${file}`, "run `palace logs`", { op, cause: error });
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * A filter of drawers as SQL: its condition, and the index that a window of time is read from. Used by the ledger's reader and
+ * by the search threads (row-sets.ts).
+ */
+import type { DrawerFilter } from "../../port/drawer.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { FILED_AT } from "../schema/filed-schema.ts";
+
+/** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
+export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
+
+/** Finding a moment through a drawer of the place costs about so many times what the index of moments costs a row. */
+const READ_COST = 30;
+
+/** SQL of the filter, with or without WHERE, and what is bound to it. */
+export type Condition = { where: string; values: string[] };
+
+export function condition(filter: DrawerFilter): Condition {
+  const parts: string[] = [];
+  const values: string[] = [];
+  const { wing, room, sourceFile, since, before } = filter;
+  if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
+  if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
+  if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
+  // A drawer of unknown age is never in a window.
+  if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
+  if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
+  return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
+}
+
+export function isWindow({ since, before }: DrawerFilter): boolean {
+  return since !== undefined || before !== undefined;
+}
+
+/** SQL behind the table's name: the index that a window of time is read from; nothing for what is no window. */
+export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
+  if (!isWindow(filter)) return "";
+  if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";
+  const { wing = null, room = null } = filter;
+  if (wing === null && room === null) return "INDEXED BY drawer_filed";
+  const { here, everywhere } = database
+    .prepare<(string | null)[], { here: number | null; everywhere: number | null }>(
+      `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room) AS here,
+         sum(drawers) AS everywhere FROM place`,
+    )
+    .get(wing, room) ?? { here: 0, everywhere: 0 };
+  return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_filed";
+}

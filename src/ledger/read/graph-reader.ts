@@ -1,0 +1,146 @@
+/** GraphReader over SQLite, on the broker's main thread: every query but the words of a name has an index. */
+import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { FACT_COLUMNS } from "../tables/graph.ts";
+
+/** Source: 3.11's find_entity_candidates. */
+const SIMILAR_MAX = 5;
+
+const NAMED = `SELECT ${FACT_COLUMNS}, s.name AS subjectName, o.name AS objectName FROM kg_triple t
+  JOIN kg_entity s ON s.id = t.subject JOIN kg_entity o ON o.id = t.object`;
+
+export class SqliteGraphReader implements GraphReader {
+  readonly #database: LedgerDatabase;
+
+  constructor(database: LedgerDatabase) {
+    this.#database = database;
+  }
+
+  hasEntity(id: string): boolean {
+    return this.#database.prepare("SELECT 1 FROM kg_entity WHERE id = ?").get(id) !== undefined;
+  }
+
+  hasFacts(): boolean {
+    return this.#database.prepare("SELECT 1 FROM kg_triple LIMIT 1").get() !== undefined;
+  }
+
+  entitiesAmong(ids: readonly string[]): string[] {
+    return this.#database
+      .prepare<[string], string>("SELECT id FROM kg_entity WHERE id IN (SELECT value FROM json_each(?))")
+      .pluck()
+      .all(JSON.stringify(ids));
+  }
+
+  endedFacts(subject: string, limit: number): NamedFact[] {
+    return this.#database
+      .prepare<[string, number], NamedFact>(
+        `${NAMED} WHERE t.subject = ? AND t.valid_to IS NOT NULL ORDER BY t.row DESC LIMIT ?`,
+      )
+      .all(subject, limit);
+  }
+
+  factsWith(subject: string, predicate: string, limit: number): NamedFact[] {
+    return this.#database
+      .prepare<[string, string, number], NamedFact>(
+        `${NAMED} WHERE t.subject = ? AND t.predicate = ? ORDER BY t.row DESC LIMIT ?`,
+      )
+      .all(subject, predicate, limit);
+  }
+
+  factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[] {
+    const column = direction === "outgoing" ? "subject" : "object";
+    return this.#database.prepare<[string], NamedFact>(`${NAMED} WHERE t.${column} = ? ORDER BY t.row`).all(entityId);
+  }
+
+  similarEntities(name: string, id: string): { id: string; name: string }[] {
+    const [word, token] = [escaped(name), escaped(id)];
+    const patterns = [
+      ...[`${word} %`, `% ${word}`, `% ${word} %`],
+      ...[`${token}\\_%`, `%\\_${token}`, `%\\_${token}\\_%`],
+    ];
+    const like = (column: string): string => Array(3).fill(`${column} LIKE ? ESCAPE '\\'`).join(" OR ");
+    return this.#database
+      .prepare<string[], { id: string; name: string }>(
+        `SELECT id, name FROM kg_entity WHERE (name = ? OR ${like("name")} OR ${like("id")}) AND id <> ?
+           ORDER BY row LIMIT ${SIMILAR_MAX}`,
+      )
+      .all(name, ...patterns, id);
+  }
+
+  timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number } {
+    const where = entityId === undefined ? "" : "WHERE t.subject = ? OR t.object = ?";
+    const of = entityId === undefined ? [] : [entityId, entityId];
+    const facts = this.#database
+      .prepare<(string | number)[], NamedFact>(
+        `${NAMED} ${where} ORDER BY t.valid_from ASC NULLS LAST, t.id LIMIT ? OFFSET ?`,
+      )
+      .all(...of, limit, offset);
+    return { facts, total: this.#count(`FROM kg_triple t ${where}`, ...of) };
+  }
+
+  stats(): { entities: number; facts: number; open: number; predicates: string[] } {
+    return {
+      entities: this.#count("FROM kg_entity"),
+      facts: this.#count("FROM kg_triple"),
+      open: this.#count("FROM kg_triple WHERE valid_to IS NULL"),
+      predicates: this.#database
+        .prepare<[], string>("SELECT DISTINCT predicate FROM kg_triple ORDER BY predicate")
+        .pluck()
+        .all(),
+    };
+  }
+
+  links(kind: LinkKind): LinkRecord[] {
+    return this.#database
+      .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
+      .pluck()
+      .all(kind)
+      .map((record) => JSON.parse(record) as LinkRecord);
+  }
+
+  hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number } {
+    const where = `FROM link WHERE kind = 'hallway' ${wing === undefined ? "" : "AND wing = ?"}`;
+    const of = wing === undefined ? [] : [wing];
+    const records = this.#database
+      .prepare<(string | number)[], string>(`SELECT record ${where} ORDER BY weight DESC, row LIMIT ? OFFSET ?`)
+      .pluck()
+      .all(...of, limit, offset);
+    return { records: records.map((record) => JSON.parse(record) as LinkRecord), total: this.#count(where, ...of) };
+  }
+
+  // --- for the pump ---
+
+  /** Rows that upstream's files do not hold yet. */
+  pending(): { rows: number; oldestAtMs: number | null } {
+    return (
+      this.#database
+        .prepare<[], { rows: number; oldestAtMs: number | null }>(
+          "SELECT count(*) AS rows, (SELECT at_ms FROM graph_outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM graph_outbox",
+        )
+        .get() ?? { rows: 0, oldestAtMs: null }
+    );
+  }
+
+  facts(): number {
+    return this.#count("FROM kg_triple");
+  }
+
+  isEmpty(): boolean {
+    return ["kg_entity", "kg_triple", "link", "graph_outbox"].every(
+      (table) => this.#database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() === undefined,
+    );
+  }
+
+  #count(from: string, ...values: string[]): number {
+    return (
+      this.#database
+        .prepare<string[], number>(`SELECT count(*) ${from}`)
+        .pluck()
+        .get(...values) ?? 0
+    );
+  }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\%_]/g, "\\$&");
+}

@@ -1,0 +1,95 @@
+/** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
+import { hash } from "node:crypto";
+import { type Drawer, isList, type Metadata, type Scalar } from "../port/drawer.ts";
+
+export type DrawerRecord = {
+  row: number;
+  id: string;
+  wing: string;
+  room: string;
+  source_file: string;
+  text: string;
+  date_words: string;
+  metadata: string;
+  text_version: number;
+};
+
+export function toDrawer({ row, id, wing, room, text, metadata }: DrawerRecord): Drawer {
+  return { row, id, wing, room, text, metadata: JSON.parse(metadata) as Metadata };
+}
+
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+
+/**
+ * The authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
+ * Empty when the metadata has no such date.
+ */
+export function dateWords(metadata: Metadata): string {
+  const date = metadata["content_date"] ?? metadata["date"];
+  const match = typeof date === "string" ? /^(\d{4})-(\d{2})-(\d{2})/.exec(date) : null;
+  if (match === null) return "";
+  const time = new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00Z`);
+  if (Number.isNaN(time.getTime())) return "";
+  return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
+}
+
+/** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids answers which slices there are. */
+export function sliceBounds(id: string): [first: string, last: string] {
+  return [`${id}_chunk_000000`, `${id}_chunk_999999`];
+}
+
+/** Two ids may share their beginning: a slice names the one it belongs to (Source: upstream-latest.md 2.1). */
+export function isSliceOf(id: string, { metadata }: Drawer): boolean {
+  return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
+}
+
+/** SQL over a drawer: the folder a source lay in when it was filed, and whether the row is a mark of upstream's miner. */
+export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
+export const IS_REGISTRY =
+  "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
+
+/** What a palace without metadata holds instead (palace.md 4.6). */
+const NO_METADATA = "_repaired_empty_meta";
+
+/** Tells two states of a drawer apart; lone surrogates are what SQLite makes of them. */
+export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
+  return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
+}
+
+export function digest(text: string): string {
+  return hash("sha256", text, "base64url").slice(0, 22);
+}
+
+/** Whether two rows read the same once both are in a palace. */
+export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
+  return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
+}
+
+/** Metadata as it reads once it is in a palace, in one form: equal texts are equal metadata. */
+export function canonical(metadata: Metadata): string {
+  const entries = Object.entries(metadata)
+    .filter(([key]) => key !== NO_METADATA)
+    .map(([key, value]) => [key.toWellFormed(), isList(value) ? value.map(wellFormed) : wellFormed(value)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries);
+}
+
+function wellFormed(value: Scalar): Scalar {
+  return typeof value === "string" ? value.toWellFormed() : value;
+}
+
+/** Where a row belongs, as its metadata says. */
+export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
+  const text = (key: string, absent: string): string => {
+    const value = metadata[key];
+    return typeof value === "string" ? value : absent;
+  };
+  // Upstream counts a row without wing or room under "unknown" (Source: palace.md 2.5).
+  return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
+}
+
+/** A BLOB may start at any byte; a Float32Array must not. */
+export function toFloats(blob: Buffer): Float32Array {
+  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
+}

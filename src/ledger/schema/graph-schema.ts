@@ -1,0 +1,103 @@
+/**
+ * The ledger's tables of the graph: facts and their entities, and the links between rooms (tunnels) and between entities
+ * (hallways). They are the truth; upstream's own files are kept true from them (public-palace/graph). Imported by schema.ts.
+ * Rows whose newest state those files do not hold yet are listed by triggers, so that no write path can forget one.
+ * Named "if not exists" because a ledger of an older version gets the same text as its migration.
+ */
+const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+/** What the file calls it, and what of a row the file holds. Text and reals only, so that both sides read alike. */
+export const GRAPH_TABLES = {
+  entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },
+  triple: {
+    table: "kg_triple",
+    fileTable: "triples",
+    columns: [
+      ...["subject", "predicate", "object", "valid_from", "valid_to", "confidence"],
+      ...["source_closet", "source_file", "source_drawer_id", "adapter_name", "extracted_at"],
+    ],
+  },
+} as const;
+
+/** A row's columns as SQL; `absent`: those that an older file lacks. */
+export function columnsOf(kind: keyof typeof GRAPH_TABLES, absent: ReadonlySet<string>, table: string): string[] {
+  return GRAPH_TABLES[kind].columns.map((column) =>
+    absent.has(column) ? "NULL" : `CAST(${table}.${column} AS ${column === "confidence" ? "REAL" : "TEXT"})`,
+  );
+}
+
+/** A row of the ledger as one JSON array of its columns. */
+export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
+  return `json_array(${columnsOf(kind, new Set(), GRAPH_TABLES[kind].table).join(", ")})`;
+}
+
+/**
+ * A new state replaces the listed one under a higher seq; `gone` is the state a deleted row had. Not by OR REPLACE: in a
+ * trigger the outer statement's own ON CONFLICT would stand in its place (Source: sqlite.org/lang_createtrigger.html).
+ */
+function listed(kind: string, table: string, gone: string): string {
+  const put = (when: string, id: string, state: string): string => `
+CREATE TRIGGER IF NOT EXISTS ${table}_${kind}_${when.toLowerCase()} AFTER ${when} ON ${table} ${
+    table === "link" ? `WHEN ${id}.kind = '${kind}'` : ""
+  } BEGIN
+  DELETE FROM graph_outbox WHERE kind = '${kind}' AND id = ${id}.id;
+  INSERT INTO graph_outbox (kind, id, gone, at_ms) VALUES ('${kind}', ${id}.id, ${state}, ${NOW_MS});
+END;`;
+  return put("INSERT", "new", "NULL") + put("UPDATE", "new", "NULL") + put("DELETE", "old", gone);
+}
+
+export const GRAPH_SCHEMA = `
+CREATE TABLE IF NOT EXISTS kg_entity (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  type TEXT,
+  properties TEXT,
+  created_at TEXT
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS kg_triple (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  subject TEXT NOT NULL,
+  predicate TEXT NOT NULL,
+  object TEXT NOT NULL,
+  valid_from TEXT,
+  valid_to TEXT,
+  confidence REAL,
+  source_closet TEXT,
+  source_file TEXT,
+  source_drawer_id TEXT,
+  adapter_name TEXT,
+  extracted_at TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS kg_triple_fact ON kg_triple (subject, predicate, object);
+CREATE INDEX IF NOT EXISTS kg_triple_object ON kg_triple (object);
+CREATE INDEX IF NOT EXISTS kg_triple_start ON kg_triple (valid_from, id);
+
+-- Tunnels and hallways: a record is upstream's JSON, unknown keys and all.
+CREATE TABLE IF NOT EXISTS link (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  record TEXT NOT NULL,
+  wing TEXT AS (CAST(json_extract(record, '$.wing') AS TEXT)),
+  weight INTEGER AS (CAST(coalesce(json_extract(record, '$.co_occurrence_count'), 0) AS INTEGER)),
+  UNIQUE (kind, id)
+) STRICT;
+CREATE INDEX IF NOT EXISTS link_weight ON link (kind, weight);
+CREATE INDEX IF NOT EXISTS link_wing ON link (kind, wing, weight);
+
+CREATE TABLE IF NOT EXISTS graph_outbox (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  gone TEXT,
+  at_ms INTEGER NOT NULL,
+  UNIQUE (kind, id)
+) STRICT;
+${listed("entity", "kg_entity", "''")}
+${listed("triple", "kg_triple", "''")}
+${listed("tunnel", "link", "old.record")}
+${listed("hallway", "link", "old.record")}
+`;

@@ -1,0 +1,57 @@
+/**
+ * Adopted drawers that have no vector which the palace also holds: what the palace held when we took them over. As long as such a
+ * drawer reads so, nothing of it is newer than the palace's, and a change over there is taken over, although the drawer was never
+ * sent. In `meta`, one key a drawer, holding a digest; gone with a change of ours, and once the palace has the drawer from us.
+ * Used by this folder and public-palace/adopt/foreign-rows.ts.
+ */
+import { hash } from "node:crypto";
+import type { Metadata } from "../../port/drawer.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { canonical } from "../record.ts";
+
+/** SQL: the key of the drawer whose id is `id`. */
+export const adoptedKey = (id: string): string => `'adopted:' || ${id}`;
+
+type Content = { text: string; metadata: Metadata };
+
+export function isAsAdopted(drawer: Content, mark: string | null | undefined): boolean {
+  return mark !== null && mark !== undefined && mark === digestOf(drawer);
+}
+
+function digestOf({ text, metadata }: Content): string {
+  return hash("sha256", `${text.toWellFormed()}\0${canonical(metadata)}`);
+}
+
+/** Concurrency: within a transaction of the writer thread. */
+export class AdoptedMarks {
+  readonly #get;
+  readonly #put;
+  readonly #drop;
+  readonly #dropSource;
+
+  constructor(database: LedgerDatabase) {
+    const key = adoptedKey("?");
+    this.#get = database.prepare<[string], string>(`SELECT value FROM meta WHERE key = ${key}`).pluck();
+    this.#put = database.prepare(`INSERT OR REPLACE INTO meta VALUES (${key}, ?)`);
+    this.#drop = database.prepare(`DELETE FROM meta WHERE key = ${key}`);
+    this.#dropSource = database.prepare(
+      `DELETE FROM meta WHERE key IN (SELECT ${adoptedKey("id")} FROM drawer WHERE source_file = ? AND source_file <> '')`,
+    );
+  }
+
+  holds(id: string, drawer: Content): boolean {
+    return isAsAdopted(drawer, this.#get.get(id));
+  }
+
+  put(id: string, drawer: Content): void {
+    this.#put.run(id, digestOf(drawer));
+  }
+
+  drop(id: string): void {
+    this.#drop.run(id);
+  }
+
+  dropSource(sourceFile: string): void {
+    this.#dropSource.run(sourceFile);
+  }
+}

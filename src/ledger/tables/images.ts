@@ -1,0 +1,79 @@
+/**
+ * What one write changes, as it was before: collected while the write is applied, kept beside its journal row in the same
+ * transaction. Of a thing that is changed twice the first state counts and the last. Lives on the writer thread.
+ */
+import type { Drawer, Metadata } from "../../port/drawer.ts";
+import type { LinkKind } from "../../port/graph.ts";
+import { bodyStatement } from "../graph-row.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { digest, drawerDigest } from "../record.ts";
+
+export type GraphKind = "entity" | "triple" | LinkKind;
+export type ImageKind = "drawer" | "source" | GraphKind;
+/** A row of `change` without its journal row. */
+export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
+
+type DrawerState = { text: string; metadata: Metadata };
+type Noted =
+  | { kind: "drawer"; id: string; before: DrawerState | undefined; after: DrawerState | undefined }
+  | { kind: Exclude<ImageKind, "drawer">; id: string; before: string | undefined };
+
+export const GRAPH_KINDS: readonly GraphKind[] = ["entity", "triple", "tunnel", "hallway"];
+
+export class Images {
+  readonly #noted = new Map<string, Noted>();
+  readonly #body;
+  readonly #source;
+
+  constructor(database: LedgerDatabase) {
+    this.#body = new Map(GRAPH_KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
+    this.#source = database
+      .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
+      .pluck();
+  }
+
+  /** `after` undefined: deleted. */
+  noteDrawer(id: string, before: Drawer | undefined, after: DrawerState | undefined): void {
+    const known = this.#noted.get(`drawer ${id}`);
+    if (known?.kind === "drawer") known.after = after;
+    else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
+  }
+
+  /** Before it is changed. */
+  note(kind: Exclude<ImageKind, "drawer">, id: string): void {
+    const name = `${kind} ${id}`;
+    if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });
+  }
+
+  /** Text of the row as it is now. */
+  stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
+    return kind === "source" ? this.#source.get(id) : this.#body.get(kind)?.get(id);
+  }
+
+  /** Of the write that was applied; what it left as it was is none. Concurrency: before the next write changes anything. */
+  take(): Image[] {
+    const images = [...this.#noted.values()].flatMap((noted): Image[] => {
+      const { kind, id } = noted;
+      if (noted.kind === "drawer") {
+        const { before, after } = noted;
+        const image = before === undefined ? null : imageOf(before);
+        const isSame = image === null ? after === undefined : after !== undefined && image === imageOf(after);
+        if (isSame) return [];
+        return [{ kind, id, before: image, after: after === undefined ? null : drawerDigest(after) }];
+      }
+      const after = this.stateOf(noted.kind, id);
+      if (noted.before === after) return [];
+      return [{ kind, id, before: noted.before ?? null, after: after === undefined ? null : digest(after) }];
+    });
+    this.clear();
+    return images;
+  }
+
+  clear(): void {
+    this.#noted.clear();
+  }
+}
+
+function imageOf({ text, metadata }: DrawerState): string {
+  return JSON.stringify({ text, metadata });
+}

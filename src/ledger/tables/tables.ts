@@ -1,0 +1,249 @@
+/**
+ * The ledger's tables inside one write: drawers and sources here, the rest in the files beside. Collects which rows changed and
+ * what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which work on these tables.
+ */
+import { invariant } from "../../platform/invariant.ts";
+import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
+import { type Changes, type LedgerTx } from "../../port/ledger.ts";
+import { MARK_OF_MODE, type SourceGroup, type SourceRow } from "../../port/source.ts";
+import type { LedgerDatabase } from "../open.ts";
+import {
+  dateWords,
+  DIRECTORY_ID,
+  type DrawerRecord,
+  IS_REGISTRY,
+  isSliceOf,
+  place,
+  sliceBounds,
+  toDrawer,
+} from "../record.ts";
+import { AdoptedMarks } from "./adopted-mark.ts";
+import { SqliteClosetTx } from "./closets.ts";
+import { SqliteGraphTx } from "./graph.ts";
+import { Images } from "./images.ts";
+import { SqlitePartTx } from "./parts.ts";
+
+/** Upstream shows so many places of a source before it is deleted. */
+const PLACES_SHOWN = 5;
+
+export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
+  readonly graph: SqliteGraphTx;
+  readonly closets: SqliteClosetTx;
+  readonly adopted: AdoptedMarks;
+  /** What the write being applied has changed, as it was before. */
+  readonly images: Images;
+  readonly parts: SqlitePartTx;
+  readonly #find;
+  readonly #insert;
+  readonly #insertWords;
+  readonly #update;
+  readonly #delete;
+  readonly #slices;
+  readonly #rowsOfSource;
+  readonly #placesOfSource;
+  readonly #idsOfGroup;
+  readonly #deleteSource;
+  readonly #deleteSourceMark;
+  readonly #putSource;
+  readonly #drawersOfSource;
+  readonly #recipe;
+  /** Of the writes of this group that were kept, and of the one being applied. */
+  #kept = noChanges();
+  #current = noChanges();
+  #isHalfDone = false;
+
+  constructor(database: LedgerDatabase) {
+    this.images = new Images(database);
+    this.graph = new SqliteGraphTx(database, (kind, id) => {
+      this.images.note(kind, id);
+      this.#isHalfDone = true;
+      this.#current.graph += 1;
+    });
+    this.closets = new SqliteClosetTx(database, (closets) => {
+      this.#isHalfDone = true;
+      this.#current.closets += closets;
+    });
+    this.parts = new SqlitePartTx(database, () => this.touch());
+    this.adopted = new AdoptedMarks(database);
+    this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
+    this.#insert = database.prepare(
+      "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
+    this.#update = database.prepare(
+      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
+         text_version = text_version + (text <> ?) WHERE id = ?`,
+    );
+    this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
+    this.#slices = database.prepare<[string, string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id",
+    );
+    this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
+      `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
+         GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
+    );
+    this.#idsOfGroup = database
+      .prepare<[string, string | null, number, string | null, string | null], string>(
+        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ? AND row <= ?
+           AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
+      )
+      .pluck();
+    this.#rowsOfSource = database
+      .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
+      .pluck();
+    this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
+    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)");
+    this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
+    );
+    this.#putSource = database.prepare(
+      `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
+           drawers = excluded.drawers`,
+    );
+    this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
+  }
+
+  idRecipe(): IdRecipe {
+    return this.#recipe.get() === "bare" ? "bare" : "v3";
+  }
+
+  findDrawer(id: string): Drawer | undefined {
+    const record = this.#find.get(id);
+    return record === undefined ? undefined : toDrawer(record);
+  }
+
+  insertDrawers(drawers: readonly NewDrawer[]): void {
+    this.#isHalfDone = true;
+    const inserted = drawers.map(({ id, text, metadata }) => {
+      const { wing, room, sourceFile } = place(metadata);
+      const words = dateWords(metadata);
+      const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      this.images.noteDrawer(id, undefined, { text, metadata });
+      return { row: lastInsertRowid, text, words };
+    });
+    // After all of them: see schema.ts.
+    for (const { row, text, words } of inserted) this.#insertWords.run(row, text, words);
+    this.#current.added += inserted.length;
+  }
+
+  updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void {
+    const before = this.findDrawer(id);
+    invariant(before, `update of an absent drawer ${id}`);
+    this.#isHalfDone = true;
+    const { wing, room, sourceFile } = place(change.metadata);
+    const text = change.text ?? before.text;
+    this.images.noteDrawer(id, before, { text, metadata: change.metadata });
+    this.#update.run(
+      wing,
+      room,
+      sourceFile,
+      text,
+      dateWords(change.metadata),
+      JSON.stringify(change.metadata),
+      text,
+      id,
+    );
+    this.adopted.drop(id);
+    if (text !== before.text) this.closets.dropSummary(id);
+    this.#current.written.push(before.row);
+  }
+
+  deleteDrawer(id: string): boolean {
+    const before = this.#find.get(id);
+    if (before === undefined) return false;
+    this.#isHalfDone = true;
+    this.images.noteDrawer(id, toDrawer(before), undefined);
+    this.#delete.run(id);
+    this.adopted.drop(id);
+    this.closets.dropSummary(id);
+    this.#current.removed.push(before.row);
+    return true;
+  }
+
+  slicesOf(id: string): Drawer[] {
+    return this.#slices
+      .all(...sliceBounds(id))
+      .map(toDrawer)
+      .filter((drawer) => isSliceOf(id, drawer));
+  }
+
+  placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {
+    const places = this.#placesOfSource.all(sourceFile, PLACES_SHOWN);
+    return { drawers: this.#rowsOfSource.all(sourceFile).length, places };
+  }
+
+  deleteSource(sourceFile: string): number {
+    this.#isHalfDone = true;
+    this.adopted.dropSource(sourceFile);
+    const before = this.drawersOfSource(sourceFile);
+    for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
+    this.images.note("source", sourceFile);
+    this.#deleteSource.run(sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
+    for (const { row } of before) this.#current.removed.push(row);
+    return before.length;
+  }
+
+  deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
+    const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
+    for (const id of ids) this.deleteDrawer(id);
+    this.images.note("source", sourceFile);
+    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
+    return ids.length;
+  }
+
+  putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
+    this.#isHalfDone = true;
+    this.images.note("source", sourceFile);
+    this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
+  }
+
+  drawersOfSource(sourceFile: string): Drawer[] {
+    return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+  }
+
+  /** For what changes tables that hold no drawers: the write must not be taken for one that did nothing. */
+  touch(): void {
+    this.#isHalfDone = true;
+    this.#current.graph += 1;
+  }
+
+  /** Rows changed by the write being applied. */
+  changeCount(): number {
+    const { added, written, removed, graph, closets } = this.#current;
+    return added + written.length + removed.length + graph + closets;
+  }
+
+  /** A write that did not come to its end has touched the ledger: only a rollback of the group takes that back. */
+  get isHalfDone(): boolean {
+    return this.#isHalfDone;
+  }
+
+  keepChanges(): void {
+    this.#kept.added += this.#current.added;
+    this.#kept.written.push(...this.#current.written);
+    this.#kept.removed.push(...this.#current.removed);
+    this.#kept.graph += this.#current.graph;
+    this.#kept.closets += this.#current.closets;
+    this.#forgetCurrent();
+  }
+
+  /** What the group has changed; the next group begins with nothing. */
+  takeChanges(): Changes {
+    const changes = this.#kept;
+    this.#kept = noChanges();
+    this.#forgetCurrent();
+    return changes;
+  }
+
+  #forgetCurrent(): void {
+    this.#current = noChanges();
+    this.images.clear();
+    this.#isHalfDone = false;
+  }
+}
+
+export function noChanges(): Changes {
+  return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+}

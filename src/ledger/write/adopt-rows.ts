@@ -1,0 +1,111 @@
+/**
+ * Rows that others wrote into the palace become drawers of the ledger: a batch is one transaction, and doing it again changes
+ * nothing, so a kill anywhere is mended by looking at the palace again. What the ledger has not sent yet is newer and stays.
+ * Used by writer.ts; public-palace/adopt reads the rows.
+ */
+import { faultPoint } from "../../platform/fault.ts";
+import type { Changes, NewVector } from "../../port/ledger.ts";
+import type { TakenRow, TakeOver } from "../../port/public-palace.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { isSameRow } from "../record.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+
+export class LedgerTakeOver {
+  readonly #tx: LedgerTables;
+  readonly #isListed;
+  readonly #hasVector;
+  readonly #unlist;
+  readonly #rowOf;
+  readonly #versionOf;
+
+  constructor(database: LedgerDatabase, tx: LedgerTables) {
+    this.#tx = tx;
+    this.#isListed = database.prepare<[string], number>("SELECT 1 FROM outbox WHERE id = ?").pluck();
+    this.#hasVector = database.prepare<[number], number>("SELECT 1 FROM vector WHERE row = ?").pluck();
+    this.#unlist = database.prepare("DELETE FROM outbox WHERE id = ?");
+    this.#rowOf = database.prepare<[string], number>("SELECT row FROM drawer WHERE id = ?").pluck();
+    this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
+  }
+
+  /** Errors: the store's; nothing of the batch is kept then. */
+  commit(
+    batch: TakeOver,
+    group: (work: () => void) => void,
+    recordModel: (model: string) => void,
+    putVector: (vector: NewVector) => boolean,
+  ): { taken: number; changes: Changes } {
+    let taken = 0;
+    const embedded: number[] = [];
+    try {
+      group(() => {
+        if (batch.model !== undefined) recordModel(batch.model);
+        for (const row of batch.rows) if (this.#take(row, putVector, embedded)) taken += 1;
+        for (const id of batch.removed) if (this.#remove(id)) taken += 1;
+        this.#tx.keepChanges();
+        faultPoint("take-over.before-commit");
+      });
+    } catch (error) {
+      this.#tx.takeChanges();
+      throw error;
+    }
+    faultPoint("take-over.after-commit");
+    const changes = this.#tx.takeChanges();
+    return { taken, changes: { ...changes, written: [...new Set([...changes.written, ...embedded])] } };
+  }
+
+  #take(row: TakenRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+    const wasListed = this.#isListed.get(row.id) !== undefined;
+    if (!this.#file(row)) return false;
+    const at = this.#rowOf.get(row.id);
+    if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
+      const textVersion = this.#versionOf.get(at) ?? 1;
+      if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
+    }
+    const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
+    // The palace holds it already. One without a vector is listed when it has one, which the palace then gets.
+    const lacksOurVector = hasVector && wasListed && row.vector === undefined;
+    if (!lacksOurVector) this.#unlist.run(row.id);
+    if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
+    faultPoint("take-over.after-row");
+    return true;
+  }
+
+  #remove(id: string): boolean {
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) return false;
+    if (this.#isListed.get(id) !== undefined && !this.#tx.adopted.holds(id, known)) return false;
+    this.#tx.deleteDrawer(id);
+    this.#unlist.run(id);
+    return true;
+  }
+
+  /** False: the ledger holds the same, or something newer. */
+  #file({ id, text, metadata }: TakenRow): boolean {
+    const isListed = this.#isListed.get(id) !== undefined;
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) {
+      if (isListed) return false;
+      this.#tx.insertDrawers([{ id, text, metadata }]);
+      return true;
+    }
+    const isSame = isSameRow(known, { text, metadata });
+    const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
+    if (!isSent && !this.#tx.adopted.holds(id, known)) {
+      // Without a vector it was never sent: it comes from the palace, if it reads the same, else it is ours, or newer.
+      if (isSame && !isListed) this.#tx.adopted.put(id, known);
+      return false;
+    }
+    if (isSame) return false;
+    this.#tx.updateDrawer(id, { text, metadata });
+    return true;
+  }
+}
+
+/**
+ * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
+ * their collection anew. Only after another target something may be older there than here.
+ */
+export function isKnownFolder(before: string | undefined, target: string): boolean {
+  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
+  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
+}

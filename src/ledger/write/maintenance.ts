@@ -1,0 +1,73 @@
+/**
+ * What can wait for a quiet moment: the whole-source full text of sources that changed, the merging of full-text segments. Apart
+ * from the write path because a source is written anew as a whole: one that grows drawer by drawer would cost the square of its
+ * size. Used by writer.ts on the writer thread.
+ */
+import type { LedgerDatabase } from "../open.ts";
+
+const SOURCES_PER_PASS = 16;
+/** Pages of full-text segments merged in one step: some milliseconds. */
+const MERGE_PAGES = 64;
+
+export class Maintenance {
+  readonly #group: (work: () => void) => void;
+  readonly #statements;
+
+  /** `group` runs the work in a transaction of the ledger. */
+  constructor(database: LedgerDatabase, group: (work: () => void) => void) {
+    this.#group = group;
+    const prepare = (sql: string) => database.prepare(sql);
+    this.#statements = {
+      dirtySources: database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
+      cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
+      sourceRow: database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
+      makeSource: prepare(
+        `INSERT INTO source (source_file, wing, mtime, sha256, drawers)
+           SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? GROUP BY source_file`,
+      ),
+      dropSource: prepare("DELETE FROM source WHERE row = ?"),
+      sourceTexts: database
+        .prepare<[string], string>("SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? ORDER BY row")
+        .pluck(),
+      dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
+      putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
+      totalChanges: database.prepare<[], number>("SELECT total_changes()").pluck(),
+      mergeSegments: prepare(`INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('merge', ${MERGE_PAGES})`),
+    };
+  }
+
+  /** One bounded step; true if there is more. */
+  step(): boolean {
+    return this.indexSources() || this.#mergeSegments();
+  }
+
+  /** True if there is more. */
+  indexSources(): boolean {
+    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
+      this.#statements;
+    const sources = dirtySources.all(SOURCES_PER_PASS);
+    if (sources.length === 0) return false;
+    this.#group(() => {
+      for (const source of sources) {
+        const texts = sourceTexts.all(source);
+        if (texts.length > 0 && sourceRow.get(source) === undefined) makeSource.run(source);
+        const row = sourceRow.get(source);
+        if (row !== undefined) {
+          dropSourceText.run(row);
+          if (texts.length > 0) putSourceText.run(row, texts.join("\n"));
+          else dropSource.run(row);
+        }
+        cleanSource.run(source);
+      }
+    });
+    return true;
+  }
+
+  /** FTS5 says by the number of changes whether it found anything to merge. */
+  #mergeSegments(): boolean {
+    const { totalChanges, mergeSegments } = this.#statements;
+    const before = totalChanges.get() ?? 0;
+    this.#group(() => void mergeSegments.run());
+    return (totalChanges.get() ?? 0) - before >= 2;
+  }
+}

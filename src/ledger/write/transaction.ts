@@ -1,0 +1,17 @@
+/** LedgerTx over SQLite: what the engine may do inside one write. Assembles the tables, forgetting and undo. */
+import type { LedgerTx } from "../../port/ledger.ts";
+import { SqliteForget } from "../forget/forget.ts";
+import { SqliteUndo } from "../history/undo.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { LedgerTables } from "../tables/tables.ts";
+
+export class SqliteLedgerTx extends LedgerTables implements LedgerTx {
+  readonly forget: SqliteForget;
+  readonly undo: SqliteUndo;
+
+  constructor(database: LedgerDatabase) {
+    super(database);
+    this.forget = new SqliteForget(database, this);
+    this.undo = new SqliteUndo(database, this);
+  }
+}

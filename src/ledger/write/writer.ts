@@ -1,0 +1,328 @@
+/**
+ * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the thread's
+ * entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ *
+ * One group, step by step, with the fault points that the kill test uses between them:
+ *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
+ * A kill before the commit leaves nothing of the group, after it all of it; a write is acknowledged only after the sync.
+ * The sync is ours, a fdatasync: SQLite as it is built for Node calls fsync, which also writes the log's time stamps, at a
+ * third more a write here and a journal commit more on most file systems. Vectors and the outbox's marks are not
+ * synced: what a power cut takes of them is made again, and it never takes a later write without the earlier ones.
+ */
+import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
+import { faultPoint } from "../../platform/fault.ts";
+import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { TakeOver } from "../../port/public-palace.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { SOURCE_PARTS_KEPT_MS } from "../../protocol/limits.ts";
+import { RPC } from "../../protocol/spec.ts";
+import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
+import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
+import { GraphMerge } from "../tables/graph-merge.ts";
+import { noChanges } from "../tables/tables.ts";
+import { isKnownFolder, LedgerTakeOver } from "./adopt-rows.ts";
+import { ClosetWriter } from "./closet-writer.ts";
+import { LedgerEraser } from "./eraser.ts";
+import { Maintenance } from "./maintenance.ts";
+import { type Quantize, Reindex } from "./reindex.ts";
+import { SqliteLedgerTx } from "./transaction.ts";
+
+/** What the engine makes of a write: the value to answer, and whether anything was changed. */
+export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
+
+/** What is too old is looked for this often. */
+const PRUNE_EVERY_MS = 3_600_000;
+
+export class LedgerWriter {
+  readonly #file: string;
+  readonly #inode: number;
+  readonly #database: LedgerDatabase;
+  /** For who only looks: outside of a group nothing may be changed through it. */
+  readonly tx: SqliteLedgerTx;
+  readonly #takeOver: LedgerTakeOver;
+  readonly #apply: ApplyWrite;
+  readonly #journal: Journal;
+  readonly #maintenance: Maintenance;
+  #prunedAtMs = Number.NEGATIVE_INFINITY;
+  /** What is forgotten goes from the file itself. */
+  readonly eraser: LedgerEraser;
+  /** What comes from upstream's graph files, and what has arrived there. */
+  readonly graph: GraphMerge;
+  readonly closets: ClosetWriter;
+  readonly reindex: Reindex;
+  #log: number | undefined;
+  /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
+  #unsynced: PalaceError | undefined;
+  readonly #statements;
+
+  /** Errors: as openForWriting. */
+  constructor(file: string, apply: ApplyWrite) {
+    this.#file = file;
+    this.#database = openForWriting(file);
+    this.#inode = statSync(file).ino;
+    this.#apply = apply;
+    this.tx = new SqliteLedgerTx(this.#database);
+    this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
+    this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
+    this.reindex = new Reindex(this.#database, (work) => this.#group(work));
+    this.#takeOver = new LedgerTakeOver(this.#database, this.tx);
+    this.#journal = new Journal(this.#database);
+    this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
+    this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
+    const prepare = (sql: string) => this.#database.prepare(sql);
+    this.#statements = {
+      begin: prepare("BEGIN IMMEDIATE"),
+      commit: prepare("COMMIT"),
+      rollback: prepare("ROLLBACK"),
+      textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
+      putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
+      putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
+      outboxDone: prepare("DELETE FROM outbox WHERE id = ? AND seq = ?"),
+      putMeta: prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"),
+      getMeta: this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
+      listAll: prepare(
+        `INSERT OR REPLACE INTO outbox (id, at_ms)
+           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row ORDER BY d.row`,
+      ),
+      listOne: prepare(
+        `INSERT OR REPLACE INTO outbox (id, at_ms)
+           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?`,
+      ),
+    };
+  }
+
+  /** Commits the calls as one group. Never throws: each call gets its outcome. */
+  commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
+    const statements = this.#statements;
+    /** Writes that failed when they had changed something already: the group was done again without them. */
+    const refused = new Map<WriteCall, WriteOutcome>();
+    try {
+      this.#assertPresent();
+      for (;;) {
+        faultPoint("commit.before-begin");
+        statements.begin.run();
+        const outcomes = this.#applyAll(calls, refused);
+        if (outcomes === undefined) {
+          statements.rollback.run();
+          this.tx.takeChanges();
+          continue;
+        }
+        faultPoint("commit.before-commit");
+        statements.commit.run();
+        faultPoint("commit.before-sync");
+        this.#sync();
+        faultPoint("commit.after-sync");
+        return { outcomes, changes: this.tx.takeChanges() };
+      }
+    } catch (error) {
+      if (this.#database.inTransaction) statements.rollback.run();
+      this.tx.takeChanges();
+      return {
+        outcomes: calls.map(() => failed(translateError(error, this.#file))),
+        changes: noChanges(),
+      };
+    }
+  }
+
+  /**
+   * Undefined: a write failed half-way, is in `refused` now, and everything has to be done again. A savepoint for each write
+   * would do as well, but at each one FTS5 writes its collected words out, and failing half-way is rare.
+   */
+  #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
+    const outcomes: WriteOutcome[] = [];
+    for (const call of calls) {
+      const outcome = refused.get(call) ?? this.#applyOne(call);
+      if (this.tx.isHalfDone) {
+        refused.set(call, outcome);
+        return undefined;
+      }
+      outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  #applyOne(call: WriteCall): WriteOutcome {
+    const fingerprint = fingerprintOf(call);
+    const known = this.#journal.find(call.key, fingerprint);
+    if (known === "other")
+      return failed(
+        new PalaceError(
+          "PROTOCOL_KEY_REUSED",
+          `idempotency key ${call.key} was used for another call`,
+          "make a new key for each call",
+        ),
+      );
+    if (known !== undefined) return { outcome: { ok: true, value: known.value }, replayed: true };
+    try {
+      const value = this.#apply(this.tx, call);
+      faultPoint("commit.after-apply");
+      // Also what changed nothing: "not found", repeated after somebody else filed it, must not delete it then.
+      if (call.isRepeatable || this.tx.changeCount() > 0)
+        this.#journal.add(call, fingerprint, value, this.tx.images.take());
+      this.tx.keepChanges();
+      return { outcome: { ok: true, value }, replayed: false };
+    } catch (error) {
+      // SQLite itself may have ended the transaction (disk full): then the whole group fails, and says so.
+      if (!this.#database.inTransaction || isStoreError(error)) throw error;
+      return failed(error);
+    }
+  }
+
+  /** Files vectors; one whose drawer is gone or has other text by now is dropped. */
+  storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
+    const written: number[] = [];
+    this.#group(() => {
+      this.#recordModel(model);
+      for (const vector of vectors) if (this.#putVector(vector, quantize)) written.push(vector.row);
+      faultPoint("vectors.before-commit");
+    });
+    faultPoint("vectors.after-commit");
+    return { ...noChanges(), written };
+  }
+
+  /** Takes over what others wrote into the palace; see take-over.ts. */
+  takeOver(batch: TakeOver, quantize: Quantize): { taken: number; changes: Changes } {
+    return this.#takeOver.commit(
+      batch,
+      (work) => this.#group(work),
+      (model) => this.#recordModel(model),
+      (vector) => this.#putVector(vector, quantize),
+    );
+  }
+
+  #recordModel(model: string): void {
+    if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
+  }
+
+  /** False: its drawer is gone or has other text by now. */
+  #putVector({ row, textVersion: version, vector }: NewVector, quantize: Quantize): boolean {
+    const { textVersion, putVector, putCode } = this.#statements;
+    if (textVersion.get(row) !== version) return false;
+    const { code, scale } = quantize(vector);
+    putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+    return true;
+  }
+
+  outboxDone(entries: readonly { id: string; seq: number }[]): void {
+    this.#group(() => {
+      for (const { id, seq } of entries)
+        if (this.#statements.outboxDone.run(id, seq).changes > 0) this.tx.adopted.drop(id);
+    });
+  }
+
+  /** Lists everything again for a palace that was not the one written to so far. */
+  retarget(target: string): void {
+    const { getMeta, putMeta, listAll } = this.#statements;
+    const before = getMeta.get("driver_target");
+    if (before === target) return;
+    this.#group(() => {
+      if (!isKnownFolder(before, target)) listAll.run();
+      putMeta.run("driver_target", target);
+    });
+  }
+
+  /** Lists drawers again that the palace has lost. Those without a vector are listed when they have one. */
+  resend(ids: readonly string[] | "all"): void {
+    const { listAll, listOne } = this.#statements;
+    this.#group(() => {
+      if (ids === "all") listAll.run();
+      else for (const id of ids) listOne.run(id);
+    });
+  }
+
+  putMeta(key: string, value: string): void {
+    this.#group(() => void this.#statements.putMeta.run(key, value));
+  }
+
+  /** One bounded step of what can wait for a quiet moment; true if there is more. `now`: ms. */
+  maintain(retention: Retention, now: number): boolean {
+    if (this.#maintenance.step()) return true;
+    if (now - this.#prunedAtMs < PRUNE_EVERY_MS) return false;
+    const more = this.prune(retention, now);
+    if (!more) this.#prunedAtMs = now;
+    return more;
+  }
+
+  /** One bounded step of dropping what the journal need not keep any longer; true if there is more. */
+  prune(retention: Retention, now: number): boolean {
+    let more = false;
+    this.#group(() => {
+      more = this.#journal.prune(retention, now);
+      this.tx.parts.dropBefore(now - SOURCE_PARTS_KEPT_MS);
+    });
+    return more;
+  }
+
+  /** Closing removes the write-ahead log by its path: never where another ledger stands at that path by now. */
+  close(): void {
+    if (this.#log !== undefined) closeSync(this.#log);
+    if (this.#isPresent()) this.#database.close();
+  }
+
+  #group(work: () => void): void {
+    this.#assertPresent();
+    try {
+      this.#database.transaction(work).immediate();
+    } catch (error) {
+      throw translateError(error, this.#file);
+    }
+  }
+
+  #isPresent(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+  }
+
+  #sync(): void {
+    try {
+      this.#log ??= openSync(`${this.#file}-wal`, "r+");
+      fdatasyncSync(this.#log);
+    } catch (cause) {
+      this.#unsynced = new PalaceError(
+        "STORE_UNAVAILABLE",
+        `the disk did not take what was written to ${this.#file}; whether it is kept shows after a restart`,
+        "look at the disk, then run `palace restart` and repeat the last calls",
+        { cause },
+      );
+      throw this.#unsynced;
+    }
+  }
+
+  /** A ledger that was deleted or replaced would take writes that nobody finds again. */
+  #assertPresent(): void {
+    if (this.#unsynced !== undefined) throw this.#unsynced;
+    if (this.#isPresent()) return;
+    throw new PalaceError(
+      "PALACE_GONE",
+      `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
+      "put the folder back (it was moved or deleted), then run `palace restart`",
+    );
+  }
+}
+
+function failed(error: unknown): WriteOutcome {
+  if (error instanceof PalaceError) {
+    return {
+      outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },
+      replayed: false,
+    };
+  }
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return {
+    outcome: {
+      ok: false,
+      error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } },
+    },
+    replayed: false,
+  };
+}
+
+function isStoreError(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  // A constraint or a value that does not fit concerns the one write that brought it.
+  return (
+    typeof code === "string" &&
+    /^(SQLITE_|E[A-Z]+$)/.test(code) &&
+    !/^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code)
+  );
+}

@@ -1,0 +1,74 @@
+/** The knowledge graph: entities, facts, and links between rooms. */
+
+/** What somebody said: subject, predicate and object as ids. Times are upstream's text, null is unknown or open. */
+export type Fact = {
+  id: string;
+  subject: string;
+  predicate: string;
+  object: string;
+  validFrom: string | null;
+  validTo: string | null;
+  confidence: number | null;
+  sourceCloset: string | null;
+};
+
+export type NewFact = Fact & { sourceFile: string | null; sourceDrawerId: string | null; atMs: number };
+
+/** With the entities' names; a fact about an entity that has no row is left out, as upstream's joins do. */
+export type NamedFact = Fact & { subjectName: string; objectName: string };
+
+/** Links between rooms of two wings, or between entities of one; a record is upstream's JSON object. */
+export type LinkKind = "tunnel" | "hallway";
+
+export type LinkRecord = Record<string, unknown>;
+
+/** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */
+export type RoomCount = { room: string; wing: string; hall: string; drawers: number; lastDate: string };
+
+/** Drawers of a room with the same `entities`. */
+export type NamedRows = { room: string; entities: string; drawers: number };
+
+/** A name at either end of the hallways of a wing; `drawers` of the strongest, null where that is not noted. */
+export type HallwayEnd = { wing: string; name: string; drawers: number | null };
+
+/** The graph's part of a write transaction. Concurrency and errors: as LedgerTx. */
+export interface GraphTx {
+  /** The first name an entity was given stays. */
+  putEntity(id: string, name: string, atMs: number): void;
+  openFacts(subject: string, predicate: string, object: string): Fact[];
+  hasFact(id: string): boolean;
+  insertFact(fact: NewFact): void;
+  endFact(id: string, validTo: string): void;
+  findLink(kind: LinkKind, id: string): LinkRecord | undefined;
+  putLink(kind: LinkKind, id: string, record: LinkRecord): void;
+  /** True if there was one. */
+  deleteLink(kind: LinkKind, id: string): boolean;
+  /** Drawers of the wing that bear names; undefined in a wing without drawers. Reads every drawer of the wing. */
+  namedRows(wing: string): NamedRows[] | undefined;
+  hallwaysOf(wing: string): LinkRecord[];
+  /** Of all wings. Reads every hallway. */
+  hallwayEnds(): HallwayEnd[];
+  /** Also true in a palace that never held a drawer: nothing can be said of its rooms. */
+  mayHoldRoom(wing: string, room: string): boolean;
+}
+
+/** Reads of the graph. Concurrency: as LedgerReader. */
+export interface GraphReader {
+  hasEntity(id: string): boolean;
+  hasFacts(): boolean;
+  /** Those of the ids that are entities. */
+  entitiesAmong(ids: readonly string[]): string[];
+  /** Facts about the subject that have an end, the last written first. */
+  endedFacts(subject: string, limit: number): NamedFact[];
+  /** Facts of a subject and a predicate, whatever the object and the time. */
+  factsWith(subject: string, predicate: string, limit: number): NamedFact[];
+  factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
+  /** Entities of whose name or id the name is one or several whole words; the entity `id` itself is not among them. */
+  similarEntities(name: string, id: string): { id: string; name: string }[];
+  /** By start, unknown starts last. */
+  timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number };
+  stats(): { entities: number; facts: number; open: number; predicates: string[] };
+  links(kind: LinkKind): LinkRecord[];
+  /** The strongest first; there may be hundreds of thousands. */
+  hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
+}

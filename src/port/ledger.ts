@@ -1,0 +1,104 @@
+/** The ledger as the engine and the broker see it: a write, its transaction, its reader. Implemented in ledger/. */
+import type { ClosetTx, ClosetReader } from "./closet.ts";
+import type { Metadata, Drawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
+import type { GraphTx, GraphReader } from "./graph.ts";
+import type { ForgetTx, UndoTx } from "./hygiene.ts";
+import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
+
+/**
+ * One write transaction as the engine sees it. Concurrency: synchronous, on the writer thread, never across an await.
+ * Errors: STORE_* from the implementation; the whole call is rolled back then.
+ */
+export interface LedgerTx {
+  findDrawer(id: string): Drawer | undefined;
+  /** Adds drawers, best all of a call at once; an id that exists is a broken invariant, look first. */
+  insertDrawers(drawers: readonly NewDrawer[]): void;
+  /** Replaces text and/or metadata under the same id and row. */
+  updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
+  /** True if there was one. */
+  deleteDrawer(id: string): boolean;
+  /** The slices of a long drawer or diary entry, in order; none where `id` is no such one. */
+  slicesOf(id: string): Drawer[];
+  /** How many drawers have that source_file, and the first few places they are in. */
+  placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
+  /** Deletes every drawer with that source_file, in any wing; returns how many. */
+  deleteSource(sourceFile: string): number;
+  putSource(source: SourceRow): void;
+  readonly graph: GraphTx;
+  readonly closets: ClosetTx;
+  /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
+  deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
+  /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
+  drawersOfSource(sourceFile: string): Drawer[];
+  readonly parts: PartTx;
+  readonly forget: ForgetTx;
+  readonly undo: UndoTx;
+  /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
+  idRecipe(): IdRecipe;
+}
+
+/** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
+export interface LedgerReader {
+  findDrawer(id: string): Drawer | undefined;
+  /** As LedgerTx has it. */
+  slicesOf(id: string): Drawer[];
+  drawersByRow(rows: readonly number[]): Drawer[];
+  /** Of one source in one wing, those whose `chunk_index` is `first` to `last`, in that order; a bounded number of them. */
+  slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
+  /** In row order, found in an index. */
+  listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
+  places(): { wing: string; room: string; drawers: number }[];
+  /** The last `limit` that were filed, in row order. */
+  newestDrawers(wing: string | undefined, limit: number): Drawer[];
+  diaryEntries(agent: string, wing: string | undefined): Drawer[];
+  /** Undefined: of all wings. */
+  sources(wing: string | undefined): SourceRow[];
+  /** Sources without a mark of ours, page by page. */
+  minedSources(query: MinedQuery): MinedPage;
+  readonly graph: GraphReader;
+  readonly closets: ClosetReader;
+  /** All drawers by source, of one wing or of all. Reads every drawer once. */
+  sourceGroups(wing: string | undefined): SourceGroup[];
+}
+
+/** A write, as it waits in the queue and stands in the journal. Plain data: it crosses to the writer thread. */
+export type WriteCall = {
+  /** Idempotency key; always there, the broker makes one where the client sent none. */
+  key: string;
+  /** The client made the key, and may send the call again with it. */
+  isRepeatable: boolean;
+  /** Tool or method name without prefix: `add_drawer`, `source.replace`. */
+  method: string;
+  params: Record<string, unknown>;
+  /** Who: agent name, door and process of the peer. */
+  peer: { agent: string; door: string; uid: number; pid: number };
+  requestId: string;
+  atMs: number;
+  /** What the broker found out for the engine before: no part of what the call is, so a repetition may come with another. */
+  findings?: unknown;
+};
+
+/** Rows a commit touched, for the indexes outside the ledger. */
+export type Changes = {
+  /** Drawers that are new: no index outside the ledger knows them before they have a vector. */
+  added: number;
+  /** Rows whose text, place or vector is another now. */
+  written: number[];
+  removed: number[];
+  /** Rows of the graph that were changed. */
+  graph: number;
+  /** Closets that were written or deleted. */
+  closets: number;
+};
+
+/** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
+export type WriteOutcome = {
+  outcome: { ok: true; value: unknown } | { ok: false; error: { code: number; message: string; data?: unknown } };
+  replayed: boolean;
+};
+
+/** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
+export type PendingText = { row: number; textVersion: number; text: string };
+
+export type NewVector = { row: number; textVersion: number; vector: Float32Array };

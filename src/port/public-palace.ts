@@ -1,0 +1,60 @@
+/** The palace that MemPalace reads, as the outbox sees it. Implemented in public-palace/. */
+import type { Metadata, PlaceFilter } from "./drawer.ts";
+
+/** A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, where there is one. */
+export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
+
+/** What the ledger takes over from the palace in one transaction; `removed` are drawers that others have deleted there. */
+export type TakeOver = {
+  rows: readonly TakenRow[];
+  removed: readonly string[];
+  /** Model of the vectors; undefined where none comes along. */
+  model: string | undefined;
+};
+
+export type PalaceRecord = { id: string; text: string; metadata: Metadata; vector: Float32Array };
+
+/**
+ * Keeps the public palace true (design.md 7). One port, one contract test (test/contract/palace-driver.test.ts),
+ * several implementations: `files`, `chroma`, `memory` (tests).
+ * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
+ * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers
+ * that it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
+ */
+export interface PalaceDriver {
+  readonly kind: "files" | "chroma" | "memory";
+  /** Names the place written to; another target means that everything is sent again. */
+  readonly target: string;
+  /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
+  readonly collectionId: string | undefined;
+  /** Counts how often opening it has put the palace right, whereby something may have got lost; absent: it never does. */
+  readonly repairs?: number;
+  /** Most records in one upsert or remove. */
+  readonly recordsMax: number;
+  /** Makes the collections if needed. Idempotent. */
+  open(): Promise<void>;
+  /** Idempotent: metadata is replaced as a whole, keys that are not given are gone afterwards. */
+  upsert(records: readonly PalaceRecord[]): Promise<void>;
+  /** Idempotent: unknown ids are ignored. */
+  remove(ids: readonly string[]): Promise<void>;
+  count(): Promise<number>;
+  /** All ids, ordered by the palace; for verification. */
+  ids(offset: number, limit: number): Promise<string[]>;
+  query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]>;
+  close(): Promise<void>;
+}
+
+/** A drawer whose newest state the palace does not hold yet. `seq` orders; a newer change has a higher one. */
+export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null };
+
+/** The durable list the outbox works off; kept by the ledger in the same transaction as the drawer. */
+export interface OutboxSource {
+  /** Oldest first. `record: null` = remove. A drawer is listed from the moment it has its vector. */
+  peek(limit: number): OutboxEntry[];
+  /** Forgets the entries, each only if it has not changed since it was peeked at. */
+  done(entries: readonly { id: string; seq: number }[]): Promise<void>;
+  /** `awaitingVector` drawers are not listed yet and count on top of `entries`. */
+  lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
+  /** Lists every drawer again when `target` is not the one written to so far. */
+  retarget(target: string): Promise<void>;
+}

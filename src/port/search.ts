@@ -1,0 +1,51 @@
+/** What a search asks: words, vectors, the model and the cross-encoder. Implemented in index/. */
+import type { DrawerFilter } from "./drawer.ts";
+import type { Changes } from "./ledger.ts";
+
+/** A row and its score; lexical scores are BM25-like, ≥ 0, higher is better; cosines are −1…1. */
+export type Scored = { row: number; score: number };
+
+/**
+ * BM25 of a row in its parts, none of them weighted: the words in the drawer, neighbours of the query that are neighbours in
+ * it, the words in its whole source. `coverage`: share of the query's words that the drawer holds, by their rarity, 0…1.
+ */
+export type LexicalParts = { drawer: number; pairs: number; source: number; coverage: number };
+
+export type LexicalCandidate = Scored & { parts: LexicalParts };
+
+/** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
+export interface LexicalIndex {
+  /** The best `limit` rows by BM25 under the filter, best first, scored in full; of a source or a window of no more than that, all. */
+  candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
+  /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
+  phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
+  /** What the full lexical score L of each given row is made of (bench recipe 4). Order as given. */
+  score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
+}
+
+/** Exact nearest neighbours over the stored vectors. */
+export interface VectorIndex {
+  /** Rows with the nearest `limit` among them, likely ones first: quicker than `nearest`, for who asks `similarity` anyway. */
+  around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
+  /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
+  nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
+  /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
+  similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
+  /** Takes over what a commit changed; searches asked afterwards see it. */
+  refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;
+}
+
+export type ModelIdentity = { id: string; dimensions: number };
+
+/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it is not done in time. */
+export interface Reranker {
+  rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
+}
+
+/** Texts to vectors. */
+export interface Embedder {
+  readonly identity: ModelIdentity;
+  /** Shape: one Float32Array[dimensions], L2-normalised, per text, order as given. */
+  embed(texts: readonly string[]): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}

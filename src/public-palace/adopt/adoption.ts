@@ -1,0 +1,101 @@
+/**
+ * Takes over what others have in the public palace: rows, metadata, vectors, deletions. A thread reads, the writer files one
+ * batch a transaction; a kill at any point leaves a palace that is looked at again. Nothing over there is touched.
+ * Called by watch.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
+ */
+import { faultPoint } from "../../platform/fault.ts";
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import type { IdRecipe } from "../../port/drawer.ts";
+import type { Changes } from "../../port/ledger.ts";
+import type { TakeOver } from "../../port/public-palace.ts";
+import type { Horizon, RowKind } from "./foreign-rows.ts";
+import type { ModelFinding, Sample } from "./model-of.ts";
+import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
+
+export type TakeOverOptions = {
+  palaceDir: string;
+  ledgerFile: string;
+  /** Commits a batch. */
+  file: (batch: TakeOver, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
+  onFiled: (changes: Changes) => Promise<void>;
+  /** Records how the palace's rows made their ids. */
+  setRecipe: (recipe: IdRecipe) => Promise<void>;
+  /** Who made these vectors. */
+  modelOf: (samples: readonly Sample[]) => Promise<ModelFinding>;
+  log: Log;
+};
+
+export type TakeOverProgress = {
+  read: number;
+  total: number;
+  taken: number;
+  /** What becomes of the palace's vectors, where they do not simply come along. */
+  detail: string;
+};
+
+/** One at a time. `stop` ends the one under way between two batches. */
+export type TakingOver = {
+  run(
+    collectionId: string,
+    horizon: Horizon,
+    onProgress: (progress: TakeOverProgress) => void,
+    kind?: RowKind,
+  ): Promise<number>;
+  stop(): Promise<void>;
+};
+
+/** Texts embedded to see whether a palace's vectors are of our model: so many that a few odd ones among them decide nothing. */
+const SAMPLES = 24;
+const LOG_EVERY_MS = 5_000;
+
+export function createTakeOver(options: TakeOverOptions): TakingOver {
+  const { palaceDir, ledgerFile, file, onFiled, setRecipe, modelOf, log } = options;
+  let thread: Thread<ReadMethods> | undefined;
+  let stopped = false;
+
+  /** Errors: the store's, and those of the thread; what was filed stays filed. */
+  const run: TakingOver["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
+    const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
+    const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
+    thread = reader;
+    try {
+      const { total, torn, recipe } = await reader.call("opened");
+      if (recipe !== null) await setRecipe(recipe);
+      const { model, width, why } = await modelOf(await reader.call("sample", SAMPLES));
+      const detail = torn === null ? why : `its index cannot be read (${torn}), what is in it is embedded anew`;
+      const progress = { read: 0, total, taken: 0, detail };
+      if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
+      let loggedAtMs = Date.now();
+      log.info("taking over the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
+      for (let done = false; !done && !stopped;) {
+        const batch = await reader.call("next");
+        done = batch.done;
+        progress.read += batch.read;
+        faultPoint("take-over.before-batch");
+        if (batch.rows.length + batch.removed.length > 0) {
+          const rows = batch.rows.map((row) => (row.vector?.length === width ? row : { ...row, vector: undefined }));
+          const { taken, changes } = await file({ rows, removed: batch.removed, model }, kind);
+          progress.taken += taken;
+          await onFiled(changes);
+        }
+        onProgress({ ...progress });
+        if (Date.now() - loggedAtMs < LOG_EVERY_MS) continue;
+        loggedAtMs = Date.now();
+        log.info("taking over the palace's rows", progress);
+      }
+      return progress.taken;
+    } finally {
+      thread = undefined;
+      await reader.close();
+    }
+  };
+
+  return {
+    run,
+    async stop() {
+      stopped = true;
+      await thread?.close();
+    },
+  };
+}

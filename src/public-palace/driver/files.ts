@@ -1,0 +1,124 @@
+/**
+ * The palace in its own files, with no Chroma process: what upstream MemPalace opens whenever the broker is stopped. Reads and
+ * writes on a thread of its own, in short transactions that nobody has to wait for. Imported by broker/palace/palace.ts and tests.
+ */
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import type { PlaceFilter } from "../../port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
+
+/** One transaction: its full text takes most of the time, and a reader of the palace waits for it at the most. */
+const RECORDS_MAX = 100;
+const CLOSE_MAX_MS = 2_000;
+
+export type FilesDriverOptions = {
+  palaceDir: string;
+  log: Log;
+  fault?: string | undefined;
+  /** False while the palace must be left as it is; asked at each opening. */
+  mayMend?: () => boolean;
+  /** The drawers', unless another is named. */
+  collection?: string;
+};
+
+/** Errors: none here; `open` tells. Makes no file before the first record is written. */
+export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
+  return new FilesDriver(options);
+}
+
+class FilesDriver implements PalaceDriver {
+  readonly kind = "files";
+  readonly recordsMax = RECORDS_MAX;
+  repairs = 0;
+  readonly #options: FilesDriverOptions;
+  #thread: Promise<Thread<FilesMethods>> | undefined;
+  #collectionId: string | undefined;
+  #isOpen = false;
+  #closed = false;
+
+  constructor(options: FilesDriverOptions) {
+    this.#options = options;
+  }
+
+  get target(): string {
+    return `file:${this.#options.palaceDir}#${this.#collectionId ?? ""}`;
+  }
+
+  get collectionId(): string | undefined {
+    return this.#collectionId;
+  }
+
+  async open(): Promise<void> {
+    const { log, mayMend = () => true } = this.#options;
+    const { collectionId, torn } = await (await this.#running()).call("open", mayMend());
+    this.#collectionId = collectionId;
+    this.#isOpen = true;
+    if (torn === null) return;
+    this.repairs += 1;
+    log.warn("the palace's index was torn and is moved away; its vectors are written again", { torn });
+  }
+
+  async upsert(records: readonly PalaceRecord[]): Promise<void> {
+    const thread = await this.#ready();
+    const newest = [...new Map(records.map((record) => [record.id, record])).values()];
+    const dimensions = newest[0]?.vector.length;
+    const odd = newest.find(({ vector }) => vector.length !== dimensions);
+    // Else a part of the list would be there before the refused one is met.
+    if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
+    for (let from = 0; from < newest.length; from += RECORDS_MAX)
+      await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const thread = await this.#ready();
+    const unique = [...new Set(ids)];
+    for (let from = 0; from < unique.length; from += RECORDS_MAX)
+      await thread.call("remove", unique.slice(from, from + RECORDS_MAX));
+  }
+
+  async count(): Promise<number> {
+    return (await this.#ready()).call("count");
+  }
+
+  async ids(offset: number, limit: number): Promise<string[]> {
+    return (await this.#ready()).call("ids", offset, limit);
+  }
+
+  async query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]> {
+    if (limit < 1) return [];
+    return (await this.#ready()).call("query", vector, filter, limit);
+  }
+
+  /** After the transaction under way, or without waiting longer for it: SQLite takes it back then. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const thread = await this.#thread?.catch(() => undefined);
+    if (thread === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
+    await Promise.race([thread.call("close").catch(() => {}), late]);
+    clearTimeout(timer);
+    await thread.close();
+  }
+
+  async #ready(): Promise<Thread<FilesMethods>> {
+    if (!this.#isOpen) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is not open", "");
+    return this.#running();
+  }
+
+  #running(): Promise<Thread<FilesMethods>> {
+    if (this.#closed)
+      return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
+    const { palaceDir, fault, collection } = this.#options;
+    const data: FilesThreadData = { palaceDir, fault, collection };
+    this.#thread ??= startThread<FilesMethods>(threadFile(import.meta.url, "files/files-thread"), data).catch(
+      (error: unknown) => {
+        this.#thread = undefined;
+        throw error;
+      },
+    );
+    return this.#thread;
+  }
+}

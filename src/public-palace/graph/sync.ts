@@ -1,0 +1,240 @@
+/**
+ * Keeps the ledger's graph and upstream's graph files in step, both ways: what others wrote is taken over into the ledger
+ * first, then what the ledger has new is sent and struck off. A kill at any step only means that something is compared or
+ * sent again. The thread that does it is started when there is a file or a row. Imported by broker/palace/palace.ts.
+ */
+import { existsSync, statSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Finding, RowName } from "../../ledger/graph-row.ts";
+import { faultPoint } from "../../platform/fault.ts";
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { within } from "../../platform/within.ts";
+import type { RoomCount } from "../../port/graph.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import type { GraphMethods } from "./graph-thread.ts";
+import type { GraphPaths } from "./side.ts";
+
+export type GraphSyncOptions = {
+  paths: GraphPaths;
+  ledger: {
+    isEmpty(): boolean;
+    facts(): number;
+    pending(): { rows: number; oldestAtMs: number | null };
+    takeOver(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
+    done(rows: Sent["rows"]): Promise<void>;
+  };
+  log: Log;
+};
+
+/** What is wrong, by where it showed; "" is nothing. */
+type Problems = { looking: string; sending: string; step: string };
+type Sent = { rows: (RowName & { seq: number })[] };
+
+export type GraphSync = {
+  /** Something was committed. Cheap; call it after each commit that changed the graph. */
+  wake(): void;
+  /** Resolves when what others wrote until now is in the ledger, or after a moment. */
+  fresh(): Promise<void>;
+  rooms(): Promise<RoomCount[]>;
+  status(): StatusReport["graph"];
+  /** Sends what is left and closes; bounded. Idempotent. */
+  stop(): Promise<void>;
+};
+
+/** The files are looked at this often, should nobody ask. */
+const LOOK_MS = 2_000;
+/** A commit waits so long for company before it is sent. */
+const GATHER_MS = 25;
+/** A question to the graph waits no longer than that for others' writes. */
+const FRESH_MAX_MS = 250;
+const OPEN_MAX_MS = 10_000;
+const STOP_MAX_MS = 2_000;
+/** Rows a ledger transaction takes over: writes of agents come in between. */
+const ROWS_PER_GROUP = 2_000;
+/** Somebody who writes all the time must not keep us here. */
+const ROUNDS_MAX = 20;
+const ROUND_STEP_MS = 2;
+
+/** Resolves when the files were looked at once, or after ten seconds. Errors: none; the status says what is wrong. */
+export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSync> {
+  const sync = new Sync(options);
+  await within(sync.run(), OPEN_MAX_MS);
+  const timer = setInterval(() => void sync.run(), LOOK_MS).unref();
+  let stopping: Promise<void> | undefined;
+  return {
+    wake: () => sync.wake(),
+    fresh: () => within(sync.look(), FRESH_MAX_MS),
+    rooms: () => sync.rooms(),
+    status: () => sync.status(),
+    stop: () => {
+      clearInterval(timer);
+      return (stopping ??= sync.stop());
+    },
+  };
+}
+
+class Sync {
+  readonly #options: GraphSyncOptions;
+  #thread: Promise<Thread<GraphMethods>> | undefined;
+  /** One step at a time: each begins when the one before has ended. */
+  #last: Promise<unknown> = Promise.resolve();
+  readonly #queued = new Map<"look" | "send", Promise<void>>();
+  #gathering: NodeJS.Timeout | undefined;
+  #problems: Problems = { looking: "", sending: "", step: "" };
+  #takenOver = 0;
+  #elsewhere = { seen: "", facts: 0 };
+  #stopped = false;
+
+  constructor(options: GraphSyncOptions) {
+    this.#options = options;
+  }
+
+  wake(): void {
+    if (this.#stopped) return;
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      void this.run();
+    }, GATHER_MS);
+  }
+
+  /** Both ways. */
+  run(): Promise<void> {
+    return this.#enqueue("send", async (thread) => {
+      for (let round = 0; round < ROUNDS_MAX; round++) {
+        await this.#takeOver(thread);
+        const { rows, problem, others } = await thread.call("send");
+        faultPoint("graph.after-send");
+        if (rows.length > 0) await this.#options.ledger.done(rows);
+        faultPoint("graph.after-done");
+        this.#enter({ sending: problem });
+        if (others) await delay(round * ROUND_STEP_MS);
+        else if (rows.length === 0) return;
+      }
+    });
+  }
+
+  look(): Promise<void> {
+    return this.#enqueue("look", (thread) => this.#takeOver(thread));
+  }
+
+  async rooms(): Promise<RoomCount[]> {
+    return (await this.#started()).call("rooms");
+  }
+
+  status(): StatusReport["graph"] {
+    const { ledger } = this.#options;
+    const lag = ledger.pending().rows;
+    const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
+    const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
+    return { facts: ledger.facts(), state, lag, takenOver: this.#takenOver, detail: this.#problem, ...elsewhere };
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#gathering);
+    await within(this.run(), STOP_MAX_MS);
+    this.#stopped = true;
+    const thread = await this.#thread?.catch(() => undefined);
+    if (thread === undefined) return;
+    await within(
+      thread.call("close").catch(() => {}),
+      STOP_MAX_MS,
+    );
+    await thread.close();
+  }
+
+  /** Joins a step of that kind that has not begun yet. Never rejects. */
+  #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
+    const waiting = this.#queued.get(kind);
+    if (waiting !== undefined) return waiting;
+    if (this.#stopped || !this.#isNeeded()) return Promise.resolve();
+    const next = this.#last.then(async () => {
+      this.#queued.delete(kind);
+      try {
+        await step(await this.#started());
+        this.#enter({ step: "" });
+      } catch (error) {
+        if (!this.#stopped) this.#enter({ step: (error as Error).message });
+      }
+    });
+    this.#queued.set(kind, next);
+    this.#last = next;
+    return next;
+  }
+
+  /** A palace without a graph costs no thread. */
+  #isNeeded(): boolean {
+    if (this.#thread !== undefined) return true;
+    const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
+    const files = [graphFile, otherGraphFile, tunnelsFile, hallwaysFile].filter((file) => file !== undefined);
+    return files.some(existsSync) || !this.#options.ledger.isEmpty();
+  }
+
+  #started(): Promise<Thread<GraphMethods>> {
+    this.#thread ??= startThread<GraphMethods>(threadFile(import.meta.url, "graph-thread"), this.#options.paths).catch(
+      (error: unknown) => {
+        // The next look tries again: a moment without memory or files is no reason to leave the graph alone for good.
+        this.#thread = undefined;
+        throw error;
+      },
+    );
+    return this.#thread;
+  }
+
+  async #takeOver(thread: Thread<GraphMethods>): Promise<void> {
+    const { ledger, log } = this.#options;
+    const { finding, problem } = await thread.call("look");
+    this.#enter({ looking: problem });
+    const total = { taken: 0, relisted: 0, removed: 0 };
+    for (const part of partsOf(finding)) {
+      const { taken, relisted, removed } = await ledger.takeOver(part);
+      total.taken += taken;
+      total.relisted += relisted;
+      total.removed += removed;
+    }
+    await thread.call("accept");
+    const count = total.taken + total.relisted + total.removed;
+    this.#takenOver += total.taken + total.removed;
+    await this.#lookElsewhere(thread);
+    if (count > 0) log.info("others wrote the graph", total);
+  }
+
+  #factsElsewhere(): { file: string; facts: number } {
+    return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
+  }
+
+  /** Facts that a MemPalace with `--palace` keeps where we do not look. Counted anew where either side may have changed. */
+  async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
+    const { otherGraphFile: file = "" } = this.#options.paths;
+    const sign = (path: string): string => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? "" : `${found.size} ${found.mtimeMs}`;
+    };
+    const theirs = file === "" ? "" : sign(file);
+    const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
+    if (seen === this.#elsewhere.seen) return;
+    // What is no graph has no facts, and is nothing that the palace could not do without.
+    const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
+    this.#elsewhere = { seen, facts };
+  }
+
+  get #problem(): string {
+    return [...new Set(Object.values(this.#problems))].filter(Boolean).join("; ");
+  }
+
+  #enter(change: Partial<Problems>): void {
+    const before = this.#problem;
+    this.#problems = { ...this.#problems, ...change };
+    if (this.#problem === before) return;
+    if (this.#problem === "") this.#options.log.info("the graph files are well again");
+    else this.#options.log.warn("a graph file cannot be kept", { why: this.#problem });
+  }
+}
+
+function* partsOf({ rows, missing, deleted }: Finding): Generator<Finding> {
+  const count = Math.max(rows.length, missing.length, deleted.length);
+  for (let start = 0; start < count; start += ROWS_PER_GROUP) {
+    const part = <T>(list: T[]): T[] => list.slice(start, start + ROWS_PER_GROUP);
+    yield { rows: part(rows), missing: part(missing), deleted: part(deleted) };
+  }
+}

@@ -1,0 +1,312 @@
+/**
+ * The pump from the ledger to the public palace: reads the durable list, sends it through the driver, strikes off what
+ * arrived. A kill at any step only means that something is sent again. Runs in the broker beside everything else and is
+ * waited for by nobody. Imported by broker/palace/palace.ts.
+ */
+import { faultPoint } from "../platform/fault.ts";
+import type { Log } from "../platform/log.ts";
+import type { OutboxEntry, OutboxSource, PalaceDriver } from "../port/public-palace.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import type { StatusReport } from "../protocol/spec.ts";
+
+/** How long the first record of a quiet time waits for company, since a batch costs little more than one record. */
+const GATHER_MS = 25;
+/** We look by ourselves this often, should nobody wake us: vectors arrive in the background. */
+const IDLE_MS = 5_000;
+/** After a failure: this long at least, then twice as long each time, up to the maximum; half of it is chance. */
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 30_000;
+/** Records the palace refuses for good. More of them mean that the palace is wrong, not the records. */
+const REFUSED_MAX = 256;
+/** How long `stop` waits for the batch under way. */
+const STOP_TIMEOUT_MS = 2_000;
+
+/** A palace that is quiet is asked this often whether it is still there, and still the same. */
+const PROBE_MS = 30_000;
+
+export type OutboxStatus = StatusReport["driver"];
+
+/** Time as the pump sees it; tests bring a quick one. */
+export type OutboxClock = {
+  now(): number;
+  /** Ends early, without an error, when the signal is given. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** 0…1 */
+  random(): number;
+};
+
+export type OutboxOptions = {
+  source: OutboxSource;
+  driver: PalaceDriver;
+  log: Log;
+  clock?: OutboxClock;
+  /** Why the palace must be left alone for now; asked before anything is opened or sent. `wake` when that changes. */
+  lockedBy?: () => PalaceError | undefined;
+  /** Called when the state or its detail changes. Contract: does not throw. */
+  onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
+};
+
+export type Outbox = {
+  /** Something was committed. Cheap; call it after each commit. */
+  wake(): void;
+  /** Resolves when the batch under way has arrived and is struck off; nothing is sent until the answer is called. */
+  hold(): Promise<() => void>;
+  status(): OutboxStatus;
+  /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
+  stop(timeoutMs?: number): Promise<void>;
+};
+
+/** Errors: none reach the caller; they are in `status` and in the log, and the pump tries again. */
+export function startOutbox(options: OutboxOptions): Outbox {
+  const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
+  const running = pump.run();
+  let stopping: Promise<void> | undefined;
+  return {
+    wake: () => pump.wake(),
+    hold: () => pump.hold(),
+    status: () => pump.status(),
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => (stopping ??= pump.stop(running, timeoutMs)),
+  };
+}
+
+const WALL_CLOCK: OutboxClock = {
+  now: Date.now,
+  random: Math.random,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done);
+    }),
+};
+
+class Pump {
+  readonly #deps: Required<OutboxOptions>;
+  /**
+   * Id → change and reason of what this palace refuses. Skipped, but never struck off: it stays in the lag, and is tried
+   * again when the drawer changes, when the target changes, and after a restart.
+   */
+  readonly #refused = new Map<string, { seq: number; reason: string }>();
+  readonly #stopping = new AbortController();
+  /** Ends the wait under way. */
+  #alarm = new AbortController();
+  #state: "synced" | "syncing" | "waiting" | "unreachable" = "syncing";
+  #detail = "opening the palace";
+  #failures = 0;
+  #target: string | undefined;
+  /** When the palace last proved that it is there; undefined: it has to be opened. */
+  #openedAtMs: number | undefined;
+  #woken = false;
+  #abandoned = false;
+  /** Askers for whom nothing is sent just now, and the batch under way. */
+  #holders = 0;
+  #sending: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: Required<OutboxOptions>) {
+    this.#deps = deps;
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#alarm.abort();
+  }
+
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    await this.#sending.catch(() => {});
+    return () => {
+      this.#holders -= 1;
+      this.wake();
+    };
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const lock = this.#deps.lockedBy();
+        if (lock !== undefined) {
+          await this.#leaveAlone(lock);
+          continue;
+        }
+        await this.#open();
+        this.#woken = false;
+        while (await (this.#sending = this.#sendNext())) this.#failures = 0;
+        this.#failures = 0;
+        this.#rest();
+        await this.#sleep(IDLE_MS);
+        if (this.#woken) await this.#deps.clock.sleep(GATHER_MS, this.#stopping.signal);
+      } catch (error) {
+        if (this.#stopped) return;
+        await this.#fail(error);
+      }
+    }
+  }
+
+  async stop(running: Promise<void>, timeoutMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#alarm.abort();
+    const timeout = new AbortController();
+    await Promise.race([running, this.#deps.clock.sleep(timeoutMs, timeout.signal)]);
+    timeout.abort();
+    this.#abandoned = true;
+    await this.#deps.driver.close();
+  }
+
+  status(): OutboxStatus {
+    const { source, driver, clock } = this.#deps;
+    const { entries, oldestAtMs, awaitingVector } = source.lag();
+    const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
+    // A commit we have not been woken for yet.
+    const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
+    return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #open(): Promise<void> {
+    const { driver, source, clock } = this.#deps;
+    if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
+    await driver.open();
+    this.#openedAtMs = clock.now();
+    // After opening, because only then a driver knows that its palace is another one than last time.
+    if (driver.target === this.#target || this.#stopped) return;
+    await source.retarget(driver.target);
+    this.#target = driver.target;
+    this.#refused.clear();
+  }
+
+  /** Somebody else writes the palace. What he did to it is looked at when it is opened again. */
+  async #leaveAlone(lock: PalaceError): Promise<void> {
+    this.#openedAtMs = undefined;
+    this.#enter("waiting", lock.message);
+    this.#woken = false;
+    await this.#sleep(IDLE_MS);
+  }
+
+  /** Sends one batch. False when there is nothing left to send. */
+  async #sendNext(): Promise<boolean> {
+    const { source, driver, clock } = this.#deps;
+    if (this.#stopped || this.#holders > 0) return false;
+    if (this.#deps.lockedBy() !== undefined) {
+      // What became of the palace meanwhile is looked at when it is opened again.
+      this.#openedAtMs = undefined;
+      return false;
+    }
+    const batch = this.#nextBatch(source.peek(driver.recordsMax + this.#refused.size));
+    if (batch.length === 0) return false;
+    this.#enter("syncing", "");
+    faultPoint("outbox.before-send");
+    const arrived = await this.#send(batch);
+    faultPoint("outbox.after-send");
+    if (this.#abandoned) return false;
+    this.#openedAtMs = clock.now();
+    if (arrived.length > 0) await source.done(arrived.map(({ id, seq }) => ({ id, seq })));
+    faultPoint("outbox.after-done");
+    return true;
+  }
+
+  /** What comes next in order and is one call to the driver: all writes or all removals, each id once. */
+  #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
+    const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
+    for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
+    if (this.#refused.size >= REFUSED_MAX)
+      throw new PalaceError("CONFIG_BAD_VALUE", `the palace refuses every record: ${this.#firstRefusal()}`, "");
+    const batch = new Map<string, OutboxEntry>();
+    let removes: boolean | undefined;
+    for (const entry of entries) {
+      if (this.#refused.has(entry.id)) continue;
+      removes ??= entry.record === null;
+      const fits = (entry.record === null) === removes && !batch.has(entry.id);
+      if (!fits || batch.size === this.#deps.driver.recordsMax) break;
+      batch.set(entry.id, entry);
+    }
+    return [...batch.values()];
+  }
+
+  /**
+   * Returns what arrived. A batch that is refused is halved until the refused record stands alone, so that one bad record
+   * costs a few requests and holds nobody up. Errors: as the driver's, but for those that concern one record.
+   */
+  async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
+    const { driver } = this.#deps;
+    const records = batch.flatMap(({ record }) => record ?? []);
+    try {
+      if (records.length > 0) await driver.upsert(records);
+      else await driver.remove(batch.map(({ id }) => id));
+      return [...batch];
+    } catch (error) {
+      if (!(error instanceof PalaceError) || error.code !== "CONFIG_BAD_VALUE") throw error;
+      const [only] = batch;
+      if (only !== undefined && batch.length === 1) {
+        this.#refuse(only, error);
+        return [];
+      }
+      const half = Math.ceil(batch.length / 2);
+      return [...(await this.#send(batch.slice(0, half))), ...(await this.#send(batch.slice(half)))];
+    }
+  }
+
+  #refuse({ id, seq }: OutboxEntry, error: PalaceError): void {
+    this.#refused.set(id, { seq, reason: error.message });
+    this.#deps.log.error("outbox.refused", { id, code: error.code, message: error.message });
+  }
+
+  #firstRefusal(): string {
+    for (const [id, { reason }] of this.#refused) return `${id}: ${reason}`;
+    return "";
+  }
+
+  /** Nothing left to send: what is it that we wait for? */
+  #rest(): void {
+    if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
+    const { awaitingVector } = this.#deps.source.lag();
+    if (this.#refused.size > 0)
+      this.#enter("waiting", `the palace refuses ${this.#refused.size} drawers, first ${this.#firstRefusal()}`);
+    else if (awaitingVector > 0)
+      this.#enter(
+        "waiting",
+        awaitingVector === 1 ? "1 drawer waits for its vector" : `${awaitingVector} drawers wait for their vectors`,
+      );
+    else this.#enter("synced", "");
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const { clock, log } = this.#deps;
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof PalaceError ? error.code : "";
+    this.#failures += 1;
+    this.#openedAtMs = undefined;
+    const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
+    const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
+    // It is of another model, and will be tomorrow: said once, looked at now and then.
+    const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
+    this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
+    if (!isForeign || this.#failures === 1)
+      (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
+    // A wake-up shortens the wait, since somebody is at work, but a busy broker must not hammer at a palace that is ill.
+    this.#woken = false;
+    await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
+    await this.#sleep(retryMs - RETRY_MIN_MS);
+  }
+
+  /** Ends with the time, a wake-up or `stop`. */
+  async #sleep(ms: number): Promise<void> {
+    this.#alarm = new AbortController();
+    if (this.#woken || this.#stopped || ms <= 0) return;
+    await this.#deps.clock.sleep(ms, this.#alarm.signal);
+  }
+
+  #enter(state: "synced" | "syncing" | "waiting" | "unreachable", detail: string): void {
+    if (state === this.#state && detail === this.#detail) return;
+    this.#state = state;
+    this.#detail = detail;
+    this.#deps.onState({ state, detail });
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * Writes a fresh palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata and
+ * vectors, the collections made beside them, and the graph's files. Built beside, verified by count and hash once Chroma has
+ * ended, and renamed into place: the folder is there whole or not at all. Runs on a thread (rebuild-thread.ts).
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { MODEL_NAME } from "../../index/embedding/model-files.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { faultPoint } from "../../platform/fault.ts";
+import { SILENT_LOG } from "../../platform/log.ts";
+import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { createChromaDriver } from "../driver/chroma.ts";
+import { createFilesDriver } from "../driver/files.ts";
+import { PalaceWriter } from "../driver/files/palace-writer.ts";
+import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
+import { ContentHash } from "./content-hash.ts";
+import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
+import { readOtherCollections } from "./others.ts";
+import { Snapshot } from "./snapshot.ts";
+import type { Steps } from "./steps.ts";
+import { verifyCollection } from "./verify.ts";
+
+const BATCH_ROWS = 100;
+
+export type ExportInput = {
+  ledgerFile: string;
+  /** The public palace in use, for the collections that the ledger does not hold. */
+  palaceDir: string;
+  /** The drawers'. */
+  collection: string;
+  /** Where nothing may be put: the memory's own home. */
+  home: string;
+  /** Of this memory: tells a draft of an export that was killed from anything else. */
+  tag: string;
+  dir: string;
+  /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
+  chroma: string | undefined | null;
+  /** The newest drawer when it was asked for: those up to it must be in it, those behind it only if they can. */
+  lastRow: number;
+  /** Leave out drawers that have no vector yet. */
+  partial: boolean;
+};
+
+export type ExportReport = {
+  dir: string;
+  drawers: number;
+  /** Drawers without a vector, which are not in it. */
+  leftOut: number;
+  /** Drawers that were filed after it was asked for and had no vector yet: they are not of its moment. */
+  later: number;
+  hash: string;
+  others: { name: string; rows: number; unreadable: number }[];
+  graph: GraphCounts;
+  writer: "chroma" | "files";
+};
+
+/** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
+export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
+  const { tag, ledgerFile } = input;
+  const dir = resolve(input.dir);
+  assertUsable({ ...input, dir });
+  const draft = `${dir}.export-${tag}`;
+  // Of an export that was killed: one is made at a time.
+  rmSync(draft, { recursive: true, force: true });
+  makeFolder(draft);
+  const snapshot = new Snapshot(ledgerFile, input.lastRow);
+  let server: ChromaServer | undefined;
+  try {
+    const leftOut = snapshot.missing;
+    if (snapshot.drawers > 0 && snapshot.embedded === 0)
+      throw new PalaceError(
+        "STORE_UNAVAILABLE",
+        `none of the ${snapshot.drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
+        "run `palace doctor` to see what the model waits for",
+      );
+    if (leftOut > 0 && !input.partial)
+      throw new PalaceError(
+        "STORE_UNAVAILABLE",
+        `${leftOut} of ${snapshot.drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
+        "run `palace doctor` to see what the model waits for, or leave them out: --partial",
+      );
+    const { collections, why } = readOtherCollections(input.palaceDir, input.collection);
+    const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
+    faultPoint("export.before-server");
+    await steps.step("starting Chroma", 0, total);
+    if (input.chroma !== null) server = await startChromaServer(draft, input.chroma);
+    const open = (name: string): PalaceDriver => openDriver(draft, server, name);
+    const hash = await fill(open(input.collection), snapshot.pages(), (rows) =>
+      steps.step("writing drawers", rows, total),
+    );
+    // Also a palace of no rows is one; a server has made it by now.
+    if (server === undefined && hash.rows === 0) createEmpty(draft, input.collection);
+    let written = hash.rows;
+    const others: { name: string; hash: ContentHash }[] = [];
+    for (const { name, records } of collections) {
+      if (records.size === 0) continue;
+      const from = written;
+      const all = await fill(open(name), [[...records.values()]], (rows) =>
+        steps.step(`writing ${name}`, from + rows, total),
+      );
+      others.push({ name, hash: all });
+      written += all.rows;
+    }
+    await server?.stop();
+    server = undefined;
+    faultPoint("export.before-verify");
+    const expected = { rows: hash.rows, hash: hash.hex, record: (id: string) => snapshot.record(id) };
+    await verifyCollection(draft, input.collection, expected, (rows) => steps.step("verifying", rows, total));
+    for (const { name, hash: all } of others) {
+      const records = collections.find((one) => one.name === name)?.records;
+      const same = { rows: all.rows, hash: all.hex, record: (id: string) => records?.get(id) };
+      await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
+    }
+    const graph = writeGraphFiles(snapshot, draft);
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, [input.collection, ...others.map(({ name }) => name)]);
+    await steps.step("putting it in place", total, total);
+    syncFolder(draft);
+    faultPoint("export.before-rename");
+    // Onto an empty folder too, and never onto another: rename(2) refuses that.
+    renameSync(draft, dir);
+    syncFolder(dirname(dir));
+    faultPoint("export.after-rename");
+    return {
+      ...{
+        dir,
+        drawers: hash.rows,
+        leftOut,
+        later: snapshot.drawers - snapshot.embedded - leftOut,
+        hash: hash.hex,
+        graph,
+      },
+      others: [
+        ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
+        ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),
+      ],
+      writer: input.chroma === null ? "files" : "chroma",
+    };
+  } finally {
+    snapshot.close();
+    await server?.stop();
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function createEmpty(folder: string, collection: string): void {
+  const writer = new PalaceWriter(folder, collection);
+  try {
+    writer.create();
+  } finally {
+    writer.close();
+  }
+}
+
+/** As 3.11 records it with each collection; without it, it says that it has to guess. An unknown model is not claimed. */
+function writeModelName(folder: string, collections: readonly string[]): void {
+  const identity = { model_name: "minilm", dimension: 0 };
+  const content = Object.fromEntries(collections.map((name) => [name, identity]));
+  writeFileAtomic(join(folder, "mempalace_embedder.json"), JSON.stringify(content, null, 2));
+}
+
+function openDriver(draft: string, server: ChromaServer | undefined, collection: string): PalaceDriver {
+  if (server === undefined) return createFilesDriver({ palaceDir: draft, log: SILENT_LOG, collection });
+  const { url } = server;
+  const chroma = { url, token: undefined, tenant: "default_tenant", database: "default_database" };
+  return createChromaDriver({ chroma, log: SILENT_LOG, collection });
+}
+
+/** The hash of what was handed over. The driver is closed afterwards. */
+async function fill(
+  driver: PalaceDriver,
+  pages: Iterable<PalaceRecord[]>,
+  step: (rows: number) => Promise<void>,
+): Promise<ContentHash> {
+  const hash = new ContentHash();
+  try {
+    await driver.open();
+    for (const page of pages)
+      for (let from = 0; from < page.length; from += BATCH_ROWS) {
+        const batch = page.slice(from, from + BATCH_ROWS);
+        await driver.upsert(batch);
+        for (const record of batch) hash.add(record);
+        faultPoint("export.after-page");
+        await step(hash.rows);
+      }
+    return hash;
+  } finally {
+    await driver.close();
+  }
+}
+
+function assertUsable({ dir, home, palaceDir }: ExportInput): void {
+  const refuse = (why: string): PalaceError =>
+    new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
+  if (dir.includes("\0")) throw refuse("is no path");
+  for (const own of [home, palaceDir]) {
+    const within = relative(realOf(own), realOf(dir));
+    if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))
+      throw refuse(`lies in this memory's own ${own}`);
+  }
+  const there = lstatSync(dir, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  // Nothing is renamed over a link, wherever it points.
+  if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
+  if (readdirSync(dir).length > 0) throw refuse("is not empty");
+}
+
+/** Through symbolic links, as far as the path is there. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
+}
+
+/** One by one: Node's own `recursive` never ends where a file system takes no new folder (/proc). Errors: the file system's. */
+function makeFolder(path: string): void {
+  if (!existsSync(dirname(path))) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/** The folder's files and their names outlast a power cut. */
+function syncFolder(folder: string): void {
+  for (const entry of [...readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()), undefined]) {
+    const file = openSync(entry === undefined ? folder : join(folder, entry.name), "r");
+    try {
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+}

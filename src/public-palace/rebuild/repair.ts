@@ -1,0 +1,97 @@
+/**
+ * Builds the public palace anew from the ledger, beside the one in use: drawers from a snapshot, the other collections from the
+ * old files as far as they can be read; verified by count and hash; then swapped in. Runs on a thread (rebuild-thread.ts) while
+ * nothing of ours writes the palace.
+ */
+import { mkdirSync } from "node:fs";
+import { faultPoint } from "../../platform/fault.ts";
+import type { PalaceRecord } from "../../port/public-palace.ts";
+import { PalaceWriter } from "../driver/files/palace-writer.ts";
+import { ContentHash } from "./content-hash.ts";
+import { readOtherCollections } from "./others.ts";
+import { Snapshot } from "./snapshot.ts";
+import type { Steps } from "./steps.ts";
+import { draftFolder, swapIn, tidy } from "./swap.ts";
+import { verifyCollection } from "./verify.ts";
+
+const BATCH_ROWS = 100;
+
+export type RepairInput = {
+  ledgerFile: string;
+  palaceDir: string;
+  /** The drawers'. */
+  collection: string;
+  tag: string;
+  /** The drawers' collection keeps its id: it is the same target still. */
+  collectionId: string | undefined;
+  /** Names the folder that keeps the old palace: before-WHY-TIME. */
+  why: string;
+};
+
+export type RepairReport = {
+  drawers: number;
+  hash: string;
+  /** Drawers that are not in it, for want of a vector; they come when they have one. */
+  leftOut: number;
+  others: { name: string; rows: number; unreadable: number }[];
+  /** Why the old palace's other collections could not be read. */
+  unread: string | null;
+  /** Where the old palace is. */
+  kept: string | null;
+};
+
+/** Errors: STORE_*, BROKER_CANCELLED; the palace in use is untouched then. */
+export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
+  const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
+  mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
+  tidy(palaceDir, tag);
+  const draft = draftFolder(palaceDir, tag);
+  const snapshot = new Snapshot(ledgerFile);
+  try {
+    const { collections, why: unread } = readOtherCollections(palaceDir, collection);
+    const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
+    faultPoint("repair.before-build");
+    const write = async (name: string, id: string | undefined, pages: Iterable<PalaceRecord[]>, from: number) => {
+      const hash = new ContentHash();
+      const writer = new PalaceWriter(draft, name, id);
+      try {
+        for (const page of pages)
+          for (let at = 0; at < page.length; at += BATCH_ROWS) {
+            const batch = page.slice(at, at + BATCH_ROWS);
+            writer.upsert(batch);
+            for (const record of batch) hash.add(record);
+            faultPoint("repair.in-build");
+            await steps.step(`writing ${name}`, from + hash.rows, total);
+          }
+        // Also a palace of no rows is one.
+        writer.create();
+      } finally {
+        writer.close();
+      }
+      return hash;
+    };
+    const drawers = await write(collection, collectionId, snapshot.pages(), 0);
+    let written = drawers.rows;
+    for (const { name, records } of collections) {
+      const hash = await write(name, undefined, [[...records.values()]], written);
+      written += hash.rows;
+      const same = { rows: hash.rows, hash: hash.hex, record: (id: string) => records.get(id) };
+      await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
+    }
+    faultPoint("repair.before-verify");
+    const expected = { rows: drawers.rows, hash: drawers.hex, record: (id: string) => snapshot.record(id) };
+    await verifyCollection(draft, collection, expected, (rows) => steps.step("verifying", rows, total));
+    await steps.step("putting it in place", total, total);
+    faultPoint("repair.before-swap");
+    const kept = swapIn(palaceDir, draft, why);
+    return {
+      ...{ drawers: drawers.rows, hash: drawers.hex, leftOut: snapshot.drawers - snapshot.embedded },
+      others: collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
+      unread: unread ?? null,
+      kept: kept ?? null,
+    };
+  } finally {
+    snapshot.close();
+    tidy(palaceDir, tag);
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Puts a palace that was built beside into the place of the one in use, by one rename: at every moment there is a whole palace
+ * at that path, the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace. Only
+ * Chroma's files change places; what else lies in the folder (ledger, graph) stays. A kill anywhere is cleaned up by `tidy`.
+ */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../platform/fault.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";
+
+const KEPT = "before-";
+const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const BUSY_TIMEOUT_MS = 5_000;
+const SIDECARS = ["-journal", "-wal", "-shm"];
+
+/** Inside the palace: another folder may be another file system, where nothing can be renamed to. */
+export function draftFolder(palaceDir: string, tag: string): string {
+  return join(palaceDir, `.rebuild-${tag}`);
+}
+
+/** Takes away what a run that was killed has left: its draft, and its half of keeping the old palace. */
+export function tidy(palaceDir: string, tag: string): void {
+  rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
+  const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
+  if (current === undefined) return;
+  for (const name of keptFolders(palaceDir)) {
+    const folder = join(palaceDir, name);
+    // Killed between keeping and renaming: nothing was replaced, this is the palace in use under a second name.
+    if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
+      rmSync(folder, { recursive: true, force: true });
+  }
+  const newest = keptFolders(palaceDir).at(-1);
+  if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
+}
+
+/** The draft takes the palace's place. Returns the folder that has the old one, if there was one. Errors: STORE_UNAVAILABLE. */
+export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
+  const file = chromaFile(palaceDir);
+  syncPath(chromaFile(draft));
+  let kept: string | undefined;
+  const isWorthKeeping = !isEmpty(palaceDir);
+  if (existsSync(file)) {
+    // Who could not read the old one cannot read the new one.
+    chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
+    const sidecars = quiesce(file);
+    const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
+    kept = join(palaceDir, `${KEPT}${why}-${stamp}`);
+    mkdirSync(kept, { mode: 0o700 });
+    for (const suffix of sidecars) renameSync(`${file}${suffix}`, `${chromaFile(kept)}${suffix}`);
+    keep(file, chromaFile(kept));
+    syncPath(kept);
+    syncPath(palaceDir);
+    faultPoint("repair.after-keep");
+  }
+  renameSync(chromaFile(draft), file);
+  syncPath(palaceDir);
+  faultPoint("repair.after-swap");
+  if (kept !== undefined) moveSegments(palaceDir, kept);
+  faultPoint("repair.after-segments");
+  rmSync(draft, { recursive: true, force: true });
+  if (kept === undefined || isWorthKeeping) return kept;
+  rmSync(kept, { recursive: true, force: true });
+  return undefined;
+}
+
+/** A palace with neither rows nor index, nor anything in its queue; one that cannot be read is none. */
+function isEmpty(palaceDir: string): boolean {
+  try {
+    if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
+    const count = (database: ChromaDatabase): number | undefined =>
+      database
+        .prepare<[], number>("SELECT (SELECT count(*) FROM embeddings) + (SELECT count(*) FROM embeddings_queue)")
+        .pluck()
+        .get();
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, count) === 0;
+  } catch {
+    return false;
+  }
+}
+
+function keptFolders(palaceDir: string): string[] {
+  if (!existsSync(palaceDir)) return [];
+  return readdirSync(palaceDir)
+    .filter((name) => name.startsWith(KEPT) && existsSync(chromaFile(join(palaceDir, name))))
+    .sort((a, b) => mtime(join(palaceDir, a)) - mtime(join(palaceDir, b)));
+}
+
+function mtime(folder: string): number {
+  return statSync(folder).mtimeMs;
+}
+
+/** Index folders that the palace does not name go to the palace that did. */
+function moveSegments(palaceDir: string, kept: string): void {
+  const own = new Set(segmentsOf(palaceDir));
+  // A palace that cannot be read names none, and all may be its own.
+  if (own.size === 0) return;
+  for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
+    if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
+      renameSync(join(palaceDir, entry.name), join(kept, entry.name));
+}
+
+function segmentsOf(palaceDir: string): string[] {
+  try {
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Everything of the old palace into its one file: a log beside it would be taken for the new one's. What must go along with a
+ * file that cannot be opened any more is returned. Errors: STORE_UNAVAILABLE while somebody else is in it.
+ */
+function quiesce(file: string): string[] {
+  try {
+    const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      // Also takes back what another's crash has left half done.
+      database.exec("BEGIN IMMEDIATE; ROLLBACK");
+      database.pragma("wal_checkpoint(TRUNCATE)");
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (/^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))) throw inUse(file);
+    return SIDECARS.filter((suffix) => existsSync(`${file}${suffix}`));
+  }
+  if (["-journal", "-wal"].some((suffix) => (statSync(`${file}${suffix}`, { throwIfNoEntry: false })?.size ?? 0) > 0))
+    throw inUse(file);
+  return [];
+}
+
+function inUse(file: string): PalaceError {
+  return new PalaceError("STORE_UNAVAILABLE", `another process is writing ${file}`, "end it and repeat the command");
+}
+
+/** A second name for the same file, or a copy where the file system has no such thing. */
+function keep(file: string, copy: string): void {
+  try {
+    linkSync(file, copy);
+  } catch {
+    copyFileSync(file, copy);
+    syncPath(copy);
+  }
+}
+
+function syncPath(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,395 @@
+/**
+ * Finds writers that no lock of ours reaches: a MemPalace of another HOME, or one that sees the palace at another path. The
+ * palace numbers every write of everybody. While the number grows by what our driver sent, nobody else was there; when it does
+ * not add up, at the start or while running, a thread compares palace and ledger, and what it found is in the status.
+ *
+ * Rows that others wrote or changed, and drawers they deleted before this broker came, are taken over into the ledger
+ * (public-palace/adopt); the comparison is made again then, and only what it proves counts as taken over. Drawers of ours that are
+ * missing over there without such a proof, or that a stray deleted beside us, are listed in the outbox again.
+ * Imported by broker/palace/palace.ts.
+ */
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { TakingOver } from "../adopt/adoption.ts";
+import type { Horizon } from "../adopt/foreign-rows.ts";
+import { DRAWERS } from "../format/chroma-file.ts";
+import { refusalOf } from "../format/refusal.ts";
+import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
+import type { Comparison } from "./compare.ts";
+import type { CountedDriver } from "./counted-driver.ts";
+import { lookAt } from "./look.ts";
+import { breakSeal, putSeal } from "./seal.ts";
+import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
+
+export type WatchOptions = {
+  palaceDir: string;
+  /** The drawers', unless it is called as everybody's is. */
+  collection?: string;
+  ledgerFile: string;
+  /** Undefined: nothing in the palace is ours. */
+  driver: CountedDriver | undefined;
+  /** What the last broker had seen, so that a palace nobody touched since is not read again. */
+  seen: { read(): string | undefined; write(text: string): Promise<void> };
+  /** Lists drawers in the outbox again. */
+  resend: (ids: readonly string[] | "all") => Promise<void>;
+  /** The same for closets. */
+  resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
+  /** Sends nothing from the moment it resolves until its answer is called. */
+  hold: () => Promise<() => void>;
+  /** Another MemPalace has the palace, and the driver waits for it. */
+  isLocked?: () => boolean;
+  /** Undefined: rows of others are counted and left alone. */
+  takeOver?: TakingOver | undefined;
+  /** Palace and ledger agree, or cannot be compared: what waited for that may go on. Contract: does not throw. */
+  onSettled?: () => void;
+  /** Who may have written what is not ours; `recent`: some of it while this broker ran. */
+  guess: (recent: boolean) => string;
+  log: Log;
+  /** Clock that is never stepped, ms; tests bring their own. */
+  now?: () => number;
+};
+
+export type Watch = {
+  status(): StrayReport;
+  adoption(): AdoptionReport;
+  /** False while it is not known whether the palace holds what is not in the ledger: nothing may be written there. */
+  isSettled(): boolean;
+  /** A palace that cannot be compared now, and was whole in the ledger when the last broker looked: it may be made anew. */
+  wasVerified(): boolean;
+  /** Does what is due now; for tests, which do not wait for the clock. */
+  look(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const LOOK_MS = 2_000;
+/** Comparisons after something was sent again. */
+const AGAIN = 2;
+/**
+ * Comparisons after others wrote: a Chroma commits its records to the queue, where they are numbered, and later to the tables
+ * where they are read.
+ */
+const LATE = 3;
+
+export function startWatch(options: WatchOptions): Watch {
+  const watch = new Watcher({
+    now: () => performance.now(),
+    takeOver: undefined,
+    isLocked: () => false,
+    onSettled: () => {},
+    resendClosets: () => Promise.resolve(),
+    collection: DRAWERS,
+    ...options,
+  });
+  const timer = setInterval(() => void watch.look(), LOOK_MS).unref();
+  if (options.driver !== undefined) options.driver.onQuiet = () => watch.lookSoon();
+  return {
+    status: () => watch.report,
+    adoption: () => watch.adoption,
+    isSettled: () => watch.isSettled,
+    wasVerified: () =>
+      watch.adoption.state === "refused" && parseSeen(options.seen.read())?.adoption?.state === "verified",
+    look: () => watch.look(),
+    stop: async () => {
+      clearInterval(timer);
+      await watch.stop();
+    },
+  };
+}
+
+class Watcher {
+  readonly #options: Required<WatchOptions>;
+  report: StrayReport = { ...NOTHING, state: "looking", detail: "" };
+  adoption: AdoptionReport = NOT_ADOPTED;
+  /** The palace's number when both sides held the same; what is numbered higher and not ours is another's work. */
+  #agreedHead: number | undefined;
+  /** Somebody wrote beside this broker, and it was taken over. */
+  #strayed = false;
+  /** Something is to be taken over still: the numbers may add up, but the sides do not agree. */
+  #isBehind = false;
+  #mark: Mark | undefined;
+  /** The palace's number when this broker first looked and nobody else had the palace. */
+  #startHead: number | undefined;
+  #lastHead = 0;
+  #comparing: Promise<void> | undefined;
+  #thread: Thread<CompareMethods> | undefined;
+  #nextAtMs = 0;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+  /** What is refused is what the driver cannot open. */
+  #unopened = false;
+  /** Rows without a vector that sending everything again has not helped. */
+  #hopeless = 0;
+  #hopelessClosets = 0;
+  /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
+  #again = 0;
+  /** The same, for what is numbered and cannot be read yet. */
+  #late = 0;
+
+  readonly #isLeft: boolean;
+
+  constructor(options: Required<WatchOptions>) {
+    this.#options = options;
+    this.#isLeft = breakSeal(options.palaceDir, options.seen);
+  }
+
+  /** A busy driver is quiet for a moment only, which the timer would miss. */
+  lookSoon(): void {
+    if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
+  }
+
+  get isSettled(): boolean {
+    const own = this.#options.driver?.collectionId;
+    return this.report.state !== "looking" && (this.#mark === undefined || this.#mark.own === own);
+  }
+
+  async look(): Promise<void> {
+    if (this.#stopped) return;
+    if (this.#comparing !== undefined) return this.#comparing;
+    this.#lookedAtMs = this.#options.now();
+    const before = this.report.state;
+    const found = this.#read();
+    const isAgreed = found !== undefined && this.#addsUp(found);
+    if (isAgreed && before === "looking") this.#options.onSettled();
+    if (found === undefined || isAgreed || this.#options.now() < this.#nextAtMs) return;
+    this.#comparing = this.#compare(found);
+    await this.#comparing;
+    this.#comparing = undefined;
+    if (this.report.state !== "looking") this.#options.onSettled();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    await this.#options.takeOver?.stop();
+    await this.#thread?.close();
+    await this.#comparing;
+    const found = this.#read();
+    const isOurs = this.#options.driver?.kind === "files";
+    if (found !== undefined && this.#addsUp(found))
+      await this.#remember(found, isOurs ? putSeal(this.#options.palaceDir) : undefined);
+  }
+
+  /** Undefined: nothing to judge now. The report says why, unless a moment later will do. */
+  #read(): Mark | undefined {
+    const look = lookAt(this.#options);
+    if (look === undefined) return undefined;
+    if (look === "unopened") return this.#notOpen();
+    if ("state" in look) return this.#rest(look.state, look.detail);
+    if (this.#unopened) this.adoption = NOT_ADOPTED;
+    this.#unopened = false;
+    this.#lastHead = look.head;
+    return look;
+  }
+
+  /** It is tried again; unless these files are beyond the driver, which nobody would hear of otherwise. */
+  #notOpen(): undefined {
+    const { kind, openError } = this.#options.driver ?? {};
+    this.#unopened = kind === "files" && openError !== undefined;
+    if (this.#unopened) this.#refuse(openError);
+    return undefined;
+  }
+
+  #rest(state: "off" | "unreadable", detail: string): undefined {
+    const { resent, taken, state: before } = this.report;
+    this.report = { ...NOTHING, resent, taken, state, detail };
+    this.#mark = undefined;
+    if (before === "looking") this.#options.onSettled();
+  }
+
+  #addsUp(now: Mark): boolean {
+    if (this.#isOwn(now)) this.#startHead ??= now.head;
+    if (this.#mark === undefined && !this.#recall(now)) return false;
+    const { head, segment, own, sent } = this.#mark as Mark;
+    const isOurs = now.head - head === now.sent.done - sent.done && now.sent.unsure === sent.unsure;
+    const isWhole = this.report.unindexed === 0 || now.sent.reconnects === sent.reconnects;
+    const addsUp = isOurs && isWhole && now.segment === segment && own === now.own && !this.#isDue;
+    if (!addsUp) return false;
+    this.#mark = now;
+    this.#agreedHead = now.head;
+    return true;
+  }
+
+  /** A comparison is wanted although the numbers add up. */
+  get #isDue(): boolean {
+    return this.#again > 0 || this.#late > 0 || this.#isBehind;
+  }
+
+  /** True: nobody has written since the last broker looked, and what it found still holds. */
+  #recall(now: Mark): boolean {
+    const seen = parseSeen(this.#options.seen.read());
+    if (seen === undefined || seen.ours !== this.#ours) return false;
+    this.#hopeless = seen.unindexed;
+    // A ledger of before has never taken anything over.
+    if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
+    if (this.#options.takeOver !== undefined && seen.closets !== (now.closets ?? "")) return false;
+    // What it says of the palace's vectors holds as long as the palace's rows do.
+    if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
+    this.#agreedHead = seen.agreedHead;
+    // A palace that is not whole is worth another attempt, since Chroma may have been started anew as well.
+    const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
+    if (!holds || now.sent.done > 0) return false;
+    this.#mark = now;
+    this.report = { ...seen.report, resent: 0, taken: 0 };
+    return true;
+  }
+
+  /** The palace may hold rows of before that this ledger never saw, or a palace of before was put back. */
+  #horizon(): Horizon {
+    return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
+  }
+
+  async #compare(mark: Mark): Promise<void> {
+    const { palaceDir, ledgerFile, resend, takeOver } = this.#options;
+    const startedAtMs = this.#options.now();
+    const isRetry = this.#mark === undefined || this.#mark.sent.reconnects !== mark.sent.reconnects;
+    if (takeOver !== undefined && this.adoption.state === "none" && mark.adopt !== undefined)
+      this.adoption = { ...this.adoption, state: "verifying" };
+    try {
+      const data: CompareThreadData = { ledgerFile };
+      const thread = await startThread<CompareMethods>(threadFile(import.meta.url, "compare-thread"), data);
+      this.#thread = thread;
+      if (this.#stopped) return void (await thread.close());
+      const sinceSeq = this.#startHead ?? mark.head;
+      const compare = (): Promise<Comparison | null> =>
+        thread.call("compare", {
+          ...{ palaceDir, ours: this.#options.driver?.collectionId, sinceSeq },
+          ...(takeOver === undefined ? {} : { adopt: mark.adopt, horizon: this.#horizon() }),
+        });
+      let comparison: Comparison | null;
+      let first: Comparison | null;
+      try {
+        first = comparison = await compare();
+        if (isForeign(comparison) && takeOver !== undefined && mark.adopt !== undefined) {
+          if (comparison?.isForeign === true) await this.#takeOver(takeOver, mark.adopt);
+          const closets = comparison?.closets;
+          if (closets?.isForeign === true) await this.#takeOverClosets(takeOver, closets.collectionId ?? "");
+          this.adoption = { ...this.adoption, state: "verifying" };
+          comparison = await compare();
+        }
+      } finally {
+        await thread.close();
+      }
+      if (comparison === null || this.#stopped) return;
+      this.#isBehind = isForeign(comparison);
+      if (!this.#isBehind) this.#agree(mark, comparison);
+      this.#late = this.#othersWrote(mark) ? LATE : Math.max(0, this.#late - 1);
+      this.#again = Math.max(0, this.#again - 1);
+      this.#mark = mark;
+      this.#hopeless = Math.min(this.#hopeless, comparison.unindexed);
+      const isWorthAll = comparison.unindexed > this.#hopeless && isRetry;
+      if (isWorthAll) this.#hopeless = comparison.unindexed;
+      if (isWorthAll || comparison.missing.length > 0) {
+        this.#again = AGAIN;
+        await resend(isWorthAll ? "all" : comparison.missing);
+      }
+      await this.#mendClosets(comparison);
+      this.#tell(comparison, first ?? comparison);
+      // What may still be on its way is the next broker's to find, should this one end.
+      if (this.#late === 0) await this.#remember(mark);
+    } catch (error) {
+      if (!this.#stopped) this.#refuse(error);
+    } finally {
+      this.#nextAtMs = this.#options.now() + pauseAfter(this.#options.now() - startedAtMs);
+    }
+  }
+
+  #othersWrote({ head, sent }: Mark): boolean {
+    return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
+  }
+
+  /** It is tried again; whoever waits for it is told why meanwhile. */
+  #refuse(error: unknown): void {
+    const { log, palaceDir } = this.#options;
+    const { message: why, hint } = refusalOf(error, palaceDir);
+    if (this.adoption.state !== "refused" || this.adoption.detail !== why)
+      log.warn("the palace could not be compared", { why, hint });
+    this.adoption = { ...this.adoption, state: "refused", detail: why, hint };
+  }
+
+  async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
+    const before = this.report.taken;
+    this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
+    // While it reads, nothing of ours goes over: what is deleted or changed here meanwhile stays listed, and is known as ours.
+    const release = await this.#options.hold();
+    try {
+      const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
+        this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null, detail, hint: "" };
+      });
+      this.report = { ...this.report, taken: before + taken };
+    } finally {
+      release();
+    }
+  }
+
+  async #takeOverClosets(takeOver: TakingOver, collectionId: string): Promise<void> {
+    const release = await this.#options.hold();
+    try {
+      await takeOver.run(collectionId, this.#horizon(), () => {}, "closets");
+    } finally {
+      release();
+    }
+  }
+
+  /** What of ours has got lost is sent again; an index that stays short of vectors after that is left alone. */
+  async #mendClosets({ closets }: Comparison): Promise<void> {
+    const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
+    const isWorthAll = unindexed > this.#hopelessClosets;
+    this.#hopelessClosets = unindexed;
+    if (!isWorthAll && missing.length === 0) return;
+    this.#again = AGAIN;
+    await this.#options.resendClosets(isWorthAll ? "all" : missing);
+  }
+
+  /** Every row of the palace is in the ledger and reads the same there. */
+  #agree(mark: Mark, { rows, inexact }: Comparison): void {
+    const { takeOver, log } = this.#options;
+    this.#agreedHead = mark.head;
+    if (takeOver === undefined || mark.adopt === undefined) return;
+    const { taken } = this.report;
+    const { state, detail: before } = this.adoption;
+    const detail = state === "refused" ? "" : before;
+    this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "", inexact };
+    if (taken > 0 && state !== "verified") log.info("the palace's rows are taken over and verified", { rows, taken });
+  }
+
+  /** `first`: before anything was taken over. */
+  #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
+    const { log, guess, palaceDir } = this.#options;
+    const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
+    const before = this.report;
+    const [taken, resent] = [before.taken, before.resent + missing.length];
+    const { recent } = first;
+    const newestAtMs = first.newestAtMs ?? before.newestAtMs;
+    this.#strayed ||= recent > 0 && rows === 0;
+    // What a MemPalace wrote before us is simply taken over; one that writes beside us is worth a word.
+    const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#strayed;
+    this.report = {
+      ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
+      detail: found && (rows + changed > 0 || this.#strayed) ? `written by ${guess(recent > 0 || this.#strayed)}` : "",
+    };
+    if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
+    const lost = { missing: missing.length, unindexed };
+    log.warn("others wrote the public palace", { palaceDir, rows, changed, ...lost, detail: this.report.detail });
+  }
+
+  get #ours(): string {
+    return this.#options.driver?.collectionId ?? "";
+  }
+
+  /** The driver had it open, or there is none: what is deleted from then on is deleted beside us. */
+  #isOwn({ own }: Mark): boolean {
+    return this.#options.driver === undefined || own !== undefined;
+  }
+
+  async #remember(mark: Mark, seal?: number): Promise<void> {
+    if (!this.#isOwn(mark)) return;
+    const { head, segment, adopt, closets } = mark;
+    const seen: Seen = {
+      ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
+      ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
+      ...(seal === undefined ? {} : { seal }),
+    };
+    await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
+  }
+}

@@ -1,0 +1,38 @@
+/** A mark in the palace's own file by which it is known again: by nothing else does an older palace that was put back differ. Used by watch.ts. */
+import { randomInt } from "node:crypto";
+import Database from "better-sqlite3";
+import { chromaFile, readChroma } from "../format/chroma-file.ts";
+import { parseSeen } from "./seen.ts";
+
+const BUSY_TIMEOUT_MS = 1_000;
+const SEAL_MAX = 2 ** 31 - 1;
+
+type Kept = { read(): string | undefined; write(text: string): Promise<void> };
+
+/**
+ * Whether this is the palace that the last broker left, and no older one that was put back. The ledger forgets the seal before
+ * anything else is struck off its lists, so that one left by a broker that was killed proves nothing. Never throws.
+ */
+export function breakSeal(palaceDir: string, kept: Kept): boolean {
+  const { seal, ...rest } = parseSeen(kept.read()) ?? {};
+  if (seal === undefined) return false;
+  void kept.write(JSON.stringify(rest)).catch(() => {});
+  try {
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => palace.pragma("user_version", { simple: true })) === seal;
+  } catch {
+    return false;
+  }
+}
+
+/** In a field of SQLite's header that Chroma does not use; undefined where it cannot be written now. Never throws. */
+export function putSeal(palaceDir: string): number | undefined {
+  const seal = randomInt(1, SEAL_MAX);
+  try {
+    const palace = new Database(chromaFile(palaceDir), { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    palace.pragma(`user_version = ${seal}`);
+    palace.close();
+    return seal;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The SSH bridge, through a real sshd: another home on this machine stands for the container, so that each step can be watched.
+ * Real containers come in test/topology.
+ */
+import { execFile } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import ssh2 from "ssh2";
+import { describe, expect, test } from "vitest";
+import { readBrokerFile } from "../../../src/client/discover.ts";
+import { isStopped } from "../../../src/platform/marks.ts";
+import { pair } from "../../helpers/bridge-pair.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+import { sshdMissing } from "../../helpers/sshd.ts";
+
+if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing})`);
+
+const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
+
+describe.skipIf(sshdMissing)("a bridge", () => {
+  test("is set up with one command, carries the agent's own configuration, and setting it up again changes nothing", async () => {
+    await using all = await pair();
+    const { box, host, sshd, setup } = all;
+    const first = await setup();
+    expect(first, first.stderr).toMatchObject({ code: 0 });
+    const entry = readFileSync(sshd.authorizedKeys, "utf8");
+    expect(entry).toMatch(/^restrict,command="env .*palace\.(?:ts|js) gate" ssh-ed25519 \S+ palace-bridge$/m);
+    expect(statSync(join(box.config.paths.bridgeDir, "id_ed25519")).mode & 0o777).toBe(0o600);
+    expect((await setup()).code).toBe(0);
+    expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(entry);
+
+    const shim = await box.shim();
+    expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
+    const near = await host.shim();
+    expect(JSON.stringify(await near.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
+    const status = JSON.parse((await box.run("palace", ["bridge", "status", "--json"])).stdout) as object;
+    expect(status).toMatchObject({ bridge: { kind: "gate" }, resident: { state: "connected" }, through: { ok: true } });
+    // The broker is the host's, and the bridge has only an agent's rights.
+    expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
+    expect(readBrokerFile(join(host.home, ".mempalace/broker.json"))).toBeDefined();
+    const doctor = await box.run("palace", ["doctor"]);
+    expect(doctor, doctor.stdout).toMatchObject({ code: 0 });
+    expect(doctor.stdout).toContain("the bridge's local end");
+    expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
+    const stopped = await box.run("palace", ["restart"]);
+    expect(stopped.code).not.toBe(0);
+    await shim.close();
+    await near.close();
+  });
+
+  test("takes the agents along that had a broker of their own here, and stopping from here is not stopping the host's", async () => {
+    await using all = await pair();
+    const { box, host, setup } = all;
+    await box.run("palace", ["start"]);
+    const shim = await box.shim();
+    expect(await shim.call("mempalace_add_drawer", note(0))).toHaveProperty("drawer_id");
+    expect((await setup()).code).toBe(0);
+    expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
+    expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
+    const near = await host.shim();
+    expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
+    // An agent has no right to stop the host's broker; nor does trying leave a mark that outlives the bridge.
+    expect((await box.run("palace", ["stop"])).code).not.toBe(0);
+    expect(isStopped(box.config.paths)).toBe(false);
+    expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
+    await shim.close();
+    await near.close();
+  });
+
+  test("lets its key do nothing else: no shell, no command, no file transfer, no forwarding", async () => {
+    await using all = await pair();
+    const { box, host, sshd, setup } = all;
+    expect((await setup()).code).toBe(0);
+    const key = join(box.config.paths.bridgeDir, "id_ed25519");
+    const ssh = (...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> =>
+      promisify(execFile)(
+        "ssh",
+        ["-F", sshd.sshConfig, "-i", key, "-o", "IdentityFile=none", "-o", "BatchMode=yes", ...args],
+        {
+          timeout: 20_000,
+        },
+      ).then(
+        (done) => ({ ...done, code: 0 }),
+        (error: { stdout: string; stderr: string; code: number }) => error,
+      );
+    const shell = await ssh("testhost");
+    expect(shell.code).toBe(5);
+    const command = await ssh("testhost", "cat /etc/passwd");
+    expect(command).toMatchObject({ code: 5, stdout: "" });
+    expect(command.stderr).toContain("opens the palace and nothing else");
+    expect((await ssh("-s", "testhost", "sftp")).stdout).toBe("");
+    const forwarded = await ssh("-o", "ExitOnForwardFailure=yes", "-W", `127.0.0.1:${sshd.port}`, "testhost");
+    expect(forwarded.code).not.toBe(0);
+    expect(forwarded.stderr).toMatch(/prohibited|failed/);
+    const log = readFileSync(join(host.home, ".local/state/palace/gate.log"), "utf8");
+    expect(log).toContain("cat /etc/passwd");
+  });
+
+  test("keeps writes while sshd is dead, delivers them when it is back, and refuses another host key", async () => {
+    await using all = await pair();
+    const { box, host, sshd, setup } = all;
+    expect((await setup()).code).toBe(0);
+    const shim = await box.shim();
+    await shim.call("mempalace_add_drawer", note(0));
+    await sshd.kill();
+    for (let index = 1; index < 4; index++)
+      expect(await shim.call("mempalace_add_drawer", note(index))).toMatchObject({ spooled: true });
+    await expect(shim.call("mempalace_search", { query: "note" })).rejects.toThrow();
+    await sshd.start();
+    const near = await host.shim();
+    await expect
+      .poll(async () => (await near.call("mempalace_list_drawers", { wing: "bridge" }))["total"], { timeout: 40_000 })
+      .toBe(4);
+    await sshd.kill();
+    sshd.renewHostKey();
+    await sshd.start();
+    expect(await shim.call("mempalace_add_drawer", note(4))).toMatchObject({ spooled: true });
+    const status = await box.run("palace", ["bridge", "status"]);
+    expect(status.code).toBe(3);
+    expect(status.stdout).toContain("not the pinned one");
+    expect((await setup()).stderr).toContain("another host key");
+    await shim.close();
+    await near.close();
+  });
+
+  test("may forward to the host's socket instead, with its own key or through the user's ssh and its shared connection", async () => {
+    for (const kind of [["--streamlocal"], ["--through-ssh"]]) {
+      const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
+      await using all = await pair(kind[0] === "--through-ssh" ? control : []);
+      const { box, host, setup, sshd } = all;
+      await host.run("palace", ["start"]);
+      const done = await setup(...kind);
+      expect(done, done.stderr + sshd.log()).toMatchObject({ code: 0 });
+      const shim = await box.shim();
+      const answer = await shim.call("mempalace_add_drawer", note(1));
+      expect(answer).toHaveProperty("drawer_id");
+      expect(JSON.stringify(await shim.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
+      await shim.close();
+    }
+  });
+
+  test("is taken back: the entry, the key and the resident are gone, other entries as they were", async () => {
+    await using all = await pair();
+    const { box, sshd, setup, remote } = all;
+    const before = readFileSync(sshd.authorizedKeys, "utf8");
+    expect((await setup()).code).toBe(0);
+    expect(readFileSync(sshd.authorizedKeys, "utf8")).not.toBe(before);
+    const removed = await box.run("palace", ["bridge", "remove", "--remote-palace", remote, "--json"]);
+    expect(JSON.parse(removed.stdout)).toEqual({ removed: "testhost", entryRemoved: true });
+    expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(before);
+    expect(existsSync(box.config.paths.bridgeDir)).toBe(false);
+    expect(existsSync(box.config.paths.bridgeSocketPath)).toBe(false);
+    expect((await box.run("palace", ["bridge", "status"])).stdout).toContain("No bridge");
+  });
+
+  test("set up towards a login shell that hangs ends with what to look at, and changes nothing", async () => {
+    await using all = await pair();
+    const { box, host, setup, sshd } = all;
+    expect((await setup()).code).toBe(0);
+    const before = readFileSync(join(box.config.paths.bridgeDir, "bridge.json"), "utf8");
+    const configFile = join(host.home, "sshd/sshd_config");
+    const config = readFileSync(configFile, "utf8");
+    const restartWith = async (text: string): Promise<void> => {
+      await sshd.kill();
+      writeFileSync(configFile, text);
+      await sshd.start();
+    };
+    await restartWith(`${config}ForceCommand sleep 200\n`);
+    const again = await setup();
+    expect(again, again.stderr).toMatchObject({ code: 3 });
+    expect(again.stderr).toContain("opens no channel within");
+    expect(again.stderr).toContain("login shell");
+    expect(readFileSync(join(box.config.paths.bridgeDir, "bridge.json"), "utf8")).toBe(before);
+    await restartWith(config);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)("root, who lets a key in for somebody else", () => {
+  test("leaves his file his, with its mode, and makes him one where he has none", async () => {
+    await using host = createTestPalace();
+    const key = ssh2.utils.generateKeyPairSync("ed25519").public;
+    const file = join(host.home, "his/.ssh/authorized_keys");
+    mkdirSync(join(host.home, "his"));
+    chownSync(join(host.home, "his"), 1000, 1001);
+    const authorize = (action: string): ReturnType<typeof host.run> =>
+      host.run("palace", ["gate", action, key, "--file", file]);
+    expect((await authorize("authorize")).code).toBe(0);
+    const made = [statSync(join(file, "..")), statSync(file)].map(({ uid, gid, mode }) => [uid, gid, mode & 0o777]);
+    expect(made).toEqual([
+      [1000, 1001, 0o700],
+      [1000, 1001, 0o600],
+    ]);
+    // A mode that our umask would not give.
+    chmodSync(file, 0o666);
+    expect((await authorize("revoke")).stdout).toContain("gone");
+    const { uid, gid, mode } = statSync(file);
+    expect([uid, gid, mode & 0o777]).toEqual([1000, 1001, 0o666]);
+  });
+});

@@ -1,0 +1,145 @@
+/** Bytes that no client should send: a typed error or a disconnect, the broker stays, its memory stays flat. */
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
+import { dial } from "../../../src/transport/endpoint.ts";
+import { upgrade } from "../../../src/transport/http-client.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+/** An upgraded stream that is spoken to in raw bytes. */
+async function rawStream(palace: TestPalace): Promise<Socket & { lines: string[] }> {
+  const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
+  await upgrade(socket, {});
+  const lines: string[] = [];
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts);
+  });
+  socket.on("error", () => {});
+  socket.resume();
+  return Object.assign(socket, { lines });
+}
+
+const ping = `${JSON.stringify({ jsonrpc: "2.0", id: "after", method: "ping" })}\n`;
+
+function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+describe("hostile input on a stream", () => {
+  it.each([
+    ["text that is no JSON", "garbage\n", -32700],
+    ["10,000 nested brackets", `${"[".repeat(10_000)}${"]".repeat(10_000)}\n`, -32700],
+    ["invalid UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]), -32700],
+    ["a value that is no request", "42\n", -32600],
+    ["a batch", "[]\n", -32600],
+    ["an unknown method", `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "palace.explode" })}\n`, -32601],
+    [
+      "a tool call without a name",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} })}\n`,
+      -32602,
+    ],
+    [
+      "a tool name that is an object without a text form",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: { toString: 1 } } })}\n`,
+      -32602,
+    ],
+    [
+      "an idempotency key that is no string",
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
+      -32000,
+    ],
+  ])("answers %s with a typed error and goes on", async (_name, bytes, code) => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const stream = await rawStream(palace);
+    stream.write(bytes);
+    stream.write(ping);
+    await expect.poll(() => stream.lines.length).toBe(2);
+    const answers = stream.lines.map((line) => JSON.parse(line) as { id: unknown; error?: { code: number } });
+    expect(answers.find((answer) => answer.id !== "after")?.error?.code).toBe(code);
+    expect(answers.some((answer) => answer.id === "after")).toBe(true);
+    stream.destroy();
+  });
+
+  it("says that a frame is too large, disconnects, and keeps no memory of it", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    await using shim = await palace.shim();
+    // Its answer comes when the palace is open: opening it takes memory too.
+    expect(await shim.call("mempalace_list_wings", {})).toBeDefined();
+    const before = residentMiB(broker.pid ?? 0);
+    for (let round = 0; round < 3; round++) {
+      const stream = await rawStream(palace);
+      const chunk = Buffer.alloc(1024 * 1024, "x");
+      const closed = new Promise((resolve) => stream.once("close", resolve));
+      for (let sent = 0; sent <= FRAME_SIZE_MAX_BYTES && !stream.destroyed; sent += chunk.length) {
+        if (!stream.write(chunk)) await Promise.race([new Promise((resolve) => stream.once("drain", resolve)), closed]);
+      }
+      await expect.poll(() => stream.lines[0]).toContain("TRANSPORT_FRAME_TOO_LARGE");
+      stream.destroy();
+    }
+    expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
+    expect(residentMiB(broker.pid ?? 0) - before).toBeLessThan(100);
+  });
+
+  it("stops reading from a client that never reads, so its memory stays flat", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    const deaf = await dial({ kind: "unix", path: palace.config.paths.socketPath });
+    await upgrade(deaf, {});
+    deaf.on("error", () => {});
+    deaf.pause();
+    const before = residentMiB(broker.pid ?? 0);
+    const request = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })}\n`.repeat(200);
+    // Each answer is some 14 KB: unread, 40,000 of them would be 560 MB.
+    for (let sent = 0; sent < 200 && deaf.writableLength < 1024 * 1024; sent++) {
+      deaf.write(request);
+      await delay(2);
+    }
+    await delay(300);
+    expect(residentMiB(broker.pid ?? 0) - before).toBeLessThan(140);
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
+    deaf.destroy();
+  });
+
+  it("outlives upgrades to something else by clients that leave at once", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    for (let round = 0; round < 50; round++) {
+      const socket = connect(palace.config.paths.socketPath);
+      socket.on("error", () => {});
+      socket.write("GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", () =>
+        socket.destroy(),
+      );
+      await new Promise((resolve) => socket.once("close", resolve));
+    }
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
+    expect(broker.exitCode).toBeNull();
+  });
+
+  it("answers an HTTP head that is none, and one that never ends, without falling over", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    for (const head of [
+      "\x00\x01\x02\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n",
+      `GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`,
+      "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nnope!",
+    ]) {
+      const socket = connect(palace.config.paths.socketPath);
+      socket.on("error", () => {});
+      socket.write(head);
+      socket.end();
+      await new Promise((resolve) => socket.once("close", resolve).resume());
+    }
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
+  });
+});

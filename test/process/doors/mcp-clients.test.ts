@@ -1,0 +1,183 @@
+/**
+ * The official clients talk to it: both SDK generations over stdio, the raw socket stream and Streamable HTTP, and the
+ * inspector's command line over stdio and HTTP. HTTP reaches the UNIX door through a few lines of TCP relay.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as HttpV2,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, it } from "vitest";
+import { TOOLS } from "../../../src/engine/tools/tool-table.ts";
+import { dial } from "../../../src/transport/endpoint.ts";
+import { FrameSplitter } from "../../../src/transport/frame.ts";
+import { upgrade } from "../../../src/transport/http-client.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+
+const INSPECTOR_VERSION = "2.12.0";
+const run = promisify(execFile);
+const info = { name: "palace-test", version: "1" };
+
+type Open = (palace: TestPalace) => Promise<Transport> | Transport;
+
+const shimCommand = (palace: TestPalace) => ({
+  command: process.execPath,
+  args: [join(ROOT, "src/bin/mp-shim.ts")],
+  env: palace.env as Record<string, string>,
+});
+
+/** A message transport over the broker's upgraded stream, as another program would write it. */
+async function socketTransport(palace: TestPalace): Promise<Transport> {
+  const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
+  await upgrade(socket, {});
+  const splitter = new FrameSplitter();
+  const transport: Transport = {
+    async start() {
+      socket.on("data", (chunk: Buffer) => {
+        for (const frame of splitter.push(chunk))
+          if ("bytes" in frame) transport.onmessage?.(JSON.parse(frame.bytes.toString()) as never);
+      });
+      socket.on("close", () => transport.onclose?.());
+      socket.resume();
+    },
+    async send(message) {
+      socket.write(`${JSON.stringify(message)}\n`);
+    },
+    async close() {
+      socket.destroy();
+    },
+  };
+  return transport;
+}
+
+/** A TCP port that leads to the UNIX door. */
+async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable> {
+  const server = createServer((from) => {
+    const to = connect(palace.config.paths.socketPath);
+    from.pipe(to).pipe(from);
+    for (const socket of [from, to]) socket.on("error", () => (from.destroy(), to.destroy()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+  return { url, [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+const CLIENTS = { "SDK v1": ClientV1, "SDK v2": ClientV2 };
+const HTTP = { "SDK v1": HttpV1, "SDK v2": HttpV2 };
+const STDIO = { "SDK v1": StdioV1, "SDK v2": StdioV2 };
+const GENERATIONS = ["SDK v1", "SDK v2"] as const;
+
+describe.each(GENERATIONS)("%s", (generation) => {
+  it.each(["stdio", "socket", "HTTP"])("lists and calls the tools over %s", async (way) => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    await using port = await relay(palace);
+    const open: Record<string, Open> = {
+      stdio: (own) => new STDIO[generation](shimCommand(own)) as unknown as Transport,
+      socket: socketTransport,
+      HTTP: () => new HTTP[generation](port.url) as unknown as Transport,
+    };
+    const client = new CLIENTS[generation](info) as ClientV2;
+    await client.connect((await open[way]?.(palace)) as Transport);
+    expect(client.getServerVersion()?.name).toBe("mempalace");
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(TOOLS.map((tool) => tool.name));
+    const call = (name: string, values: Record<string, unknown>) =>
+      client.callTool({ name: `mempalace_${name}`, arguments: values });
+    const added = (await call("add_drawer", { wing: "w", room: "r", content: `by ${generation} over ${way}` })) as {
+      content: { text: string }[];
+    };
+    expect(JSON.parse(added.content[0]?.text ?? "")).toMatchObject({ success: true, chunks: 1 });
+    await expect(call("nope", {})).rejects.toThrow(/Unknown tool: mempalace_nope/);
+    await expect(call("status", { bogus: 1 })).rejects.toThrow(/Unknown parameter 'bogus' for tool mempalace_status/);
+    await client.close();
+  });
+});
+
+describe("the same idempotency key", () => {
+  it("files once over HTTP's header and over the stream alike, and says so", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    await using port = await relay(palace);
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "mempalace_diary_write", arguments: { agent_name: "a", entry: "once" } },
+    });
+    const post = async (): Promise<string> => {
+      const headers = {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "idempotency-key": "k-1",
+      };
+      return (await fetch(port.url, { method: "POST", headers, body })).text();
+    };
+    const first = await post();
+    const again = await post();
+    expect(again).toContain('"palace/replayed":true');
+    const client = await palace.client();
+    await client.callTool("mempalace_diary_write", { agent_name: "a", entry: "once" }, { key: "k-1" });
+    const diary = (await client.callTool("mempalace_diary_read", { agent_name: "a" })) as { total: number };
+    expect(diary.total).toBe(1);
+    await expect(
+      client.callTool("mempalace_diary_write", { agent_name: "a", entry: "other" }, { key: "k-1" }),
+    ).rejects.toMatchObject({ code: "PROTOCOL_KEY_REUSED" });
+    expect(first).not.toContain("replayed");
+    client.close();
+  });
+});
+
+describe("the inspector's command line", () => {
+  it("lists and calls the tools over stdio and HTTP", async (context) => {
+    const inspector = await installInspector().catch((error: Error) => {
+      if (process.env["CI"] === "true") throw error;
+      return undefined;
+    });
+    if (inspector === undefined) return context.skip("the inspector could not be installed (no package registry)");
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    await using port = await relay(palace);
+    const { command, args, env } = shimCommand(palace);
+    const inspect = async (target: string[], more: string[]): Promise<string> =>
+      (
+        await run(process.execPath, [inspector, "--cli", ...target, "--connect-timeout", "60000", ...more], {
+          env: { ...env, HOME: palace.home },
+          timeout: 60_000,
+        })
+      ).stdout;
+    for (const target of [
+      [command, ...args],
+      [port.url.href, "--transport", "http"],
+    ]) {
+      expect(await inspect(target, ["--method", "tools/list"])).toContain("mempalace_search");
+      const called = await inspect(target, ["--method", "tools/call", "--tool-name", "mempalace_get_aaak_spec"]);
+      expect(called).toContain("aaak_spec");
+    }
+  });
+});
+
+/** Into a cache folder of its own: 110 MB that a clone should not carry for one test. */
+async function installInspector(): Promise<string> {
+  const folder = join(tmpdir(), `palace-inspector-${INSPECTOR_VERSION}`);
+  const entry = join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+  if (existsSync(entry)) return entry;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  await run(
+    "npm",
+    ["install", "--ignore-scripts", "--no-audit", "--no-fund", `@modelcontextprotocol/inspector@${INSPECTOR_VERSION}`],
+    { cwd: folder, timeout: 180_000 },
+  );
+  return entry;
+}

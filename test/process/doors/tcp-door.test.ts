@@ -1,0 +1,232 @@
+/**
+ * The TCP door of a real broker: who comes in with which token, what a role may do, what revoking does, and what somebody
+ * learns who listens in the broker's place.
+ */
+import { once } from "node:events";
+import { readFileSync, statSync } from "node:fs";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { findBroker, openStream } from "../../../src/client/discover.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { keysOf, parseProofHeader } from "../../../src/protocol/proof.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+type Behind = TestPalace & { port: number; url: string };
+
+/** A palace with a broker that listens on a free port of the loopback; `prepare` runs before it starts. */
+async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise<Behind> {
+  const port = await freePort();
+  const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await prepare?.(palace);
+  await palace.startBroker();
+  return Object.assign(palace, { port, url: `http://127.0.0.1:${port}` });
+}
+
+async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", ["token", "add", name, ...options, "--json"]);
+  expect(code, stderr).toBe(0);
+  return (JSON.parse(stdout) as { token: string }).token;
+}
+
+/** As in a container: another home, nothing but endpoint and token. */
+function elsewhere(palace: Behind, token: string | undefined): ReturnType<typeof connectClient> {
+  const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
+  return connectClient({ config: loadConfig(env), agent: "visitor", start: "never" });
+}
+
+const drawer = { wing: "door", room: "tcp", content: "Came in over TCP." };
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+};
+
+function post(palace: Behind, headers: Record<string, string>, path = "/mcp"): Promise<Response> {
+  return fetch(`${palace.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+    body: JSON.stringify(initialize),
+  });
+}
+
+test("an agent's token reads and writes, through the shim too, and stands in the journal by its name", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "box");
+  const client = await elsewhere(palace, token);
+  expect(await client.callTool("mempalace_add_drawer", drawer)).toMatchObject({ success: true });
+  await expect(client.call("broker.stop", { sticky: false })).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  client.close();
+
+  const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
+  const shim = await palace.shim(env);
+  const found = await shim.call("mempalace_search", { query: "came in over TCP" });
+  expect(JSON.stringify(found)).toContain("Came in over TCP.");
+  await shim.close();
+  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  expect(ledger.prepare("SELECT agent, door FROM journal").all()).toEqual([{ agent: "box:visitor", door: "tcp" }]);
+  ledger.close();
+  expect(palace.log()).not.toContain(token);
+});
+
+test("a reader's token reads and cannot write", async () => {
+  await using palace = await withTcp();
+  const client = await elsewhere(palace, await addToken(palace, "eyes", "--role", "reader"));
+  await expect(client.callTool("mempalace_add_drawer", drawer)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  const taking = client.callTool("mempalace_memories_filed_away", {});
+  await expect(taking).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  const setting = client.callTool("mempalace_hook_settings", { silent_save: false });
+  await expect(setting).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  for (const tool of ["mempalace_hook_settings", "mempalace_list_wings"])
+    expect(await client.callTool(tool, {}), tool).toBeDefined();
+  expect((await client.call("palace.status", {})).drawers).toBe(0);
+  client.close();
+});
+
+test("standard clients come in with Authorization: Bearer, others are told what is wanted", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "standard");
+  expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
+  const refused = await post(palace, {});
+  expect(refused.status).toBe(401);
+  expect(refused.headers.get("www-authenticate")).toContain("Bearer");
+  for (const path of ["/health", "/metrics", "/ready", "/nothing"])
+    expect((await fetch(`${palace.url}${path}`)).status, path).toBe(401);
+});
+
+test.each([
+  ["a page of another origin", { origin: "https://evil.example" }, 403],
+  ["a name that was bound to our address", { host: "evil.example" }, 421],
+])("%s is refused even with a token", async (_name, headers, status) => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "browser");
+  expect(
+    await rawStatus(palace, { host: `127.0.0.1:${palace.port}`, authorization: `Bearer ${token}`, ...headers }),
+  ).toBe(status);
+});
+
+test("a revoked token's connections are cut and it does not come in again; nor does an invented one", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "short");
+  const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
+  const stream = await openStream(loadConfig(env), "visitor");
+  expect(stream).toBeDefined();
+  const closed = once(stream?.socket.resume() as Socket, "close");
+  expect((await palace.run("palace", ["token", "revoke", "short"])).code).toBe(0);
+  expect(await Promise.race([closed.then(() => "cut"), delay(5_000, "still open")])).toBe("cut");
+  await expect(elsewhere(palace, token)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  const invented = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
+  await expect(elsewhere(palace, invented)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  await expect(elsewhere(palace, undefined)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+});
+
+test("wrong tokens are answered 429 after ten, the right one of the same address goes on", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "right");
+  const wrong = { authorization: `Bearer pdx_AAAAAAAA_${"A".repeat(43)}` };
+  const statuses: number[] = [];
+  for (let round = 0; round < 12; round++) statuses.push((await post(palace, wrong)).status);
+  expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+  expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
+});
+
+test("who squats on the port gets no token, nothing that opens the door, and no message", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "victim");
+  let heard = "";
+  const squatter = createServer((socket: Socket) => {
+    socket.on("data", (bytes) => {
+      heard += bytes.toString("latin1");
+      const isAsking = !heard.includes("Authorization");
+      socket.write(
+        isAsking
+          ? `HTTP/1.1 401 x\r\nPalace-Challenge: ${"n".repeat(32)}\r\nContent-Length: 0\r\n\r\n`
+          : "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\nPalace-Proof: made-up\r\n\r\n",
+      );
+    });
+  }).listen(0, "127.0.0.1");
+  await once(squatter, "listening");
+  const url = `http://127.0.0.1:${(squatter.address() as AddressInfo).port}`;
+  const config = loadConfig({ HOME: `${palace.home}/x`, MEMPALACE_BROKER: url, MEMPALACE_TOKEN: token });
+  await expect(connectClient({ config, agent: "visitor", start: "never" })).rejects.toMatchObject({
+    code: "BROKER_DENIED",
+  });
+  // Without a token nothing is said at all, whatever the other side would let in.
+  const before = heard;
+  const bare = loadConfig({ HOME: `${palace.home}/x`, MEMPALACE_BROKER: url });
+  await expect(connectClient({ config: bare, agent: "visitor", start: "never" })).rejects.toMatchObject({
+    code: "BROKER_DENIED",
+  });
+  expect(heard).toBe(before);
+  squatter.close();
+  const [, secret = ""] = /^pdx_[\w-]{8}_(.*)$/.exec(token) ?? [];
+  const { storedKey, serverKey } = keysOf(token);
+  for (const part of [token, secret, storedKey, serverKey]) expect(heard).not.toContain(part);
+  expect(heard).not.toContain("jsonrpc");
+  // What it heard is worth nothing at the real door: the proof is for another nonce and another connection.
+  const authorization = /Authorization: (.*)\r\n/.exec(heard)?.[1] ?? "";
+  expect(parseProofHeader(authorization)).toBeDefined();
+  expect(await rawStatus(palace, { host: "127.0.0.1", authorization })).toBe(401);
+});
+
+test("what is kept at rest is readable by its owner alone and does not open the door", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "kept");
+  const file = palace.config.paths.tokensFile;
+  const text = readFileSync(file, "utf8");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(text).not.toContain(token.slice("pdx_".length));
+  const [record] = (JSON.parse(text) as { tokens: { id: string; storedKey: string; serverKey: string }[] }).tokens;
+  for (const key of [record?.storedKey, record?.serverKey]) {
+    const forged = `pdx_${record?.id ?? ""}_${key ?? ""}`;
+    expect((await post(palace, { authorization: `Bearer ${forged}` })).status).toBe(401);
+    await expect(elsewhere(palace, forged)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  }
+});
+
+test("a door that others can reach stays shut without a token, and says what to type", async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://0.0.0.0:${await freePort()}` } });
+  const refused = await palace.run("palace", ["start"]);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("palace token add");
+  // A restart that could not work leaves the broker that runs alone.
+  const running = createTestPalace({ home: palace.home, env: { MEMPALACE_LISTEN: "" } });
+  expect((await running.run("palace", ["start"])).code).toBe(0);
+  const before = (await findBroker(running.config))?.health.instanceId;
+  expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 2 });
+  expect((await findBroker(running.config))?.health.instanceId).toBe(before);
+  await addToken(palace, "first");
+  expect(await palace.run("palace", ["token", "add"])).toMatchObject({ code: 2 });
+  expect((await palace.run("palace", ["restart"])).code).toBe(0);
+  expect((await findBroker(running.config))?.health.instanceId).not.toBe(before);
+});
+
+test("the door is there again when somebody else starts the next broker, until it is switched off", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "stays");
+  const without = { MEMPALACE_LISTEN: "" };
+  expect((await palace.run("palace", ["restart"], { env: without })).code).toBe(0);
+  const client = await elsewhere(palace, token);
+  expect((await client.call("palace.status", {})).doors.map(({ kind }) => kind)).toEqual(["unix", "tcp"]);
+  client.close();
+  const refused = await palace.run("palace", ["token", "add", "lost"], { env: { MEMPALACE_BROKER: palace.url } });
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("on the broker's machine")]);
+
+  expect((await palace.run("palace", ["restart"], { env: { MEMPALACE_LISTEN: "off" } })).code).toBe(0);
+  expect((await palace.run("palace", ["restart"], { env: without })).code).toBe(0);
+  await expect(fetch(`${palace.url}/health`)).rejects.toThrow();
+});
+
+/** fetch sets Host itself; this one says what it is told. */
+async function rawStatus(palace: Behind, headers: Record<string, string>): Promise<number> {
+  const { request } = await import("node:http");
+  const call = request({ host: "127.0.0.1", port: palace.port, path: "/mcp", method: "POST", headers });
+  call.end("{}");
+  const [response] = (await once(call, "response")) as [{ statusCode: number; resume(): void }];
+  response.resume();
+  return response.statusCode;
+}

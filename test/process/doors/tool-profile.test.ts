@@ -1,0 +1,63 @@
+/** A client chooses how many tools it is told of, through its shim or in the address; it may call them all. */
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { toolsOf } from "../../../src/engine/tools/tool-profile.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+const LIGHT = toolsOf("light").map(({ name }) => name);
+const FULL = toolsOf("full").map(({ name }) => name);
+
+const names = (result: unknown): string[] => (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+
+test("two agents on one broker are told of different tools, and both can call every one", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
+  await using full = await palace.shim();
+  expect(names(await light.request("tools/list", {}))).toEqual(LIGHT);
+  expect(names(await full.request("tools/list", {}))).toEqual(FULL);
+  await light.call("mempalace_add_drawer", { wing: "w", room: "r", content: "told of by few tools" });
+  expect(LIGHT).not.toContain("mempalace_list_drawers");
+  expect(await light.call("mempalace_list_drawers", { limit: 1 })).toMatchObject({ total: 1 });
+});
+
+test("without a broker the shim tells of the same few tools", async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "unix:/nowhere/palace.sock" } });
+  await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
+  expect(names(await light.request("tools/list", {}))).toEqual(LIGHT);
+});
+
+test("over HTTP the address says it; a profile nobody knows is the full one", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  expect(await listOverHttp(palace, "/mcp?tools=light")).toEqual(LIGHT);
+  expect(await listOverHttp(palace, "/mcp?tools=tiny")).toEqual(FULL);
+  expect(await listOverHttp(palace, "/mcp")).toEqual(FULL);
+});
+
+test("a profile that is none is refused by name", async () => {
+  await using palace = createTestPalace();
+  const { code, stderr } = await palace.run("palace", ["tools"], { env: { MEMPALACE_TOOLS: "tiny" } });
+  expect(code).toBe(2);
+  expect(stderr).toContain("MEMPALACE_TOOLS=tiny is not one of full, light");
+});
+
+async function listOverHttp(palace: TestPalace, path: string): Promise<string[]> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2025-06-18",
+  };
+  const text = await new Promise<string>((resolve, reject) => {
+    const options = { socketPath: palace.config.paths.socketPath, method: "POST", path, headers };
+    const asked = request(options, (response) => {
+      let answer = "";
+      response.setEncoding("utf8").on("data", (part: string) => (answer += part));
+      response.on("end", () => resolve(answer));
+    });
+    asked.on("error", reject).end(body);
+  });
+  const json = /\{.*\}/s.exec(text)?.[0] ?? "";
+  return names((JSON.parse(json) as { result: unknown }).result);
+}

@@ -1,0 +1,183 @@
+/** The broker's life as a user meets it: one of it, started on demand, stopped for good, drained, never begun anew. */
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { findBroker } from "../../../src/client/discover.ts";
+import { ensureBroker } from "../../../src/client/start.ts";
+import { stopBroker } from "../../../src/client/stop.ts";
+import type { BrokerFile } from "../../../src/protocol/spec.ts";
+import { createTestPalace, processesWith } from "../../helpers/palace.ts";
+
+const note = { wing: "life", room: "notes", content: "a note that must survive" };
+
+describe("the broker's life", () => {
+  it("starts on demand for the first of many clients and is one process", async () => {
+    await using palace = createTestPalace();
+    const shims = await Promise.all(Array.from({ length: 8 }, () => palace.shim()));
+    const results = await Promise.all(
+      shims.map((shim, n) => shim.call("mempalace_add_drawer", { ...note, content: `from ${n}` })),
+    );
+    expect(results.every((result) => result["success"] === true)).toBe(true);
+    // One that lost the race for the lock may be on its way out still.
+    const brokers = (): number[] =>
+      processesWith(palace.home).filter((pid) =>
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("mempalace-broker"),
+      );
+    await expect.poll(brokers).toHaveLength(1);
+    for (const shim of shims) expect(await shim.close()).toBe(0);
+  });
+
+  it("lets a second broker leave at once, naming the first", async () => {
+    await using palace = createTestPalace();
+    const first = await palace.startBroker();
+    const second = await palace.run("mempalace-broker", ["--foreground"]);
+    expect(second.code).toBe(0);
+    expect(second.stderr).toContain("another broker holds this palace");
+    expect(second.stderr).toContain(String(first.pid));
+    expect(first.exitCode).toBeNull();
+  });
+
+  it("--ensure prints one JSON line with the endpoint, and the same again", async () => {
+    await using palace = createTestPalace();
+    const first = await palace.run("mempalace-broker", ["--ensure"]);
+    const again = await palace.run("mempalace-broker", ["--ensure"]);
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      endpoint: `unix:${palace.config.paths.socketPath}`,
+      started: true,
+    });
+    expect(JSON.parse(again.stdout)).toMatchObject({ instanceId: JSON.parse(first.stdout).instanceId, started: false });
+  });
+
+  it("stays stopped until it is started again", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    expect(await stopBroker(palace.config)).toEqual({ stopped: true, staysOff: true });
+    expect(await findBroker(palace.config)).toBeUndefined();
+    await expect(ensureBroker(palace.config)).rejects.toMatchObject({
+      code: "BROKER_STOPPED",
+      hint: "run `palace start`",
+    });
+    const ensured = await palace.run("mempalace-broker", ["--ensure"]);
+    expect(ensured.code).toBe(0);
+    expect(await findBroker(palace.config)).toBeDefined();
+  });
+
+  it("answers what it has accepted before SIGTERM ends it, and leaves no socket", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    await using shim = await palace.shim();
+    await shim.call("mempalace_add_drawer", note);
+    const writes = Promise.all(
+      Array.from({ length: 200 }, (_, n) => shim.call("mempalace_add_drawer", { ...note, content: `drained ${n}` })),
+    );
+    await delay(5);
+    broker.kill("SIGTERM");
+    const [code] = await once(broker, "exit");
+    expect(code).toBe(0);
+    // What was not taken any more goes to the next broker, which the shim starts by itself.
+    expect((await writes).every((result) => result["success"] === true)).toBe(true);
+    const { total } = (await shim.call("mempalace_list_drawers", { wing: "life" })) as { total: number };
+    expect(total).toBe(201);
+  });
+
+  it("ends by itself when nobody is connected, and the next client starts it again", async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: "0.02" } });
+    await palace.run("mempalace-broker", ["--ensure"]);
+    await expect.poll(() => findBroker(palace.config), { timeout: 15_000 }).toBeUndefined();
+    await expect.poll(() => existsSync(palace.config.paths.brokerFile)).toBe(false);
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+  });
+
+  it("answers initialize before the palace is open", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    const health = (await findBroker(palace.config))?.health;
+    expect(["opening", "ready"]).toContain(health?.status);
+    await using shim = await palace.shim();
+    expect(broker.exitCode).toBeNull();
+    expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+  });
+
+  it("starts over whatever a dead one left: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
+    await using palace = createTestPalace();
+    const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
+    mkdirSync(dirname(socketPath), { recursive: true });
+    mkdirSync(home, { recursive: true });
+    const dead = createServer();
+    await new Promise<void>((resolve) => dead.listen(socketPath, resolve));
+    const stale: BrokerFile = {
+      schema: 1,
+      instanceId: "of-another-boot",
+      version: "0.0.1",
+      protocol: { min: 1, max: 1 },
+      pid: process.pid,
+      bootId: "other",
+      startedAtMs: 0,
+      doors: [{ kind: "unix", path: socketPath }],
+    };
+    writeFileSync(brokerFile, JSON.stringify(stale));
+    writeFileSync(lockFile, `broker ${process.pid}\n`);
+    // Marks from the future: of a start and of a service, before the clock was stepped back by an hour.
+    mkdirSync(stateDir, { recursive: true });
+    for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
+      writeFileSync(mark, "");
+      utimesSync(mark, Date.now() / 1000 + 3_600, Date.now() / 1000 + 3_600);
+    }
+    // The squatter accepts and says nothing: no handshake, so no broker.
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+    dead.close();
+  });
+
+  it("refuses writes when the palace vanishes, ends, and begins no empty one in its place", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    const shim = await palace.shim();
+    await shim.call("mempalace_add_drawer", note);
+    const { home } = palace.config.paths;
+    renameSync(home, `${home}.moved`);
+    await expect(shim.call("mempalace_add_drawer", { ...note, content: "into the void" })).rejects.toThrow(
+      /vanished|gone/,
+    );
+    await once(broker, "exit");
+    await expect(ensureBroker(palace.config)).rejects.toMatchObject({ code: "PALACE_GONE" });
+    expect(existsSync(home)).toBe(false);
+    await shim.close();
+    renameSync(`${home}.moved`, home);
+    await using back = await palace.shim();
+    expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
+  });
+
+  it("begins anew where the palace is gone only when told to", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    broker.kill("SIGTERM");
+    await once(broker, "exit");
+    rmSync(palace.config.paths.home, { recursive: true });
+    expect(await palace.run("mempalace-broker", ["--ensure"])).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("palace start --new") as string,
+    });
+    expect(existsSync(palace.config.paths.home)).toBe(false);
+  });
+
+  it("leaves a damaged ledger as it is and says what to do", async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    const shim = await palace.shim();
+    await shim.call("mempalace_add_drawer", note);
+    await shim.close();
+    broker.kill("SIGTERM");
+    await once(broker, "exit");
+    const garbage = Buffer.alloc(8192, "not a database ");
+    writeFileSync(palace.config.paths.ledgerFile, garbage);
+    await using other = await palace.shim();
+    await expect(other.call("mempalace_status", {})).rejects.toThrow(/damaged/);
+    await expect(other.call("mempalace_add_drawer", note)).rejects.toThrow(/damaged/);
+    expect(readFileSync(palace.config.paths.ledgerFile).equals(garbage)).toBe(true);
+  });
+});

@@ -1,0 +1,207 @@
+/**
+ * `palace export` through real Chroma: the real MemPalace opens what it wrote, counts, lists and searches it, and finds the
+ * graph; while agents write; refused where something is; nothing half after Ctrl-C or a kill at any step.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createTestPalace, processesWith, ROOT, type TestPalace } from "../../helpers/palace.ts";
+import { dumpChroma } from "../../helpers/python-chroma.ts";
+import {
+  MEMPALACE_VERSIONS,
+  mempalaceBin,
+  mempalaceEnv,
+  mempalaceMissing,
+  openMempalace,
+} from "../../helpers/python-mempalace.ts";
+import { expectSame, ledgerRows, status } from "../../helpers/python-rows.ts";
+
+/** A palace of a HOME in which MemPalace's model lies, so that both sides embed alike. */
+function createScene(): TestPalace {
+  const palace = createTestPalace();
+  mempalaceEnv(palace.home);
+  return palace;
+}
+
+async function fill(palace: TestPalace, notes: number): Promise<void> {
+  await using shim = await palace.shim();
+  const call = (tool: string, values: Record<string, unknown>): Promise<Record<string, unknown>> =>
+    shim.call(`mempalace_${tool}`, values);
+  await Promise.all(
+    Array.from({ length: notes }, (_, n) =>
+      call("add_drawer", { wing: `w${n % 3}`, room: "notes", content: `our note ${n}, ä 日本 👩‍👩‍👧` }),
+    ),
+  );
+  await call("add_drawer", { wing: "w0", room: "long", content: "abc ".repeat(500) });
+  await call("diary_write", { agent_name: "me", entry: "dear diary", topic: "days" });
+  await call("kg_add", { subject: "Alice", predicate: "works at", object: "Acme", valid_from: "2025-01-01" });
+  await call("create_tunnel", {
+    ...{ source_wing: "w0", source_room: "notes", target_wing: "w1", target_room: "notes", label: "alike" },
+  });
+  while ((await status(palace)).search.pending > 0) await delay(100);
+}
+
+const left = (folder: string): string[] => readdirSync(folder).filter((name) => name.includes("export"));
+
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.log(`left out: export, ${version} (${missing})`);
+
+  describe.skipIf(missing !== undefined)(`MemPalace ${version}`, () => {
+    it("opens, counts, lists and searches what was exported while an agent wrote, and finds the graph", async () => {
+      await using palace = createScene();
+      await palace.startBroker();
+      // Past the threshold at which Chroma writes its index to disk.
+      await fill(palace, 1_100);
+      const rows = ledgerRows(palace);
+      const dir = join(palace.home, "there/exported");
+      const chroma = mempalaceBin(version, "chroma");
+      await using shim = await palace.shim();
+      let isWriting = true;
+      const writing = (async () => {
+        for (let n = 0; isWriting; n++)
+          await shim.call("mempalace_add_drawer", { wing: "later", room: "r", content: `while it ran ${n}` });
+      })();
+      const { code, stdout, stderr } = await palace.run("palace", ["export", dir, "--chroma", chroma, "--json"]);
+      isWriting = false;
+      await writing;
+      expect([code, stderr]).toEqual([0, ""]);
+      const report = JSON.parse(stdout) as Record<string, unknown>;
+      expect(report).toMatchObject({ dir, writer: "chroma", graph: { facts: 1, tunnels: 1 } });
+      const exported = await dumpChroma(version, palace.home, dir);
+      expect(exported.size).toBe(report["drawers"]);
+      const later = [...exported.keys()].filter((id) => !rows.has(id));
+      for (const id of later) {
+        expect(exported.get(id)?.text).toContain("while it ran");
+        exported.delete(id);
+      }
+      expectSame(rows, exported);
+      {
+        await using theirs = await openMempalace(version, { home: palace.home, palace: dir });
+        expect(await theirs.call("status")).toMatchObject({ total_drawers: report["drawers"] });
+        expect(JSON.stringify(await theirs.call("list_rooms", { wing: "w0" }))).toContain("long");
+        const found = await theirs.call("search", { query: "our note 7, ä 日本 👩‍👩‍👧", wing: "w1", limit: 1 });
+        expect(JSON.stringify(found)).toContain("our note 7,");
+        expect(JSON.stringify(await theirs.call("kg_query", { entity: "Alice" }))).toContain("Acme");
+        expect(JSON.stringify(await theirs.call("diary_read", { agent_name: "me" }))).toContain("dear diary");
+        expect(await theirs.call("add_drawer", { wing: "theirs", room: "r", content: "theirs" })).toMatchObject({
+          success: true,
+        });
+      }
+      expect(readdirSync(dir)).toEqual(expect.arrayContaining(["chroma.sqlite3", "tunnels.json"]));
+      expect(left(join(palace.home, "there"))).toEqual(["exported"]);
+    });
+  });
+}
+
+/** Nine of a hundred file times are read by Chroma's server as the double beside; these two are among them. */
+const TIMES_S = [1795417799.9044359, 1795417812.7709341];
+
+const [version] = MEMPALACE_VERSIONS;
+const missing = await mempalaceMissing(version);
+
+describe.skipIf(missing !== undefined)("an export", () => {
+  it("holds files with whatever times, as near as Chroma's server reads them", async () => {
+    await using palace = createScene();
+    const folder = join(palace.home, "project");
+    mkdirSync(folder);
+    for (const [at, seconds] of TIMES_S.entries()) {
+      const file = join(folder, `${at}.md`);
+      writeFileSync(file, `number ${at} of some notes that are long enough to be filed as a document of their own`);
+      utimesSync(file, seconds, seconds);
+    }
+    expect(await palace.run("palace", ["mine", "projects", folder])).toMatchObject({ code: 0 });
+    while ((await status(palace)).search.pending > 0) await delay(100);
+    const dir = join(palace.home, "exported");
+    const exported = await palace.run("palace", ["export", dir, "--chroma", mempalaceBin(version, "chroma")]);
+    expect(exported, exported.stderr).toMatchObject({ code: 0 });
+    const rows = [...(await dumpChroma(version, palace.home, dir)).values()];
+    const times = rows.map(({ metadata }) => Number(metadata["source_mtime"])).sort();
+    expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);
+  });
+
+  it("is refused where something is, in our own home, and where no Chroma can be run", async () => {
+    await using palace = createScene();
+    await palace.startBroker();
+    await fill(palace, 3);
+    const full = join(palace.home, "full");
+    mkdirSync(full);
+    writeFileSync(join(full, "mine.txt"), "mine");
+    const refusals: [string[], number, string][] = [
+      [[full], 2, "is not empty"],
+      [[join(full, "mine.txt")], 2, "is not a folder"],
+      [[join(palace.config.paths.home, "inside")], 2, "own"],
+      [[join(palace.home, "new"), "--chroma", "no-such-chroma"], 7, "--without-chroma"],
+    ];
+    for (const [args, code, words] of refusals) {
+      const answer = await palace.run("palace", ["export", ...args]);
+      expect([answer.code, answer.stderr], args.join(" ")).toEqual([code, expect.stringContaining(words)]);
+    }
+    expect(readdirSync(full)).toEqual(["mine.txt"]);
+    expect(left(palace.home)).toEqual([]);
+  });
+
+  it("without Chroma holds the same", async () => {
+    await using palace = createScene();
+    await palace.startBroker();
+    await fill(palace, 30);
+    const dir = join(palace.home, "exported");
+    mkdirSync(dir);
+    const { code, stdout } = await palace.run("palace", ["export", dir, "--without-chroma"]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("written by files and verified")]);
+    expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
+  });
+
+  it("that is interrupted leaves neither file nor process, and the next one is whole", async () => {
+    await using palace = createScene();
+    const broker = await palace.startBroker();
+    await fill(palace, 600);
+    const dir = join(palace.home, "exported");
+    const chroma = mempalaceBin(version, "chroma");
+    const child = spawn(process.execPath, [join(ROOT, "src/bin/palace.ts"), "export", dir, "--chroma", chroma], {
+      env: palace.env,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (text.includes("writing drawers")) child.kill("SIGINT");
+    });
+    expect(await once(child, "close")).toEqual([130, null]);
+    expect(left(palace.home)).toEqual([]);
+    expect(processesWith(`${dir}.export`)).toEqual([]);
+    expect((await palace.run("palace", ["jobs"])).stdout).toContain("cancelled");
+    expect(broker.exitCode).toBe(null);
+    expect(await palace.run("palace", ["export", dir, "--chroma", chroma])).toMatchObject({ code: 0 });
+    expect((await dumpChroma(version, palace.home, dir)).size).toBe(ledgerRows(palace).size);
+  });
+
+  it.each([
+    "export.before-server",
+    "export.after-page:3",
+    "export.before-verify",
+    "export.before-rename",
+    "export.after-rename",
+  ])("killed at %s is not there or whole, no Chroma outlives it, and the next one is whole", async (fault) => {
+    await using palace = createScene();
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
+    await fill(palace, 400);
+    const dir = join(palace.home, "exported");
+    const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
+    const killed = once(broker, "exit");
+    const { code } = await palace.run("palace", args);
+    expect([await killed, code === 0]).toEqual([[null, "SIGKILL"], false]);
+    for (let tries = 0; processesWith(`${dir}.export`).length > 0 && tries < 100; tries++) await delay(100);
+    expect(processesWith(`${dir}.export`)).toEqual([]);
+    const rows = ledgerRows(palace);
+    if (fault === "export.after-rename") {
+      expectSame(rows, await dumpChroma(version, palace.home, dir));
+      return;
+    }
+    expect(left(palace.home)).not.toContain("exported");
+    expect(await palace.run("palace", args)).toMatchObject({ code: 0 });
+    expect(left(palace.home)).toEqual(["exported"]);
+    expectSame(rows, await dumpChroma(version, palace.home, dir));
+  });
+});

@@ -1,0 +1,45 @@
+/** What the tests ask of the real Chroma, they ask of the disk: no question knows what an earlier one has opened. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { dumpChroma, fillChroma, python } from "../../helpers/python-chroma.ts";
+import { mempalaceMissing } from "../../helpers/python-mempalace.ts";
+
+const VERSION = "3.11.0";
+
+describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to Python", () => {
+  it("is answered from disk, by a process of its own, and its error is ours", async () => {
+    const home = mkdtempSync(join(tmpdir(), "palace-"));
+    const ask = (code: string, ...args: string[]): Promise<string> => python(VERSION, home, code, args);
+    try {
+      const palace = join(home, "palace");
+      await fillChroma(VERSION, home, palace, { rows: 10, syncThreshold: 1_000 });
+      const before = await dumpChroma(VERSION, home, palace);
+      expect(before.get("drawer_1")).toMatchObject({ text: "text number 1 of many", metadata: { chunk_index: 1 } });
+      expect(before.get("drawer_1")?.vector).toHaveLength(384);
+
+      // Behind its back, as a broker does it.
+      const database = new Database(join(palace, "chroma.sqlite3"));
+      database.exec("UPDATE embedding_metadata SET string_value = 'ours' WHERE string_value = 'text number 1 of many'");
+      database.close();
+      expect((await dumpChroma(VERSION, home, palace)).get("drawer_1")?.text).toBe("ours");
+      // Another palace in the same place.
+      rmSync(palace, { recursive: true });
+      await fillChroma(VERSION, home, palace, { rows: 12, syncThreshold: 1_000 });
+      expect((await dumpChroma(VERSION, home, palace)).size).toBe(before.size + 2);
+
+      const pids = await Promise.all([1, 2].map(() => ask("import os; print(os.getpid())")));
+      expect(new Set(pids).size).toBe(2);
+      expect(await ask("import os, sys; print(os.environ['HOME'], sys.argv[1:])", "ä", "b")).toBe(
+        `${home} ['ä', 'b']\n`,
+      );
+      await expect(ask("print('so far'); raise ValueError('no')")).rejects.toThrow(/ended with 1:[^]*ValueError: no/);
+      await expect(ask("import os; os.kill(os.getpid(), 9)")).rejects.toThrow(/ended with -9/);
+      expect(await ask("print('still there')")).toBe("still there\n");
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,54 @@
+/** What the search says beyond its hits, through a real broker with a model: to an agent in fields, to people in words. */
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+type Explained = {
+  score: number;
+  explain: {
+    mode: string;
+    cosine: number;
+    bm25: { share_of_best: number };
+    weights: { cosine: number; words: number };
+    promoted: { factor: number }[];
+    demoted: { factor: number }[];
+  };
+};
+
+test("with a model each explained score is its cosine and its words by their weights; people are told in words", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+  const client = await palace.client();
+  const notes = ["The heron stands in the reeds at dawn.", "Alice works at Acme.", "A kingfisher dived at noon."];
+  for (const content of notes) await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content });
+  const fact = { subject: "Alice", predicate: "works at", object: "Acme" };
+  await client.callTool("mempalace_kg_add", fact);
+  await client.callTool("mempalace_kg_invalidate", { ...fact, ended: "2024-03-01" });
+  await expect
+    .poll(
+      async () => {
+        const { search } = await client.call("palace.status", {});
+        return [search.modelState, search.pending];
+      },
+      { timeout: 30_000 },
+    )
+    .toEqual(["ready", 0]);
+
+  const { results } = (await client.callTool("mempalace_search", { query: "does Alice work", explain: true })) as {
+    results: Explained[];
+  };
+  expect(results).toHaveLength(3);
+  for (const { score, explain } of results) {
+    expect(explain).toMatchObject({ mode: "hybrid", weights: { cosine: 0.5, words: 0.5 } });
+    const factor = [...explain.promoted, ...explain.demoted].reduce((product, one) => product * one.factor, 1);
+    expect(score).toBeCloseTo(factor * (0.5 * explain.cosine + 0.5 * explain.bm25.share_of_best), 3);
+  }
+  client.close();
+
+  const told = await palace.run("palace", ["search", "does", "Alice", "work", "--explain"]);
+  expect(told.stdout).toContain("demoted × 0.6: states what ended on 2024-03-01: Alice → works_at → Acme");
+  expect(told.stdout).toMatch(/score [\d.]+ = 0\.5 × cosine [\d.-]+ \+ 0\.5 × [\d.]+ of the best words/);
+  expect(told.stdout).toContain("outdated (Alice → works_at → Acme ended 2024-03-01)");
+  const weak = await palace.run("palace", ["search", "zymurgy", "quux"]);
+  expect(weak.stderr).toContain("Weak match");
+});

@@ -1,0 +1,141 @@
+/**
+ * A disk that fills up under a running broker, and a palace that cannot be written: typed errors, nothing half written, reads
+ * go on, and writes work again when there is space. Needs root, for a small tmpfs of its own.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+
+const why =
+  process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a small disk needs root on Linux";
+if (why !== undefined) console.log(`left out: full disk (${why})`);
+
+/** Mounts `size` of tmpfs as the palace's home. */
+function smallDisk(palace: TestPalace, size: string): Disposable {
+  const { home } = palace.config.paths;
+  mkdirSync(home, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", home]);
+  return { [Symbol.dispose]: () => void execFileSync("umount", ["-l", home]) };
+}
+
+describe.skipIf(why !== undefined)("a full disk", () => {
+  it("is a typed error that writes nothing; reads go on; space makes writes work again", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "3m");
+    const broker = await palace.startBroker();
+    const client = await palace.client();
+    const acknowledged: string[] = [];
+    let failure: unknown;
+    // The ballast is what somebody else filled the disk with.
+    const ballast = join(palace.config.paths.home, "ballast");
+    writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+    for (let index = 0; index < 2000 && failure === undefined; index++) {
+      const content = `${index} ${"text that takes room on the disk ".repeat(20)}`;
+      await client.callTool("mempalace_add_drawer", { wing: "full", room: "disk", content }).then(
+        (result) => acknowledged.push((result as { drawer_id: string }).drawer_id),
+        (error: unknown) => (failure = error),
+      );
+    }
+    expect(failure).toMatchObject({ code: "STORE_DISK_FULL" });
+    expect(acknowledged.length).toBeGreaterThan(10);
+    expect(broker.exitCode).toBeNull();
+    expect(await client.callTool("mempalace_list_drawers", { wing: "full" })).toMatchObject({
+      total: acknowledged.length,
+    });
+    expect(await client.callTool("mempalace_search", { query: "text that takes room" })).toHaveProperty("results");
+    rmSync(ballast);
+    expect(
+      await client.callTool("mempalace_add_drawer", { wing: "full", room: "disk", content: "room again" }),
+    ).toMatchObject({ success: true });
+    for (const id of acknowledged)
+      expect(await client.callTool("mempalace_get_drawer", { drawer_id: id })).toHaveProperty("content");
+    client.close();
+    broker.kill("SIGTERM");
+    await new Promise((resolve) => broker.once("exit", resolve));
+  });
+
+  it("that takes nothing of anybody is named by a mine, and does not keep the broker from being stopped", async () => {
+    await using palace = createTestPalace();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);
+    try {
+      const project = join(ROOT, "docs");
+      expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+      let free = Buffer.alloc(1024 * 1024);
+      for (let at = 0; free.length > 0; at++)
+        try {
+          writeFileSync(join(palace.home, `ballast-${at}`), free);
+        } catch {
+          free = free.subarray(0, free.length >> 1);
+        }
+      const mined = await palace.run("palace", ["mine", "docs", project]);
+      expect(mined).toMatchObject({ code: 7, stderr: expect.stringMatching(/is full\n {2}free some space/) as string });
+      expect(await palace.run("palace", ["stop"])).toMatchObject({
+        ...{ code: 7, stdout: "" },
+        stderr: expect.stringMatching(/the broker has ended, but .* is full/) as string,
+      });
+      expect(await palace.run("palace", ["status", "--json"])).toMatchObject({ code: 3 });
+    } finally {
+      execFileSync("umount", ["-l", palace.home]);
+    }
+  });
+
+  it("that is read-only is named with the next step, and the palace is as it was when it can be written again", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "8m");
+    const { home } = palace.config.paths;
+    const broker = await palace.startBroker();
+    const client = await palace.client();
+    await client.callTool("mempalace_add_drawer", { wing: "ro", room: "r", content: "before" });
+    client.close();
+    broker.kill("SIGTERM");
+    await new Promise((resolve) => broker.once("exit", resolve));
+    execFileSync("mount", ["-o", "remount,ro", home]);
+    const started = await palace.run("mempalace-broker", ["--ensure"]);
+    expect(started.code).toBe(7);
+    expect(started.stderr).toMatch(/cannot be written/);
+    expect(started.stderr).toMatch(/writable|--palace/);
+    execFileSync("mount", ["-o", "remount,rw", home]);
+    chmodSync(home, 0o700);
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
+  });
+
+  it("under the spool is a typed error; what was kept before stays, and is delivered with what comes when there is space", async () => {
+    await using palace = createTestPalace();
+    await palace.run("palace", ["stop"]);
+    const { stateDir } = palace.config.paths;
+    // The mark of the stop lies there too.
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
+    try {
+      await palace.run("palace", ["stop"]);
+      const shim = await palace.shim();
+      let kept = 0;
+      let failure: unknown;
+      for (; kept < 200 && failure === undefined; kept++) {
+        const note = { wing: "full", room: "spool", content: `${kept} ${"kept text ".repeat(60)}` };
+        await shim.call("mempalace_add_drawer", note).catch((error: unknown) => (failure = error));
+      }
+      expect(String(failure)).toMatch(/the disk of .* is full/);
+      kept -= 1;
+      expect(kept).toBeGreaterThan(5);
+      expect(JSON.parse((await palace.run("palace", ["spool", "list", "--json"])).stdout)).toMatchObject({
+        waiting: { length: kept },
+        refused: [],
+      });
+      // The log lies on the full disk as well: a broker starts and works without one.
+      expect((await palace.run("palace", ["start"])).code).toBe(0);
+      expect(JSON.parse((await palace.run("palace", ["spool", "replay", "--json"])).stdout)).toMatchObject({
+        waiting: 0,
+      });
+      const late = { wing: "full", room: "spool", content: "room again" };
+      expect(await shim.call("mempalace_add_drawer", late)).toHaveProperty("drawer_id");
+      expect(await shim.call("mempalace_list_drawers", { wing: "full" })).toMatchObject({ total: kept + 1 });
+      await shim.close();
+      await palace.run("palace", ["stop"]);
+    } finally {
+      execFileSync("umount", ["-l", stateDir]);
+    }
+  });
+});

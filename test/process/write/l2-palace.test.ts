@@ -1,0 +1,51 @@
+/**
+ * A palace from before MemPalace measured by the cosine: its index measures by l2. We read its vectors as what they are, so that
+ * our search is right at once; it is told apart, and a repair gives MemPalace an index that it can read, too.
+ */
+import { expect, it } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+import { python } from "../../helpers/python-chroma.ts";
+import { mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import { inStep } from "../../helpers/python-rows.ts";
+
+const missing = await mempalaceMissing("3.11.0");
+if (missing !== undefined) console.log(`left out: a palace by l2 (${missing})`);
+
+const MAKE = `
+import chromadb, sys
+client = chromadb.PersistentClient(sys.argv[1])
+collection = client.create_collection("mempalace_drawers")
+texts = ["the quarry is closed in winter", "the lighthouse is painted white", "bread is baked on mondays"]
+ids = [f"drawer_proj_notes_{n:024d}" for n in range(3)]
+collection.add(ids=ids, documents=texts, metadatas=[{"wing": "proj", "room": "notes", "chunk_index": 0} for _ in ids])`;
+const SPACE = `
+import chromadb, sys
+collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
+print((collection.metadata or {}).get("hnsw:space"), collection.count())`;
+
+it.skipIf(missing !== undefined)("is read, told apart, and put right by a repair", async () => {
+  await using palace = createTestPalace();
+  const { palaceDir } = palace.config.paths;
+  mempalaceEnv(palace.home);
+  await python("3.11.0", palace.home, MAKE, [palaceDir]);
+  await palace.startBroker();
+  await inStep(palace);
+  await using shim = await palace.shim();
+  const { results } = (await shim.call("mempalace_search", { query: "when is bread baked", limit: 1 })) as {
+    results: { text: string; distance: number }[];
+  };
+  expect(results[0]?.text).toBe("bread is baked on mondays");
+  // A cosine, whatever their index says.
+  expect(results[0]?.distance).toBeGreaterThanOrEqual(0);
+  expect(results[0]?.distance).toBeLessThanOrEqual(2);
+
+  const before = await palace.run("palace", ["repair-status"]);
+  expect(before.stdout).toContain("the index of mempalace_drawers measures by l2, not by the cosine");
+  expect(before.code).toBe(1);
+  const repaired = await palace.run("palace", ["repair"]);
+  expect(repaired.code, repaired.stderr).toBe(0);
+  const after = await palace.run("palace", ["repair-status"]);
+  expect(after, after.stdout).toMatchObject({ code: 0 });
+  await palace.run("palace", ["stop"]);
+  expect((await python("3.11.0", palace.home, SPACE, [palaceDir])).trim()).toBe("cosine 3");
+});

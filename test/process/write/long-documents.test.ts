@@ -1,0 +1,266 @@
+/**
+ * Project files that are too long for one message: they become what MemPalace makes of them, and whoever is killed while they are
+ * sent, the palace holds the old document or the new one, whole and once.
+ */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { Client } from "../../../src/client/client.ts";
+import { readBrokerFile } from "../../../src/client/discover.ts";
+import { sendText } from "../../../src/feeder/doc-miner/send-parts.ts";
+import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../../src/protocol/limits.ts";
+import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+import { mempalaceBin, mempalaceEnv, mempalaceMissing, MEMPALACE_VERSIONS } from "../../helpers/python-mempalace.ts";
+import { runMempalace, type MempalaceVersion } from "../../helpers/python-mempalace.ts";
+import { chooserOf, prose } from "../../helpers/transcripts.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const NAME = "big.txt";
+
+const lines = (about: string, length: number): string =>
+  `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
+/** Few parts, so that the kill at each of them is quick: three bytes a character. */
+const wide = (about: string): string => `${about} ${"日本語の長い文書。\n".repeat(200_000)}`;
+
+function put(root: string, text: string, day: number): void {
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, NAME), text);
+  utimesSync(join(root, NAME), 1_700_000_000 + day * 86_400, 1_700_000_000 + day * 86_400);
+}
+
+const rootOf = (palace: TestPalace): string => join(palace.home, "project");
+const mine = (palace: TestPalace) => palace.run("palace", ["mine", "projects", rootOf(palace), "--json"]);
+
+function read<T>(palace: TestPalace, sql: string): T[] {
+  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  const rows = ledger.prepare<[], T>(sql).all();
+  ledger.close();
+  return rows;
+}
+const partsOf = (palace: TestPalace): number => read(palace, "SELECT 1 FROM source_part").length;
+/** What is to be read, counted and marked of the source; no ids, which hold the path, and no times. */
+const content = (palace: TestPalace): unknown => ({
+  texts: read(palace, "SELECT text, json_extract(metadata, '$.chunk_index') FROM drawer ORDER BY 2, 1"),
+  places: read(palace, "SELECT drawers FROM place"),
+  closets: read<{ lines: number }>(palace, "SELECT count(*) AS lines FROM closet"),
+  mark: read(palace, "SELECT sha256, drawers FROM source"),
+});
+
+/** What an undisturbed run makes of each. */
+async function undisturbed(...documents: string[]): Promise<unknown[]> {
+  await using calm = createTestPalace();
+  const contents = [];
+  for (const [day, text] of documents.entries()) {
+    put(rootOf(calm), text, day);
+    expect(await mine(calm)).toMatchObject({ code: 0 });
+    contents.push(content(calm));
+  }
+  return contents;
+}
+
+const closetsOf = async (version: MempalaceVersion, home: string, palace: string): Promise<Row[]> => {
+  const dump = `
+import json, sys
+from mempalace.palace import get_closets_collection
+found = get_closets_collection(sys.argv[1]).get(include=["documents", "metadatas"])
+print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["ids"], found["documents"], found["metadatas"])]))`;
+  const { stdout } = await promisify(execFile)(mempalaceBin(version, "python"), ["-c", dump, palace], {
+    env: mempalaceEnv(home),
+  });
+  return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
+};
+/** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
+function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
+  const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
+  for (const key of left) delete rest[key];
+  return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };
+}
+const byPlace = (rows: Map<string, Row>): Map<string, Row> =>
+  new Map([...rows.values()].map((row) => [String(row.metadata["chunk_index"]), row]));
+/** Of 3.11 alone. */
+const NEW_KEYS = ["id_recipe", "chunk_total", "content_date_source", "source_dir_ino"];
+
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.warn(`skipped: ${missing}`);
+  const isNew = version === "3.11.0";
+  test.skipIf(missing !== undefined)(
+    `a file of 7 MiB becomes the same drawers and closets as with MemPalace ${version}`,
+    { timeout: 600_000 },
+    async () => {
+      await using palace = createTestPalace();
+      const home = mkdtempSync(join(tmpdir(), "upstream-"));
+      try {
+        const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
+        let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
+        while (text.length < 7 * MEBIBYTE) text += `${prose(chooser, 60)}${chooser.pick(["\n", "\n\n", "\r\n"])}`;
+        const root = join(home, "project");
+        // 3.3.6 looks for names in long runs as well; a palace of ours does as 3.11 does.
+        put(root, isNew ? text : text.replace(/([!-~]{20})(?=[!-~])/g, "$1 "), 1);
+        const upstream = join(home, "palace");
+        const mined = await runMempalace(version, ["--palace", upstream, "mine", root], { home });
+        expect(mined.code, mined.output).toBe(0);
+        const ours = await palace.run("palace", ["mine", "projects", root, "--json"]);
+        expect(ours.code, ours.stderr).toBe(0);
+
+        const all = [ourRows(palace), await upstreamRows(version, home, upstream)] as const;
+        const [left, right] = isNew ? all : [byPlace(all[0]), byPlace(all[1])];
+        expect(left.size).toBeGreaterThan(9_000);
+        expect([...left.keys()].sort()).toEqual([...right.keys()].sort());
+        const ignored = isNew ? [] : NEW_KEYS;
+        for (const [key, row] of left) expect(timeless(row, ignored)).toEqual(timeless(right.get(key) as Row, ignored));
+
+        // The ids that 3.3.6's closets point at are others.
+        const comparable = (closet: Row & { id?: string }): unknown => [
+          closet.id,
+          timeless({ ...closet, text: isNew ? closet.text : closet.text.replace(/→.*/g, "") }, []),
+        ];
+        const closets = read<{ id: string; text: string; metadata: string }>(palace, "SELECT * FROM closet");
+        const mine = closets.map(({ id, text, metadata }) => ({
+          ...{ id, text, metadata: JSON.parse(metadata) as Row["metadata"] },
+        }));
+        expect(mine.length).toBeGreaterThan(0);
+        expect(mine.map(comparable)).toEqual((await closetsOf(version, home, upstream)).map(comparable));
+      } finally {
+        rmSync(home, { recursive: true, force: true });
+      }
+    },
+  );
+}
+
+/** Where, and at which write: two parts, and what files them. */
+const BLOWS = [
+  ["admit.before-queue", 1],
+  ["commit.after-apply", 2],
+  ["commit.before-commit", 3],
+  ["commit.after-sync", 1],
+  ["commit.after-sync", 2],
+  ["commit.after-sync", 3],
+  ["acknowledge.before-reply", 3],
+] as const;
+
+const OLD = lines("the old one", 4_000);
+const WIDE = wide("the new one");
+let calm: Promise<unknown[]> | undefined;
+
+test.each(BLOWS)(
+  "the broker is killed at %s of write %i: the run goes on, and the new document is there once",
+  { timeout: 300_000 },
+  async (point, nth) => {
+    expect(Buffer.byteLength(WIDE)).toBeGreaterThan(SOURCE_CALL_MAX_BYTES);
+    expect(Math.ceil(WIDE.length / SOURCE_PART_MAX)).toBe(2);
+    const [, expected] = await (calm ??= undisturbed(OLD, WIDE));
+    await using palace = createTestPalace();
+    put(rootOf(palace), OLD, 0);
+    const first = await palace.startBroker();
+    expect(await mine(palace)).toMatchObject({ code: 0 });
+    const stopped = once(first, "exit");
+    first.kill("SIGTERM");
+    await stopped;
+    const died = once(await palace.startBroker({ MEMPALACE_FAULT: `${point}:${nth}` }), "exit");
+    put(rootOf(palace), WIDE, 1);
+    const { code, stdout, stderr } = await mine(palace);
+    expect(code, stderr).toBe(0);
+    expect(await died).toEqual([null, "SIGKILL"]);
+    expect(JSON.parse(stdout)).toMatchObject({ filed: 1, skipped: [] });
+    expect(content(palace)).toEqual(expected);
+    expect(partsOf(palace)).toBe(0);
+  },
+);
+
+test("the miner is killed after each part: the old document stays, and the next run files the new one", async () => {
+  const long = lines("the new one", 8 * MEBIBYTE);
+  const [before, expected] = await undisturbed(OLD, long);
+  await using palace = createTestPalace();
+  let between = 0;
+  for (const parts of [1, 2, 4, 6, 8]) {
+    put(rootOf(palace), OLD, parts * 2);
+    expect(await mine(palace)).toMatchObject({ code: 0 });
+    expect(content(palace)).toEqual(before);
+    put(rootOf(palace), long, parts * 2 + 1);
+    const miner = spawn(process.execPath, [palace.executable("palace"), "mine", "projects", rootOf(palace)], {
+      ...{ cwd: ROOT, env: palace.env, stdio: "ignore" },
+    });
+    const ended = once(miner, "exit");
+    while (miner.exitCode === null && partsOf(palace) < parts) await delay(1);
+    miner.kill("SIGKILL");
+    await ended;
+    // What it had sent before it died may still be in the queue.
+    await palace.run("palace", ["status"]);
+    const [{ n = 0 } = {}] = read<{ n: number }>(
+      palace,
+      "SELECT count(*) AS n FROM drawer WHERE text LIKE '%the new one%'",
+    );
+    expect(content(palace)).toEqual(n === 0 ? before : expected);
+    if (n === 0 && partsOf(palace) >= parts) between += 1;
+    if (parts % 4 === 0) killBroker(palace);
+    expect(await mine(palace)).toMatchObject({ code: 0 });
+    expect(content(palace)).toEqual(expected);
+    expect(partsOf(palace)).toBe(0);
+  }
+  // A quick machine is done with some before the blow falls.
+  expect(between).toBeGreaterThan(1);
+}, 300_000);
+
+/** Killed, and started by whoever comes next. */
+function killBroker(palace: TestPalace): void {
+  process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
+}
+
+test("while a document comes in parts the old one is found and counted, and nothing of the new", async () => {
+  await using palace = createTestPalace();
+  put(rootOf(palace), lines("the zebra", 4_000), 0);
+  expect(await mine(palace)).toMatchObject({ code: 0 });
+  const client = await palace.client();
+  const { drawers } = await client.call("palace.status", {});
+  const found = async (query: string): Promise<number> =>
+    ((await client.call("drawer.search", { query, mode: "lexical" }))["results"] as unknown[]).length;
+  const sourceFile = join(rootOf(palace), NAME);
+  await client.call("source.part", { sourceFile, sending: "one", from: 0, content: lines("the giraffe", 9_000) });
+  expect(await found("zebra")).toBeGreaterThan(0);
+  expect(await found("giraffe")).toBe(0);
+  expect(await client.call("palace.status", {})).toMatchObject({ drawers });
+  client.close();
+  // A whole document that comes in between is the newer one.
+  put(rootOf(palace), lines("the okapi", 4_000), 1);
+  expect(await mine(palace)).toMatchObject({ code: 0 });
+  expect(partsOf(palace)).toBe(0);
+});
+
+test("two miners at the same file at once leave it whole and once", async () => {
+  const [expected] = await undisturbed(lines("it", 8 * MEBIBYTE));
+  await using palace = createTestPalace();
+  put(rootOf(palace), lines("it", 8 * MEBIBYTE), 0);
+  await palace.startBroker();
+  const codes = (await Promise.all([mine(palace), mine(palace), mine(palace)])).map(({ code }) => code);
+  expect(codes).toContain(0);
+  expect(content(palace)).toEqual(expected);
+  expect(await mine(palace)).toMatchObject({ code: 0 });
+  expect(content(palace)).toEqual(expected);
+  expect(partsOf(palace)).toBe(0);
+}, 120_000);
+
+test("a broker that knows no parts is said to be too old", async () => {
+  await using palace = createTestPalace();
+  const client = await palace.client();
+  // What a real broker answers to a method it does not have.
+  const older: Pick<Client, "call"> = {
+    call: (method, ...rest) =>
+      client.call(method === "source.part" ? ("source.unheard" as typeof method) : method, ...rest),
+  };
+  const text = "x".repeat(SOURCE_CALL_MAX_BYTES + 1);
+  await expect(sendText(older, new AbortController().signal, "/f", text)).rejects.toMatchObject({
+    ...{
+      code: "PROTOCOL_UNKNOWN_METHOD",
+      message: expect.stringMatching(/older version.*5 MiB.*palace restart/) as string,
+    },
+  });
+  client.close();
+});

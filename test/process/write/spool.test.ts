@@ -1,0 +1,193 @@
+/** While no broker can be reached agents go on writing, nothing is lost or doubled, and reads say so at once. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readBrokerFile } from "../../../src/client/discover.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+const note = (index: number, who = "one"): Record<string, string> => ({
+  wing: "spool",
+  room: who,
+  content: `${who} writes ${index}`,
+});
+
+async function contents(palace: TestPalace): Promise<string[]> {
+  const client = await palace.client();
+  const found: string[] = [];
+  for (let offset = 0; ; offset += 100) {
+    const page = (await client.callTool("mempalace_list_drawers", { wing: "spool", limit: 100, offset })) as {
+      drawers: { content_preview: string }[];
+    };
+    found.push(...page.drawers.map(({ content_preview }) => content_preview));
+    if (page.drawers.length < 100) break;
+  }
+  client.close();
+  return found;
+}
+
+/** Without what a killed process left half written. */
+const files = (palace: TestPalace): string[] =>
+  existsSync(palace.config.paths.spoolDir)
+    ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
+    : [];
+
+test("an agent that starts and works while the broker is stopped by hand: its writes come, in order and once", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const tools = await (await palace.client()).listTools();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  expect((await shim.request("tools/list", {})) as object).toEqual({ tools });
+  for (let index = 0; index < 5; index++)
+    expect(await shim.call("mempalace_add_drawer", note(index))).toMatchObject({ success: true, spooled: true });
+  await expect(shim.call("mempalace_search", { query: "writes" })).rejects.toThrow("stopped by hand");
+  await expect(shim.call("mempalace_add_drawer", { wing: "spool" })).rejects.toThrow("Missing required parameters");
+  expect(files(palace).length).toBe(5);
+  const listed = await palace.run("palace", ["spool", "list"]);
+  expect(listed.stdout.trim().split("\n").length).toBe(5);
+  expect((await palace.run("palace", ["doctor"])).stdout).toContain("5 writes waiting for a broker");
+
+  await palace.run("palace", ["start"]);
+  await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
+  expect(await contents(palace)).toEqual(Array.from({ length: 5 }, (_, index) => note(index)["content"]));
+  expect(await shim.call("mempalace_add_drawer", note(5))).not.toHaveProperty("spooled");
+  expect(await shim.close()).toBe(0);
+});
+
+test("what a tool refuses by its arguments is refused in an outage too, in the broker's words, and is not kept", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const wrong: [string, Record<string, unknown>][] = [
+    ["mempalace_add_drawer", { wing: "..", room: "r", content: "x" }],
+    ["mempalace_add_drawer", { wing: "w", room: "r", content: "   " }],
+    ["mempalace_diary_write", { agent_name: "a", entry: "x", wing: "../w" }],
+    ["mempalace_kg_add", { subject: "a", predicate: "/", object: "b" }],
+    ["mempalace_kg_invalidate", { subject: "a", predicate: "p", object: "b", ended: "some day" }],
+    ["mempalace_create_tunnel", { source_wing: "", source_room: "r", target_wing: "w", target_room: "r" }],
+    ["mempalace_checkpoint", { items: "none" }],
+    ["mempalace_checkpoint", { items: [{ wing: "w" }] }],
+  ];
+  const shim = await palace.shim();
+  const ask = async ([tool, values]: [string, Record<string, unknown>]): Promise<unknown> =>
+    shim.call(tool, values).catch((error: Error) => `refused: ${error.message}`);
+  const answers = [];
+  for (const call of wrong) answers.push(await ask(call));
+  await palace.run("palace", ["stop"]);
+  for (const [index, call] of wrong.entries()) expect(await ask(call), JSON.stringify(call)).toEqual(answers[index]);
+  expect(files(palace)).toEqual([]);
+  expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
+});
+
+test("a note that was kept is dated by when it was made, not by its delivery", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  const entry = { agent_name: "one", entry: "made in an outage" };
+  expect(await shim.call("mempalace_diary_write", entry)).toMatchObject({ spooled: true });
+  await shim.close();
+  // As if it had lain there for two days.
+  const [name] = files(palace);
+  const file = join(palace.config.paths.spoolDir, String(name));
+  const twoDaysAgo = Date.now() - 2 * 86_400_000;
+  const kept = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...kept, atMs: twoDaysAgo }));
+  await palace.run("palace", ["start"]);
+  const client = await palace.client();
+  const { entries } = (await client.callTool("mempalace_diary_read", { agent_name: "one" })) as {
+    entries: { date: string; content: string }[];
+  };
+  const day = new Date(twoDaysAgo - new Date(twoDaysAgo).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  expect(entries).toMatchObject([{ date: day, content: "made in an outage" }]);
+  client.close();
+});
+
+test("what an agent wrote that is gone is delivered by the next client, or by hand", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  for (let index = 0; index < 3; index++) await shim.call("mempalace_add_drawer", note(index));
+  await shim.close();
+  await palace.startBroker();
+  const { stdout } = await palace.run("palace", ["spool", "replay", "--json"]);
+  expect(JSON.parse(stdout)).toEqual({ delivered: 3, refused: 0, waiting: 0 });
+  expect((await contents(palace)).length).toBe(3);
+});
+
+test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does nothing twice when it goes on", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  const url = `unix:${palace.config.paths.socketPath}`;
+  const shim = await palace.shim({ MEMPALACE_BROKER: url });
+  await shim.call("mempalace_add_drawer", note(0));
+  broker.kill("SIGSTOP");
+  const writes = [1, 2, 3].map((index) => shim.call("mempalace_add_drawer", note(index)));
+  const reading = shim.call("mempalace_search", { query: "writes" });
+  for (const answer of await Promise.all(writes)) expect(answer).toMatchObject({ spooled: true });
+  await expect(reading).rejects.toThrow(/no broker/);
+  broker.kill("SIGCONT");
+  await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
+  expect(await contents(palace)).toEqual([0, 1, 2, 3].map((index) => note(index)["content"]));
+  await shim.close();
+});
+
+test("agents killed while they keep writes, brokers killed while these are delivered: each is there once", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const acknowledged = new Set<string>();
+  for (let round = 0; round < 4; round++) {
+    const shim = await palace.shim();
+    let killed = false;
+    const writer = (async () => {
+      for (let index = 0; !killed; index++) {
+        const one = note(index, `round${round}`);
+        await shim.call("mempalace_add_drawer", one);
+        acknowledged.add(String(one["content"]));
+      }
+    })();
+    const before = acknowledged.size;
+    await expect.poll(() => acknowledged.size, { interval: 1 }).toBeGreaterThan(before + 20);
+    killed = true;
+    process.kill(shim.pid, "SIGKILL");
+    await writer.catch(() => {});
+    await shim.close();
+  }
+  const total = files(palace).length;
+  expect(total).toBeGreaterThanOrEqual(acknowledged.size);
+  await palace.run("mempalace-broker", ["--ensure"]);
+  // Two deliver at once, and the broker dies under them.
+  const both = Promise.all([palace.run("palace", ["spool", "replay"]), palace.run("palace", ["spool", "replay"])]);
+  await expect.poll(() => files(palace).length, { interval: 1, timeout: 20_000 }).toBeLessThan(total - 5);
+  process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
+  await both;
+  await palace.run("palace", ["spool", "replay"]);
+  expect(files(palace)).toEqual([]);
+  const found = await contents(palace);
+  expect(new Set(found).size).toBe(found.length);
+  expect([...acknowledged].filter((one) => !found.includes(one))).toEqual([]);
+  // In each agent's order.
+  for (let round = 0; round < 4; round++) {
+    const own = found.filter((one) => one.startsWith(`round${round} `)).map((one) => Number(one.split(" ").at(-1)));
+    expect(own).toEqual(own.toSorted((a, b) => a - b));
+  }
+});
+
+test("what a broker refuses for good is put aside and named, and what came after it is filed", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  await shim.call("mempalace_add_drawer", note(0));
+  await shim.call("mempalace_delete_drawer", { drawer_id: "drawer_that_never_was" });
+  await shim.call("mempalace_add_drawer", note(1));
+  await shim.close();
+  // Not by `palace start`, which delivers itself.
+  await palace.startBroker();
+  const { stdout } = await palace.run("palace", ["spool", "replay", "--json"]);
+  expect(JSON.parse(stdout)).toEqual({ delivered: 2, refused: 1, waiting: 0 });
+  const listed = JSON.parse((await palace.run("palace", ["spool", "list", "--json"])).stdout) as {
+    refused: { tool: string; why: string }[];
+  };
+  expect(listed.refused).toMatchObject([{ tool: "mempalace_delete_drawer" }]);
+  expect(listed.refused[0]?.why).toContain("not found");
+  expect(statSync(join(palace.config.paths.spoolDir, "refused")).mode & 0o777).toBe(0o700);
+  expect((await contents(palace)).length).toBe(2);
+});

@@ -1,0 +1,120 @@
+/**
+ * MemPalace's own lock, with the real MemPalace of both ends of its history: of the same HOME it is refused by its own
+ * code, which names us, and goes on once the broker is gone; one that was there first is waited for.
+ */
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { StatusReport } from "../../../src/protocol/spec.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import {
+  holdMempalaceLock,
+  MEMPALACE_VERSIONS,
+  mempalaceMissing,
+  openMempalace,
+  runMempalace,
+  startPythonChroma,
+} from "../../helpers/python-mempalace.ts";
+
+const note = { wing: "stray", room: "notes", content: "written by the real MemPalace" };
+const NAMES_US = /is held by PID \d+ \(palace-devbox broker/;
+
+async function status(palace: TestPalace): Promise<StatusReport> {
+  const client = await palace.client();
+  try {
+    return await client.call("palace.status", {});
+  } finally {
+    client.close();
+  }
+}
+
+/** What a refused call says, however this version says it: a result that failed, or a JSON-RPC error. */
+async function refusal(call: Promise<Record<string, unknown>>): Promise<string> {
+  try {
+    return JSON.stringify(await call);
+  } catch (error) {
+    const { code, message, data } = error as Error & { code?: unknown; data?: unknown };
+    return `${String(code)} ${message} ${JSON.stringify(data)}`;
+  }
+}
+
+for (const version of MEMPALACE_VERSIONS) {
+  const missing = await mempalaceMissing(version);
+  if (missing !== undefined) console.log(`left out: MemPalace's lock, ${version} (${missing})`);
+
+  describe.skipIf(missing !== undefined)(`MemPalace ${version} of the same HOME`, () => {
+    it("is refused while the broker runs and told who holds the palace; its reads work; it writes again afterwards", async () => {
+      await using palace = createTestPalace();
+      const palaceDir = palace.config.paths.palaceDir;
+      const project = join(palace.home, "project");
+      mkdirSync(project);
+      writeFileSync(join(project, "mempalace.yaml"), "wing: stray\nrooms:\n  - name: general\n    description: all\n");
+      writeFileSync(join(project, "notes.md"), "# Notes\n\nA document that is long enough to be mined. ".repeat(8));
+      await using stray = await openMempalace(version, { home: palace.home, palace: palaceDir });
+      expect(await stray.call("add_drawer", note)).toMatchObject({ success: true });
+      await stray[Symbol.asyncDispose]();
+
+      const broker = await palace.startBroker();
+      expect((await status(palace)).upstreamLock.state).toBe("held");
+      await using second = await openMempalace(version, { home: palace.home, palace: palaceDir });
+      const again = { ...note, content: "refused" };
+      const refused = await refusal(second.call("add_drawer", again));
+      expect(refused).toMatch(NAMES_US);
+      expect(refused).toContain(`PID ${broker.pid} `);
+      expect(await second.call("search", { query: "the real MemPalace" })).toMatchObject({
+        results: [{ text: note.content }],
+      });
+      expect(await second.call("list_drawers", {})).toMatchObject({ count: 1 });
+      const mine = await runMempalace(version, ["--palace", palaceDir, "mine", project], { home: palace.home });
+      expect(mine).toMatchObject({ code: 1, output: expect.stringMatching(NAMES_US) as string });
+
+      // What it wrote before us is in this memory by now.
+      await expect
+        .poll(() => status(palace), { timeout: 30_000 })
+        .toMatchObject({ drawers: 1, strays: { state: "clear" }, adoption: { state: "verified", rows: 1, taken: 1 } });
+
+      // Its kernel gives the lock back, however it ends: no file is left to be believed.
+      broker.kill("SIGKILL");
+      await once(broker, "exit");
+      expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
+    });
+
+    it("that writes already is waited for: our writes are acknowledged, the public palace is left alone", async () => {
+      await using palace = createTestPalace();
+      const { palaceDir } = palace.config.paths;
+      await using chroma = await startPythonChroma(version, palace.home, palaceDir);
+      await using holder = await holdMempalaceLock(version, palace.home, palaceDir);
+      const env = {
+        MEMPALACE_CHROMA_URL: chroma.url,
+        MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model"),
+      };
+      await palace.startBroker(env);
+      await using shim = await palace.shim(env);
+      expect(await shim.call("mempalace_add_drawer", { ...note, content: "ours" })).toMatchObject({ success: true });
+      await expect
+        .poll(async () => (await status(palace)).driver)
+        .toMatchObject({
+          state: "waiting",
+          lag: 1,
+          detail: expect.stringContaining(`PID ${holder.pid}`) as string,
+        });
+      expect((await status(palace)).upstreamLock).toMatchObject({ state: "waiting" });
+      const doctor = await palace.run("palace", ["doctor", "--json"], { env });
+      const { checks } = JSON.parse(doctor.stdout) as { checks: { name: string; state: string; detail: string }[] };
+      expect(checks.find(({ name }) => name === "palace lock")).toMatchObject({
+        state: "warn",
+        detail: expect.stringContaining(`PID ${holder.pid}`) as string,
+      });
+      const collections = `${chroma.url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
+      expect(await (await fetch(collections)).json()).toEqual([]);
+
+      await holder[Symbol.asyncDispose]();
+      await expect
+        .poll(async () => (await status(palace)).driver, { timeout: 30_000 })
+        .toMatchObject({ state: "synced", lag: 0 });
+      expect((await status(palace)).upstreamLock.state).toBe("held");
+      expect(await (await fetch(collections)).json()).toMatchObject([{ name: "mempalace_drawers" }]);
+    });
+  });
+}

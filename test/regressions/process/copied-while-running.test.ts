@@ -1,0 +1,42 @@
+/**
+ * A memory's folder that is copied while its broker runs holds the broker's file as well. The copy believed it: what was filed
+ * into the copy came into the original, what was deleted there was deleted in the original, and `palace stop` stopped its broker.
+ */
+import { cpSync, linkSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readBrokerFile } from "../../../src/client/discover.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const TIMEOUT_MS = 90_000;
+
+test("a copy of a folder that is in use is a memory of its own", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace();
+  const { home, brokerFile } = palace.config.paths;
+  await palace.startBroker();
+  const file = async (content: string, more = {}): Promise<void> => {
+    const args = ["call", "add_drawer", JSON.stringify({ wing: "w", room: "r", content })];
+    expect(await palace.run("palace", args, { env: more })).toMatchObject({ code: 0 });
+  };
+  await file("before the copy");
+  const copied = join(palace.home, "copied");
+  cpSync(home, copied, { recursive: true });
+  const env = { MEMPALACE_PATH: copied };
+  const textsOf = async (more = {}): Promise<string> =>
+    (await palace.run("palace", ["call", "list_drawers", "{}"], { env: more })).stdout;
+  try {
+    await file("into the copy", env);
+    expect(await textsOf(env)).toContain("into the copy");
+    expect(await textsOf()).not.toContain("into the copy");
+    expect(await textsOf()).toContain("before the copy");
+    await palace.run("palace", ["stop"], { env });
+    expect(readBrokerFile(brokerFile)).toBeDefined();
+  } finally {
+    await palace.run("palace", ["stop"], { env });
+  }
+  // The very file at another place, as a mount point shows it.
+  const mounted = join(palace.home, "mounted");
+  mkdirSync(mounted);
+  linkSync(brokerFile, join(mounted, "broker.json"));
+  expect(readBrokerFile(join(mounted, "broker.json"))).toBeDefined();
+});

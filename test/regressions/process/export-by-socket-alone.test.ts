@@ -1,0 +1,34 @@
+/**
+ * An admin's token of another machine could have any program of the broker's machine run, by naming it as the Chroma to export
+ * with. docs/going-back.md says that an export comes through the socket.
+ */
+import { existsSync, writeFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("an export that comes over TCP is refused, whoever asks, and runs nothing", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const added = await palace.run("palace", ["token", "add", "far", "--role", "admin", "--json"]);
+  const { token } = JSON.parse(added.stdout) as { token: string };
+  const env = {
+    HOME: `${palace.home}/elsewhere`,
+    MEMPALACE_BROKER: `http://127.0.0.1:${port}`,
+    MEMPALACE_TOKEN: token,
+  };
+  const client = await connectClient({ config: loadConfig(env), agent: "far", start: "never" });
+  const program = `${palace.home}/program`;
+  writeFileSync(program, `#!/bin/sh\n: > ${palace.home}/was-run\n`, { mode: 0o755 });
+  const request = { kind: "export", dir: `${palace.home}/out`, chroma: program, partial: true } as const;
+  await expect(client.call("job.start", request)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  // Other administration is an admin's.
+  expect(await client.call("job.start", { kind: "migrate", dryRun: true })).toMatchObject({ kind: "migrate" });
+  client.close();
+  await delay(500);
+  expect(existsSync(`${palace.home}/was-run`)).toBe(false);
+});

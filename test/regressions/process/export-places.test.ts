@@ -1,0 +1,66 @@
+/**
+ * An export went through a symbolic link into the memory's own home; a folder in /proc kept a thread of the broker busy for ever,
+ * so that it could not even be ended; a folder with a slash at its end was told of as full.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { exportPalace, type ExportInput } from "../../../src/public-palace/rebuild/export.ts";
+import { Steps } from "../../../src/public-palace/rebuild/steps.ts";
+import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
+import { ROOT } from "../../helpers/palace.ts";
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "export-places-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function input(dir: string): ExportInput {
+  const ledgerFile = join(folder, "ledger.sqlite3");
+  if (!existsSync(ledgerFile)) {
+    const ledger = createLedger(ledgerFile);
+    insertDrawers(ledger, [{ text: "one", vector: Float32Array.of(0.6, 0.8) }]);
+    ledger.close();
+  }
+  mkdirSync(join(folder, "home/palace"), { recursive: true });
+  const own = { ledgerFile, palaceDir: join(folder, "home/palace"), home: join(folder, "home"), tag: "tag" };
+  return { ...own, collection: "mempalace_drawers", dir, chroma: null, lastRow: 1, partial: false };
+}
+
+test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "link"])(
+  "%s is refused: it is the memory's own, or a link",
+  async (place) => {
+    const given = input(`${folder}/${place}`);
+    symlinkSync(join(folder, "home"), join(folder, "link"));
+    await expect(exportPalace(given, new Steps())).rejects.toMatchObject({ code: "CONFIG_USAGE" });
+    expect(readdirSync(join(folder, "home"))).toEqual(["palace"]);
+  },
+);
+
+test("a link to nowhere is refused as one", async () => {
+  symlinkSync("/nowhere/at/all", join(folder, "dangling"));
+  await expect(exportPalace(input(join(folder, "dangling")), new Steps())).rejects.toMatchObject({
+    message: expect.stringMatching(/is a symbolic link$/) as string,
+  });
+});
+
+test("a slash at the end is no other folder", async () => {
+  expect(await exportPalace(input(`${folder}/out/new/`), new Steps())).toMatchObject({ drawers: 1 });
+  expect(readdirSync(join(folder, "out"))).toEqual(["new"]);
+});
+
+test.skipIf(!existsSync("/proc/self"))("a place that takes no folder is refused, and nothing runs on", () => {
+  const [exporter, steps] = ["export", "steps"].map((name) =>
+    pathToFileURL(join(ROOT, `src/public-palace/rebuild/${name}.ts`)).toString(),
+  );
+  const program = `
+    const [{ exportPalace }, { Steps }] = await Promise.all([import("${exporter}"), import("${steps}")]);
+    await exportPalace(${JSON.stringify(input("/proc/new"))}, new Steps()).catch((error) => console.log(error.code));`;
+  const { stdout, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    encoding: "utf8",
+    timeout: 30_000,
+  });
+  expect({ stdout, signal }).toEqual({ stdout: "ENOENT\n", signal: null });
+});

@@ -1,0 +1,37 @@
+/**
+ * `palace forget --source FILE` found nothing of what the docs feeder had filed of FILE, since that stands under the path of a staged
+ * copy, and said "Forgotten: 0 drawer rows". A relative path found nothing either.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const TIMEOUT_MS = 60_000;
+
+test("a document is forgotten by its own path, whichever feeder filed it", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace();
+  const folder = join(palace.home, "notes");
+  const file = join(folder, "tides.md");
+  mkdirSync(folder);
+  writeFileSync(file, "# Tides\n\nThe wombat keeps the tables of the tides in the second drawer of the desk.\n");
+  const rows = async (name: string): Promise<unknown> => {
+    const { stdout } = await palace.run("palace", ["forget", "--source", name, "--dry-run", "--json"]);
+    return (JSON.parse(stdout) as { total: unknown }).total;
+  };
+  expect(await palace.run("palace", ["mine", "docs", folder])).toMatchObject({ code: 0 });
+  expect([await rows(file), await rows(relative(process.cwd(), file)), await rows(join(folder, "no.md"))]).toEqual([
+    1, 1, 0,
+  ]);
+  const absent = await palace.run("palace", ["forget", "--source", join(folder, "no.md"), "--dry-run"]);
+  expect(absent.stderr).toContain("nothing is filed of");
+
+  expect(await palace.run("palace", ["mine", "projects", folder])).toMatchObject({ code: 0 });
+  const both = await palace.run("palace", ["forget", "--source", file, "--yes"]);
+  expect(both).toMatchObject({ code: 2 });
+  expect(both.stderr).toContain("filed under 2 names");
+  const staged = /names: .*?, (\S+)/.exec(both.stderr)?.[1] ?? "";
+  expect(await palace.run("palace", ["forget", "--source", staged, "--yes"])).toMatchObject({ code: 0 });
+  expect(await palace.run("palace", ["forget", "--source", file, "--yes"])).toMatchObject({ code: 0 });
+  expect((await palace.run("palace", ["search", "wombat"])).stdout).not.toContain("second drawer");
+});

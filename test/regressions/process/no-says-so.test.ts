@@ -1,0 +1,34 @@
+/** Who answered `n` to "Erase …?" was told nothing, and could not know whether something had been erased. */
+import { execa } from "execa";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const TIMEOUT_MS = 60_000;
+/** The streams are pipes: this is all that the question looks at. */
+const TERMINAL = "data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true";
+
+test("who says no is told that nothing was changed", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
+  await palace.startBroker();
+  const shim = await palace.shim();
+  const added = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "the wombat stays" });
+  await shim[Symbol.asyncDispose]();
+  const ask = (...args: string[]): Promise<{ exitCode?: number; stderr: string }> =>
+    execa(process.execPath, ["--import", TERMINAL, palace.executable("palace"), ...args], {
+      ...{ env: palace.env, extendEnv: false, input: "n\n", reject: false },
+    });
+  for (const args of [
+    ["forget", String(added["drawer_id"])],
+    ["undo", "--client", "test", "--since", "1h"],
+  ]) {
+    if (args[0] === "undo") {
+      const client = await palace.client();
+      await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: "another one" });
+      client.close();
+    }
+    const answered = await ask(...args);
+    expect(answered).toMatchObject({ exitCode: 0 });
+    expect(answered.stderr).toMatch(/\[y\/N\][^]*Nothing was changed\.$/);
+  }
+  expect((await palace.run("palace", ["search", "wombat"])).stdout).toContain("the wombat stays");
+});

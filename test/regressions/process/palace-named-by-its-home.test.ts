@@ -1,0 +1,23 @@
+/** `--palace ~/.mempalace` opened the home's own memory with another public palace, in the home itself: the one in use fell behind. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { resolvePaths } from "../../../src/config/paths.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("the home of everything, named as a palace, keeps its public palace", async () => {
+  await using palace = createTestPalace();
+  const { home, palaceDir } = palace.config.paths;
+  expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "ledger.sqlite3"), "");
+  expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
+});
+
+test("a public palace that lies in the home itself is still the one that is named", async () => {
+  await using palace = createTestPalace();
+  const { home } = palace.config.paths;
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "chroma.sqlite3"), "");
+  expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir: home });
+});

@@ -1,0 +1,49 @@
+/**
+ * The first calls on a palace of before were answered as if it were empty ("No palace found. Run: mempalace init"), or with the
+ * rows that had been read so far, without a word: an agent filed what was there already, a miner mined it all again.
+ */
+import { mkdirSync } from "node:fs";
+import { expect, it } from "vitest";
+import { withArrival } from "../../../src/engine/tools/read-tools.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { createFilesDriver } from "../../../src/public-palace/driver/files.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const ROWS = 1_500;
+
+async function makePalace(palaceDir: string): Promise<void> {
+  mkdirSync(palaceDir, { recursive: true });
+  const driver = createFilesDriver({ palaceDir, log: SILENT_LOG });
+  await driver.open();
+  const vector = (n: number): Float32Array => Float32Array.from({ length: 384 }, (_, at) => Math.sin(at * (n + 1)));
+  for (let from = 0; from < ROWS; from += 100)
+    await driver.upsert(
+      Array.from({ length: 100 }, (_, at) => ({
+        ...{ id: `drawer_${from + at}`, text: `number ${from + at}`, metadata: { wing: "old", room: "r" } },
+        vector: vector(from + at),
+      })),
+    );
+  await driver.close();
+}
+
+it("the first call on a palace of before finds all of it", { timeout: 120_000 }, async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
+  await makePalace(palace.config.paths.palaceDir);
+  const first = await palace.run("palace", ["call", "status"]);
+  expect(JSON.parse(first.stdout)).toMatchObject({ total_drawers: ROWS, wings: { old: ROWS } });
+  const shown = await palace.run("palace", ["search", `number ${ROWS - 1}`, "--limit=1", "--json"]);
+  expect(JSON.parse(shown.stdout)).toMatchObject({ results: [{ text: `number ${ROWS - 1}` }] });
+});
+
+it("what takes longer is told, above all where nothing is here yet", () => {
+  const arriving = (): string => "5 of 9 rows so far";
+  expect(withArrival({ arriving }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
+    error: "No palace yet: 5 of 9 rows so far",
+    hint: "palace doctor",
+  });
+  expect(withArrival({ arriving }, { results: [], notice: "Weak." })).toEqual({
+    results: [],
+    notice: "Weak. 5 of 9 rows so far",
+  });
+  expect(withArrival({ arriving: () => undefined }, { results: [] })).toEqual({ results: [] });
+});

@@ -1,0 +1,26 @@
+/** `palace restart` that was interrupted while the broker ended left the mark of a stop by hand: no agent started one any more. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { isStopped } from "../../../src/client/start.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test.each(["SIGINT", "SIGHUP"] as const)(
+  "a restart that gets %s is no stop by hand",
+  { timeout: 60_000 },
+  async (signal) => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    // So that it cannot end before the signal comes.
+    broker.kill("SIGSTOP");
+    const restart = spawn(process.execPath, [palace.executable("palace"), "restart"], {
+      env: palace.env,
+      stdio: "ignore",
+    });
+    await expect.poll(() => isStopped(palace.config)).toBe(true);
+    restart.kill(signal);
+    await once(restart, "exit");
+    broker.kill("SIGCONT");
+    expect(isStopped(palace.config)).toBe(false);
+  },
+);

@@ -1,0 +1,18 @@
+/**
+ * A file that was too short to be filed took along what agents had filed under its name. Found by the differential test: the
+ * real MemPalace leaves it alone.
+ */
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("mining a file that is too short keeps the notes that name it", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const note = { wing: "w", room: "r", content: "what we decided about it", source_file: "/p/kept.md" };
+  expect(await client.callTool("mempalace_add_drawer", note)).toMatchObject({ success: true });
+  const file = { wing: "p", room: "general", sourceFile: "/p/kept.md", content: "short", sha256: "0", mtime: 1 };
+  expect(await client.call("source.replace", { ...file, addedBy: "t" })).toEqual({ drawers: 0, removed: 0 });
+  expect(await client.callTool("mempalace_list_drawers", { wing: "w" })).toMatchObject({ drawers: [{ wing: "w" }] });
+  client.close();
+});

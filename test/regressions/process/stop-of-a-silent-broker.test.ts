@@ -1,0 +1,26 @@
+/** `palace stop` took a broker that was too busy to answer within two seconds for none, and said that none had been running. */
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+/** Longer than a client waits that only looks for a broker. */
+const BUSY_MS = 4_000;
+
+test(
+  "a broker that answers late is stopped, and one that is silent is not called gone",
+  { timeout: 90_000 },
+  async () => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    broker.kill("SIGSTOP");
+    const silent = await palace.run("palace", ["stop"]);
+    expect(silent.stderr).toMatch(/does not answer within \d+ s, and has not ended/);
+    expect(silent.stderr).toContain(`process ${broker.pid}`);
+    expect(silent.code).not.toBe(0);
+
+    const stopping = palace.run("palace", ["stop", "--json"]);
+    await delay(BUSY_MS);
+    broker.kill("SIGCONT");
+    expect(JSON.parse((await stopping).stdout)).toEqual({ stopped: true });
+  },
+);

@@ -1,0 +1,38 @@
+/**
+ * `palace stop` leaves its mark and then asks the broker to end. A broker that looked at the mark in between ended by itself, and
+ * stop said that none had been running. Found under load by test/process/cli/cli.test.ts.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { findBroker } from "../../../src/client/discover.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+/** Looked for without a pause: the mark and the question are a few milliseconds apart. */
+const LOOK_MAX_MS = 10_000;
+
+it("a broker that ends at the mark was stopped by whoever left it", async () => {
+  await using palace = createTestPalace();
+  const { config } = palace;
+  expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+  const stop = spawn(process.execPath, [palace.executable("palace"), "stop", "--json"], {
+    env: palace.env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const said = text(stop.stdout);
+  const ended = once(stop, "exit");
+  const mark = join(config.paths.stateDir, `${config.paths.tag}.stopped`);
+  for (const until = Date.now() + LOOK_MAX_MS; !existsSync(mark) && Date.now() < until;);
+  stop.kill("SIGSTOP");
+  try {
+    while ((await findBroker(config)) !== undefined) await sleep(50);
+  } finally {
+    stop.kill("SIGCONT");
+  }
+  await ended;
+  expect(JSON.parse(await said)).toEqual({ stopped: true });
+});

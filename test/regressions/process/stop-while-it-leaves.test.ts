@@ -1,0 +1,29 @@
+/**
+ * `palace stop` sets its mark and then asks the broker to end; one started on demand may have seen the mark and left in between.
+ * That was an error ("no broker is running") and left the mark. Found by the grid's restarts.
+ */
+import { once } from "node:events";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
+import { stopBroker } from "../../../src/client/stop.ts";
+import { PROTOCOL } from "../../../src/protocol/version.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("a broker that leaves by itself while it is stopped is stopped", async () => {
+  await using palace = createTestPalace();
+  const { home, brokerFile, socketPath } = palace.config.paths;
+  for (const folder of [home, dirname(socketPath)]) mkdirSync(folder, { recursive: true });
+  const health = { instanceId: "one", version: "1.0.0", protocol: PROTOCOL, status: "ready" };
+  // Answers once, and is gone.
+  const leaving = createServer((_request, response) => {
+    response.setHeader("connection", "close").end(JSON.stringify(health));
+    leaving.close();
+    rmSync(brokerFile);
+  }).listen(socketPath);
+  await once(leaving, "listening");
+  const door = { kind: "unix", path: socketPath };
+  writeFileSync(brokerFile, JSON.stringify({ schema: 1, ...health, doors: [door] }));
+  await expect(stopBroker(palace.config)).resolves.toMatchObject({ stopped: true });
+});

@@ -1,0 +1,32 @@
+/**
+ * A client on the broker's own machine, without a token, that lost its broker dialled the TCP door of the next one a moment
+ * before its socket answered, and was told that its token is wrong instead of waiting.
+ */
+import { once } from "node:events";
+import { writeFileSync, mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { openStream } from "../../../src/client/discover.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("a published TCP door is not dialled without a token", async () => {
+  await using palace = createTestPalace();
+  let asked = 0;
+  const door = createServer((_request, response) => {
+    asked += 1;
+    response.writeHead(401).end();
+  }).listen(0, "127.0.0.1");
+  await once(door, "listening");
+  const { port } = door.address() as AddressInfo;
+  const { home, brokerFile, socketPath } = palace.config.paths;
+  mkdirSync(home, { recursive: true });
+  const doors = [
+    { kind: "unix", path: socketPath },
+    { kind: "tcp", host: "127.0.0.1", port },
+  ];
+  writeFileSync(brokerFile, JSON.stringify({ schema: 1, instanceId: "x", doors }));
+  expect(await openStream(palace.config, "test")).toBeUndefined();
+  expect(asked).toBe(0);
+  door.close();
+});

@@ -1,0 +1,101 @@
+/**
+ * Arguments of the wrong kind met code that trusted them: an untyped "Internal tool error" with a library's words, or no answer
+ * at all. Found by the fuzzing of JSON-RPC.
+ */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { dial } from "../../../src/transport/endpoint.ts";
+import { upgrade } from "../../../src/transport/http-client.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+const SOURCE = { wing: "w", room: "r", sourceFile: "/f", content: "text", sha256: "0", mtime: 1, addedBy: "t" };
+/** Text that turns into no text. */
+const WILD = '{"toString":1,"valueOf":1}';
+
+const source = (change: object): string => JSON.stringify({ ...SOURCE, ...change });
+const tool = (name: string, args: string): string => `{"name":"mempalace_${name}","arguments":${args}}`;
+
+const BAD_PARAMS = { error: { data: { code: "PROTOCOL_BAD_PARAMS" } } };
+const NOT_FOUND = expect.stringContaining("Drawer not found") as string;
+
+let palace: TestPalace;
+let stream: Socket;
+beforeAll(async () => {
+  palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: "there is a palace" });
+  client.close();
+  stream = await dial({ kind: "unix", path: palace.config.paths.socketPath });
+  await upgrade(stream, {});
+});
+afterAll(async () => {
+  stream.destroy();
+  await palace[Symbol.asyncDispose]();
+});
+
+test.each([
+  ["source.replace", source({ wing: "a/b" }), BAD_PARAMS],
+  ["source.replace", source({ sourceFile: 5 }), BAD_PARAMS],
+  ["source.replace", source({ mtime: 0 }).replace('"mtime":0', `"mtime":${WILD}`), BAD_PARAMS],
+  ["source.replace", source({ content: "x ".repeat(3_000_000) }), BAD_PARAMS],
+  ["source.remove", "{}", BAD_PARAMS],
+  ["conversation.replace", source({ texts: ["x"], from: 1e300, total: 1e300 }), BAD_PARAMS],
+  ["conversation.replace", source({ texts: ["x".repeat(100_001)], from: 0, total: 1 }), BAD_PARAMS],
+  ["conversation.replace", source({ texts: Array(1001).fill("x"), from: 0, total: 1001 }), BAD_PARAMS],
+  ["conversation.replace", source({ texts: ["x"], from: 0, total: WILD }), BAD_PARAMS],
+  [
+    "source.replace",
+    '{"wing":"w","room":"r","sourceFile":"/a","content":"x","sha256":"x","mtime":1,"drawersMax":-1}',
+    BAD_PARAMS,
+  ],
+  [
+    "source.replace",
+    '{"wing":"w","room":"r","sourceFile":"/a","content":"x","sha256":"x","mtime":1,"knownNames":[5]}',
+    BAD_PARAMS,
+  ],
+  ["closet.rebuild", "{}", BAD_PARAMS],
+  ["closet.rebuild", '{"sourceFiles":["/a",5]}', BAD_PARAMS],
+  ["closet.rebuild", `{"sourceFiles":${JSON.stringify(Array(11).fill("/a"))}}`, BAD_PARAMS],
+  ["closet.compress", "{}", BAD_PARAMS],
+  ["closet.compress", '{"ids":["a"],"names":[["b"]]}', BAD_PARAMS],
+  ["closet.compress", `{"ids":${JSON.stringify(Array(201).fill("a"))}}`, BAD_PARAMS],
+  ["closet.compressPreview", `{"offset":${WILD}}`, BAD_PARAMS],
+  ["closet.compressPreview", '{"offset":0,"wing":""}', BAD_PARAMS],
+  ["link.rebuild", "{}", BAD_PARAMS],
+  ["link.rebuild", '{"wing":"w","topics":{"w":[5]}}', BAD_PARAMS],
+  ["link.rebuild", `{"wing":"w","topics":${WILD}}`, BAD_PARAMS],
+  ["closet.sources", `{"wing":${WILD}}`, BAD_PARAMS],
+  ["source.list", `{"wing":${WILD}}`, BAD_PARAMS],
+  ["drawer.search", `{"query":${WILD}}`, BAD_PARAMS],
+  ["drawer.search", '{"query":"x","wing":5}', BAD_PARAMS],
+  ["tools/call", tool("get_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
+  ["tools/call", tool("delete_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
+  ["tools/call", tool("update_drawer", `{"drawer_id":${WILD},"room":"r"}`), { result: {} }],
+  ["tools/call", tool("search", `{"query":${WILD}}`), { error: { code: -32000 } }],
+  ["tools/call", tool("mine", `{"source":${WILD}}`), { result: {} }],
+  ["tools/call", tool("mine", `{"source":"/none","mode":${WILD}}`), { result: {} }],
+  ["tools/call", tool("mine", `{"source":"/none","mode":"convos","extract":${WILD}}`), { result: {} }],
+  ["tools/call", tool("search", `{"query":"x","now":${WILD},"neighbors":${WILD}}`), { error: { code: -32602 } }],
+  ["tools/call", tool("search", `{"query":"x","now":${WILD},"explain":${WILD}}`), { result: {} }],
+  ["job.start", `{"kind":${WILD}}`, BAD_PARAMS],
+  ["job.start", `{"kind":"export","dir":${WILD}}`, BAD_PARAMS],
+  ["job.cancel", `{"id":${WILD}}`, BAD_PARAMS],
+  ["drawer.reveal", `{"id":${WILD}}`, BAD_PARAMS],
+  ["memory.forgetPreview", `{"ids":[${WILD}]}`, BAD_PARAMS],
+  ["memory.forget", `{"match":${WILD}}`, BAD_PARAMS],
+  ["memory.undoPreview", `{"agent":${WILD},"sinceMs":0,"untilMs":1}`, BAD_PARAMS],
+  ["memory.undo", `{"agent":"a","sinceMs":${WILD},"untilMs":1}`, BAD_PARAMS],
+  ["memory.erasure", `{"waitMs":${WILD}}`, { result: {} }],
+  ["message.add", `{"sourceFile":"/f","messages":[${WILD}]}`, BAD_PARAMS],
+  ["palace.wakeUp", `{"wing":${WILD}}`, BAD_PARAMS],
+  ["tools/call", tool("list_drawers", '{"offset":1e300}'), { result: {} }],
+  ["tools/call", tool("list_drawers", '{"offset":1e999}'), { error: { code: -32602 } }],
+  ["notifications/initialized", "{}", { error: { code: -32601 } }],
+])("%s, arguments %#: the answer says what is wrong", async (method, params, answer) => {
+  stream.write(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}\n`);
+  stream.resume();
+  const [line] = (await once(stream, "data", { signal: AbortSignal.timeout(15_000) })) as [Buffer];
+  expect(JSON.parse(line.toString())).toMatchObject({ id: 7, ...answer });
+});

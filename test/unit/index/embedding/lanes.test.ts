@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { BATCH_MAX, Lanes } from "../../../../src/index/embedding/lanes.ts";
+import { cutTokens } from "../../../../src/index/embedding/tokenizer.ts";
+
+const lengths = (lanes: Lanes<string>): number[][] => {
+  const batches: number[][] = [];
+  for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
+    const { job, indexes } = batch;
+    batches.push(indexes.map((index) => job.items[index]?.length ?? -1));
+  }
+  return batches;
+};
+
+test("a job becomes batches of near lengths, none over the bound, none left out", () => {
+  const lanes = new Lanes<string>((text) => text.length);
+  lanes.add({ lane: "backlog", items: Array.from({ length: 19 }, (_, at) => "x".repeat((at * 7) % 19)) });
+  const batches = lengths(lanes);
+  expect(batches.map((batch) => batch.length)).toEqual([BATCH_MAX, BATCH_MAX, 3]);
+  expect(batches.flat()).toEqual(Array.from({ length: 19 }, (_, at) => at));
+});
+
+test("queries go before the backlog, each lane in its own order", () => {
+  const lanes = new Lanes<string>((text) => text.length);
+  lanes.add({ lane: "backlog", items: ["1"] });
+  lanes.add({ lane: "backlog", items: ["22"] });
+  lanes.add({ lane: "query", items: ["333"] });
+  lanes.add({ lane: "query", items: ["4444"] });
+  expect(lengths(lanes).flat()).toEqual([3, 4, 1, 2]);
+});
+
+test("a cut keeps the first tokens and the final separator", () => {
+  expect(cutTokens([101, 1, 2, 102], 4)).toEqual([101, 1, 2, 102]);
+  expect(cutTokens([101, 1, 2, 3, 102], 4)).toEqual([101, 1, 2, 102]);
+});

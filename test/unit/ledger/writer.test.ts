@@ -1,0 +1,82 @@
+/** A group of writes in one transaction: what fails in it takes nothing of itself and nothing of the others with it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ApplyWrite, LedgerWriter } from "../../../src/ledger/write/writer.ts";
+import type { WriteCall } from "../../../src/port/ledger.ts";
+
+let folder: string;
+let file: string;
+let writer: LedgerWriter;
+
+/** Files one drawer for each id; `fail` throws after them, as a write does that breaks half-way. */
+const apply: ApplyWrite = (tx, { params }) => {
+  const ids = params["ids"] as string[];
+  tx.insertDrawers(ids.map((id) => ({ id, text: `words of ${id}`, metadata: { wing: "w", room: "r" } })));
+  if (params["fail"] === true) throw new Error("broken half-way");
+  return { filed: ids.length };
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+  writer = new LedgerWriter(file, apply);
+});
+
+afterEach(() => {
+  writer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function call(key: string, params: Record<string, unknown>, atMs = 1): WriteCall {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  return { key, isRepeatable: true, method: "test.file", params, peer, requestId: key, atMs };
+}
+
+function read<T>(sql: string): T[] {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare(sql).pluck().all() as T[];
+  } finally {
+    database.close();
+  }
+}
+
+test("a write that fails half-way leaves nothing, the others of its group stand", () => {
+  const { outcomes, changes } = writer.commit([
+    call("one", { ids: ["a"] }),
+    call("two", { ids: ["b", "c"], fail: true }),
+    call("three", { ids: ["d"] }),
+    call("four", { ids: ["e", "e"] }),
+    call("five", { ids: ["f"] }),
+  ]);
+  expect(outcomes.map(({ outcome }) => outcome.ok)).toEqual([true, false, true, false, true]);
+  expect(changes.added).toBe(3);
+  expect(read("SELECT id FROM drawer ORDER BY row")).toEqual(["a", "d", "f"]);
+  expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["one", "three", "five"]);
+  expect(read("SELECT drawers FROM place")).toEqual([3]);
+  expect(read("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH 'words'")).toEqual(
+    read("SELECT row FROM drawer ORDER BY row"),
+  );
+});
+
+test("a write repeated with its key is answered again and not done again, in its own group too", () => {
+  const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
+  expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
+  expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
+    outcome: { ok: true, value: { filed: 1 } },
+    replayed: true,
+  });
+  expect(read("SELECT id FROM drawer")).toEqual(["a"]);
+});
+
+test("keys older than the moment are forgotten, younger ones kept", () => {
+  writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
+  const older = (than: number): boolean => writer.prune({ auditMs: 0, undoMs: 0, imagesBytes: 1 }, than);
+  older(20);
+  expect(read("SELECT key FROM journal")).toEqual(["young"]);
+  older(21);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});

@@ -1,0 +1,221 @@
+/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is taken over, and who wins where both wrote. */
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { graphDifferences } from "../../../../src/public-palace/graph/side.ts";
+import { createGraphFixture, type GraphFixture } from "../../../helpers/graph-fixture.ts";
+
+const JOB = { subject: "Alice", predicate: "works at", object: "Acme" };
+const STRAY_FACT = `INSERT INTO entities (id, name) VALUES ('bob', 'Bob'), ('tea', 'tea');
+  INSERT INTO triples (id, subject, predicate, object) VALUES ('stray', 'bob', 'likes', 'tea')`;
+
+let graph: GraphFixture;
+beforeEach(() => {
+  graph = createGraphFixture();
+});
+afterEach(() => graph[Symbol.dispose]());
+
+const facts = (): string[] =>
+  graph.reader.graph
+    .timeline(undefined, 100, 0)
+    .facts.map((fact) => `${fact.subject} ${fact.predicate} ${fact.object}`);
+const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).facts.map(({ validTo }) => validTo);
+const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
+
+describe("what the ledger has new", () => {
+  it("is sent once, with upstream's columns, and struck off", () => {
+    graph.write("kg_add", {
+      ...JOB,
+      valid_from: "2025-01-01",
+      source_file: "/f",
+      source_drawer_id: "d",
+      source_closet: "c",
+    });
+    expect(graph.sync()).toMatchObject({ sent: 3, taken: 0, relisted: 0 });
+    expect(graph.sync()).toMatchObject({ sent: 0, taken: 0, relisted: 0 });
+    expect(graph.rows("SELECT id, name, type, properties FROM entities")).toEqual([
+      ["alice", "Alice", "unknown", "{}"],
+      ["acme", "Acme", "unknown", "{}"],
+    ]);
+    const columns =
+      "subject, predicate, object, valid_from, valid_to, confidence, source_closet, source_file, source_drawer_id";
+    expect(graph.rows(`SELECT ${columns}, adapter_name, extracted_at FROM triples`)).toEqual([
+      ["alice", "works_at", "acme", "2025-01-01", null, 1, "c", "/f", "d", null, "2025-06-15 15:06:40"],
+    ]);
+    agree();
+  });
+
+  it("is named from outside until it is sent", () => {
+    graph.write("kg_add", JOB);
+    expect(graphDifferences(graph.paths)).toEqual([
+      "entity alice: not sent yet",
+      "entity acme: not sent yet",
+      expect.stringMatching(/^triple t_alice_works_at_acme_[0-9a-f]{12}: not sent yet$/),
+    ]);
+    graph.sync();
+    graph.stray(STRAY_FACT);
+    expect(graphDifferences(graph.paths)).toHaveLength(3);
+  });
+
+  it("is no file as long as there is nothing", () => {
+    expect(graph.sync()).toMatchObject({ sent: 0 });
+    expect(existsSync(graph.paths.graphFile)).toBe(false);
+  });
+
+  it("is sent again when the strike-off was lost, and the file has it once", () => {
+    graph.write("kg_add", JOB);
+    graph.side.look();
+    graph.side.accept();
+    expect(graph.side.send().rows).toHaveLength(3);
+    expect(graph.sync()).toMatchObject({ sent: 3 });
+    expect(graph.rows("SELECT count(*) FROM triples")).toEqual([[1]]);
+    agree();
+  });
+
+  it("stays listed when it changes between sending and striking off", () => {
+    graph.write("kg_add", JOB);
+    graph.side.look();
+    graph.side.accept();
+    const { rows } = graph.side.send();
+    graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
+    graph.writer.graph.done(rows);
+    expect(graph.sync()).toMatchObject({ sent: 1 });
+    expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
+  });
+
+  it("is not sent over what somebody wrote since the last look", () => {
+    graph.write("kg_add", JOB);
+    graph.sync();
+    graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
+    graph.side.look();
+    graph.side.accept();
+    graph.stray("UPDATE triples SET valid_to = '2029-01-01'");
+    expect(graph.side.send()).toMatchObject({ rows: [], others: true });
+    expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2029-01-01"]]);
+  });
+});
+
+describe("what others wrote", () => {
+  beforeEach(() => {
+    graph.write("kg_add", JOB);
+    graph.sync();
+  });
+
+  it("is taken over, and the file is left as it is", () => {
+    graph.stray(STRAY_FACT);
+    graph.stray("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
+    graph.stray("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
+    expect(graph.sync()).toMatchObject({ taken: 5, sent: 0, relisted: 0 });
+    expect(facts().toSorted()).toEqual(["alice works_at acme", "bob likes tea"]);
+    expect(graph.reader.graph.factsOf("acme", "incoming")).toMatchObject([
+      { subjectName: "ALICE", validTo: "2030-01-01" },
+    ]);
+    agree();
+  });
+
+  it("while we had something to send as well: both are kept", () => {
+    graph.stray(STRAY_FACT);
+    graph.write("kg_add", { ...JOB, object: "Globex" });
+    expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
+    expect(facts()).toHaveLength(3);
+    agree();
+  });
+
+  it("and we ended the same fact: it is ended, by us if by both", () => {
+    graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
+    graph.stray("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
+    graph.sync();
+    expect(ends()).toEqual(["2030-01-01"]);
+    expect(graph.rows("SELECT valid_to, confidence FROM triples")).toEqual([["2030-01-01", 0.5]]);
+    agree();
+  });
+
+  it("who ended a fact that we had just sent is believed, though we had not struck it off", () => {
+    graph.write("kg_add", { ...JOB, object: "Globex" });
+    graph.side.look();
+    graph.side.accept();
+    graph.side.send();
+    graph.stray("UPDATE triples SET valid_to = '2029-01-01'");
+    graph.sync();
+    expect(ends()).toEqual(["2029-01-01", "2029-01-01"]);
+    agree();
+  });
+
+  it("an older file that somebody put back opens no fact that we have ended, and is told", () => {
+    graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
+    graph.sync();
+    graph.stray("UPDATE triples SET valid_to = NULL");
+    graph.sync();
+    expect(ends()).toEqual(["2030-01-01"]);
+    graph.sync();
+    expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
+    agree();
+  });
+
+  it("rows that the file lost are sent again", () => {
+    graph.stray("DELETE FROM triples");
+    expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
+    agree();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
+    expect(graph.sync()).toMatchObject({ relisted: 3, sent: 3 });
+    agree();
+  });
+
+  it("a file that was put in the place of ours is taken over and completed", () => {
+    const other = new Database(`${graph.paths.graphFile}.other`);
+    other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
+      CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+        valid_from TEXT, valid_to TEXT, confidence REAL, source_closet TEXT, source_file TEXT, extracted_at TEXT);
+      ${STRAY_FACT};
+      INSERT INTO triples (id, subject, predicate, object) VALUES (NULL, 'bob', 'is', 'nameless');`);
+    other.close();
+    for (const suffix of ["-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
+    renameSync(`${graph.paths.graphFile}.other`, graph.paths.graphFile);
+    expect(graph.sync()).toMatchObject({ taken: 3, relisted: 3, sent: 3 });
+    expect(graph.rows("SELECT source_drawer_id, adapter_name FROM triples WHERE id = 'stray'")).toEqual([[null, null]]);
+    agree();
+  });
+
+  it("a fact about nobody is kept, and sent again like the others", () => {
+    graph.stray("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
+    expect(graph.sync()).toMatchObject({ taken: 1 });
+    graph.stray("DELETE FROM triples WHERE id = 'orphan'");
+    expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1, problem: "" });
+    agree();
+  });
+
+  it("rows that no MemPalace could have made are passed over", () => {
+    graph.stray("ALTER TABLE entities RENAME COLUMN name TO title");
+    expect(graph.sync()).toMatchObject({ taken: 0 });
+    graph.stray("ALTER TABLE entities RENAME COLUMN title TO name");
+    expect(graph.sync()).toMatchObject({ taken: 0, problem: "" });
+    agree();
+  });
+
+  it("a file that is no graph is left as it is and named", () => {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
+    writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
+    graph.write("kg_add", { ...JOB, object: "Globex" });
+    expect(graph.sync()).toMatchObject({
+      sent: 0,
+      taken: 0,
+      problem: expect.stringContaining("not a database") as string,
+    });
+    expect(facts()).toHaveLength(2);
+    rmSync(graph.paths.graphFile);
+    expect(graph.sync()).toMatchObject({ sent: 5, problem: "" });
+    agree();
+  });
+});
+
+it("rows of every kind of value come over as text, once", () => {
+  graph.write("kg_add", JOB);
+  graph.sync();
+  graph.stray(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');
+    INSERT INTO triples (id, subject, predicate, object, confidence, valid_from) VALUES ('odd', 7, 'p', 7, 'high', 2025)`);
+  expect(graph.sync()).toMatchObject({ taken: 2, sent: 0 });
+  expect(graph.sync()).toMatchObject({ taken: 0, sent: 0 });
+  expect(graph.reader.graph.factsOf("7", "outgoing")).toMatchObject([
+    { objectName: "7", validFrom: "2025", confidence: 0 },
+  ]);
+});
