@@ -64,7 +64,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 /** Where broker, engine and stores are wired together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
+  "broker/palace/ledger.ts",
+  "broker/palace/indexes.ts",
   "broker/palace/public-palace.ts",
+  "broker/palace/driver.ts",
   "broker/palace/maintenance.ts",
   "broker/palace/model.ts",
   "broker/palace/writer-thread.ts",

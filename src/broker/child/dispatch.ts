@@ -17,8 +17,8 @@ import {
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
-import type { Dispatch, Notify } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
+import type { Dispatch, Notify } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import type { Call, Line } from "./line.ts";
 import { Replays } from "./replays.ts";

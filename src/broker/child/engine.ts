@@ -6,45 +6,26 @@ import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_DEPTH_MAX } from "../../protocol/limits.ts";
-import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
-import type { Dispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import type { Identity } from "../door/mcp-http.ts";
-import type { PalaceStatus } from "../palace/palace.ts";
+import type { Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
 import { createChildDispatch } from "./dispatch.ts";
 import { Line } from "./line.ts";
 import type { Introduction } from "./session.ts";
 import { Supervisor } from "./supervisor.ts";
 import { ToolBook } from "./tools.ts";
 
-export type ChildEngine = {
-  dispatch: Dispatch;
-  leave: (peerId: number) => void;
-  health(): Pick<Health, "status" | "error">;
-  report(): EngineReport;
-  status(): PalaceStatus;
-  /** What clients of `POST /mcp` are told; undefined until a child has said it. */
-  identity(): Identity | undefined;
-  /** Answers what is under way, then ends the child. */
-  drain(): Promise<void>;
-  close(): Promise<void>;
-  abandon(): Promise<void>;
-};
-
-export type ChildEngineOptions = {
+export type ChildEngineOptions = EngineHost & {
   config: CommandConfig;
   home: string;
   log: Log;
   metrics: Metrics;
-  status: () => StatusReport;
-  stop: (options: { sticky: boolean }) => void;
 };
 
 /** A client waits so long for the first child's introduction. */
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
-export function startChildEngine({ config, home, log, ...rest }: ChildEngineOptions): ChildEngine {
+export function startChildEngine({ config, home, log, ...rest }: ChildEngineOptions): Engine {
   const tools = new ToolBook();
   /** Who waits for the first introduction. */
   let first = Promise.withResolvers<void>();
@@ -86,6 +67,7 @@ export function startChildEngine({ config, home, log, ...rest }: ChildEngineOpti
 
   return {
     dispatch: child.dispatch,
+    opened: Promise.resolve(),
     leave: child.leave,
     health: () => {
       const { failed, state } = supervisor;
@@ -93,8 +75,12 @@ export function startChildEngine({ config, home, log, ...rest }: ChildEngineOpti
       return { status: state === "ready" ? "ready" : "opening" };
     },
     report: () => supervisor.report(),
+    failure: () => undefined,
+    isBusy: () => false,
     status: () => ({
       ...NOT_OURS,
+      // The child takes that lock itself.
+      upstreamLock: { state: "none", detail: "the engine's own" },
       queue: {
         depth: line.depth,
         depthMax: ENGINE_DEPTH_MAX,

@@ -34,11 +34,11 @@ import {
   type RequestId,
   REPLAYED_META,
   RPC,
-  type RpcResponse,
   type SearchMode,
   type StatusReport,
 } from "../../protocol/spec.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../../protocol/version.ts";
+import type { Dispatch, Notify } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";
 import type { Jobs } from "../palace/jobs.ts";
 import { type Maintenance, readJobRequest } from "../palace/maintenance.ts";
@@ -63,17 +63,6 @@ export type MethodsDependencies = {
   metrics: Metrics;
   log: Log;
 };
-
-/** Says something to a peer that it did not ask for. */
-export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
-
-/** `sizeBytes` is the message's length on the wire, `notify` where the door can. Undefined = no answer is due. */
-export type Dispatch = (
-  peer: Peer,
-  message: unknown,
-  sizeBytes: number,
-  notify?: Notify,
-) => Promise<RpcResponse | undefined>;
 
 type Call = {
   peer: Peer;

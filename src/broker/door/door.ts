@@ -10,7 +10,7 @@ import { PEERS_MAX } from "../../protocol/limits.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../../protocol/proof.ts";
 import { AGENT_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
-import type { Dispatch } from "../dispatch/methods.ts";
+import type { Dispatch } from "../engine.ts";
 import { agentName, type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";

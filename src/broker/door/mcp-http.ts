@@ -12,12 +12,10 @@ import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../../protocol/spec.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";
 import { decodeFrame } from "../../transport/frame.ts";
-import type { Dispatch } from "../dispatch/methods.ts";
+import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 
 /** What `initialize` says of the server. */
-export type Identity = { serverInfo: { name: string; version: string }; instructions?: string };
-
 const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION } };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;

@@ -14,7 +14,7 @@ import {
 } from "../../protocol/limits.ts";
 import { RPC, type RpcNotification, type RpcResponse } from "../../protocol/spec.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../../transport/frame.ts";
-import type { Dispatch, Notify } from "../dispatch/methods.ts";
+import type { Dispatch, Notify } from "../engine.ts";
 import { type Peer, peerFields } from "../peer.ts";
 
 /** How often a silent client with open requests is looked after. */

@@ -1,58 +1,200 @@
-/** The public palace: which driver writes it, why it must be left alone, and who else may have written it. Used by palace.ts. */
+/**
+ * The public palace in the broker: the drivers, the pumps of drawers and closets that feed them, and the watch over what others
+ * write. Put together by palace.ts; a broker without a driver keeps none and only adopts.
+ */
 import type { Config } from "../../config/config.ts";
-import type { SqliteLedgerReader } from "../../ledger/read/reader.ts";
+import { invariant } from "../../platform/invariant.ts";
 import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
-import type { AdoptionReport } from "../../protocol/spec.ts";
-import { createChromaDriver } from "../../public-palace/driver/chroma.ts";
-import { createFilesDriver } from "../../public-palace/driver/files.ts";
-import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
-import { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
+import type { Changes } from "../../port/ledger.ts";
+import type { PalaceError } from "../../protocol/errors.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import { createTakeOver } from "../../public-palace/adopt/adoption.ts";
+import { modelOf } from "../../public-palace/adopt/model-of.ts";
+import { type ClosetKeeper, startClosetKeeper } from "../../public-palace/closet-pump.ts";
+import { mayHold } from "../../public-palace/format/chroma-file.ts";
+import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
+import { type Arrival, startArrival } from "../../public-palace/reconcile/arrival.ts";
+import type { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
+import { startWatch, type Watch } from "../../public-palace/reconcile/reconciler.ts";
+import { guessWriter, openDriver, takingOver, writtenCollection } from "./driver.ts";
+import type { OpenIndexes } from "./indexes.ts";
+import type { OpenLedger } from "./ledger.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
+import type { Wakes } from "./wakes.ts";
 
-/** Of the drawers, or `beside` those of the closets. */
-export function openDriver(
-  config: Config,
-  log: Log,
-  mayMend: () => boolean,
-  beside?: CountedDriver,
-): CountedDriver | undefined {
-  const { chroma, paths, fault } = config;
-  const collection = { collection: beside === undefined ? config.collection() : CLOSETS };
-  switch (config.driver) {
-    case "none":
-      return undefined;
-    case "chroma":
-      return new CountedDriver(createChromaDriver({ chroma, log, ...collection }), beside);
-    case "files":
-      return new CountedDriver(
-        createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend, ...collection }),
-        beside,
-      );
+export type PublicPalaceOptions = {
+  config: Config;
+  log: Log;
+  ledger: OpenLedger;
+  /** While another has it the public palace is left alone. */
+  upstreamLock: Omit<UpstreamLock, "release">;
+  wakes: Wakes;
+};
+
+/** A model that is there is loaded by then; one that must be downloaded is not waited for. */
+const MODEL_WAIT_MAX_MS = 10_000;
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+
+export class PublicPalace {
+  readonly driver: CountedDriver | undefined;
+  readonly #options: PublicPalaceOptions;
+  #outbox: Outbox | undefined;
+  #closets: ClosetKeeper | undefined;
+  #watch: Watch | undefined;
+  #arrival: Arrival | undefined;
+
+  constructor(options: PublicPalaceOptions) {
+    this.#options = options;
+    this.driver = openDriver(options.config, options.log, () => this.watch.isSettled());
+  }
+
+  /** Begins to feed the palace and to look for what others write. `closing` takes what ends it. */
+  start(indexes: OpenIndexes, closing: AsyncDisposableStack): void {
+    const { config, ledger, wakes } = this.#options;
+    const watch = this.#startWatch(indexes);
+    this.#watch = watch;
+    this.#outbox = this.#startOutbox();
+    this.#closets = this.#startClosets();
+    closing.defer(async () => {
+      // An adoption under way may wait for the model.
+      await Promise.all([this.#outbox?.stop(), this.#closets?.stop(), indexes.endModel()]);
+      await watch.stop();
+    });
+    this.#arrival = startArrival(config.paths.palaceDir, ledger.reader.meta("palace_seen"), watch);
+    wakes.on("outbox", () => this.#outbox?.wake());
+    wakes.on("closets", () => this.#closets?.wake());
+    void indexes.embedder.then((embedder) => this.#closets?.embedWith(embedder.backlog));
+    void watch.look();
+  }
+
+  get watch(): Watch {
+    return started(this.#watch);
+  }
+
+  get arrival(): Arrival {
+    return started(this.#arrival);
+  }
+
+  /** Why nothing may be written to the palace now. */
+  lockedBy(): PalaceError | undefined {
+    const { config, ledger, upstreamLock } = this.#options;
+    const error = upstreamLock.lockedBy();
+    // A MemPalace in that folder is no concern of a palace elsewhere.
+    if (error !== undefined && mayHold(config.paths.palaceDir, writtenCollection(ledger.reader))) return error;
+    // What others have there is adopted before anything is written.
+    return this.driver?.collectionId === undefined || this.watch.isSettled() ? undefined : this.adopting();
+  }
+
+  adopting(): PalaceError {
+    return takingOver(this.watch.adoption());
+  }
+
+  /** Nothing is sent to the public palace from the moment it resolves until its answer is called. */
+  async hold(): Promise<() => void> {
+    const releases = [await this.#outbox?.hold(), await this.#closets?.hold()];
+    return () => releases.forEach((release) => release?.());
+  }
+
+  status(): Pick<StatusReport, "driver" | "closets" | "strays" | "adoption"> {
+    const off = { state: "off" as const, lag: 0, lagMs: 0, detail: "no public palace is kept" };
+    return {
+      driver: { kind: this.driver?.kind ?? "none", ...(this.#outbox?.status() ?? off) },
+      closets: started(this.#closets).status(),
+      strays: this.watch.status(),
+      adoption: this.watch.adoption(),
+    };
+  }
+
+  #startOutbox(): Outbox | undefined {
+    const { log, ledger } = this.#options;
+    const { reader, writer } = ledger;
+    if (this.driver === undefined) return undefined;
+    return startOutbox({
+      driver: this.driver,
+      log,
+      lockedBy: () => this.lockedBy(),
+      onState: ({ state, detail }) => log.info("public palace", { state, detail }),
+      source: {
+        peek: (limit) => reader.outboxEntries(limit),
+        done: (entries) => writer.call("outboxDone", [...entries]),
+        lag: () => reader.outboxLag(),
+        retarget: (target) => writer.call("retarget", target),
+      },
+    });
+  }
+
+  #startWatch(indexes: OpenIndexes): Watch {
+    const { config, log, ledger, upstreamLock, wakes } = this.#options;
+    const { reader, writer } = ledger;
+    return startWatch({
+      palaceDir: config.paths.palaceDir,
+      collection: config.collection(),
+      ledgerFile: config.paths.ledgerFile,
+      driver: this.driver,
+      seen: {
+        read: () => reader.meta("palace_seen"),
+        write: (text) => writer.call("putMeta", "palace_seen", text),
+      },
+      resend: async (ids) => {
+        await writer.call("resend", ids);
+        wakes.wake("outbox");
+      },
+      resendClosets: async (ids) => {
+        await writer.call("resendClosets", ids);
+        wakes.wake("closets");
+      },
+      hold: () => this.hold(),
+      isLocked: () => upstreamLock.lockedBy() !== undefined,
+      takeOver: this.#adoption(indexes),
+      onSettled: () => wakes.wake("outbox", "closets"),
+      guess: (recent) => guessWriter(recent, upstreamLock),
+      log,
+    });
+  }
+
+  #adoption({ model, vectors }: OpenIndexes): ReturnType<typeof createTakeOver> {
+    const { config, log, ledger, wakes } = this.#options;
+    const { reader, writer } = ledger;
+    const { palaceDir, ledgerFile } = config.paths;
+    return createTakeOver({
+      palaceDir,
+      ledgerFile,
+      file: async (batch, kind) => {
+        if (kind === "drawers") return writer.call("takeOver", batch);
+        const taken = await writer.call("takeOverClosets", batch);
+        return { taken, changes: { ...NO_CHANGES, closets: taken } };
+      },
+      onFiled: async (changes) => {
+        await vectors.refresh(changes);
+        wakes.wake("backlog", "closets", "upkeep");
+      },
+      setRecipe: (recipe) => writer.call("putMeta", "id_recipe", recipe),
+      modelOf: async (samples) => {
+        await model.settled(MODEL_WAIT_MAX_MS);
+        const place = { palaceDir, collection: config.collection() };
+        return modelOf(samples, { ...place, recorded: reader.meta("model"), embedder: model.embedder()?.backlog });
+      },
+      log,
+    });
+  }
+
+  #startClosets(): ClosetKeeper {
+    const { config, log, ledger } = this.#options;
+    const { reader, writer } = ledger;
+    return startClosetKeeper({
+      reader,
+      driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
+      // Drawers come first: their driver tells whether the palace is one that is still to be adopted.
+      lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
+      file: (pending, id) => writer.call("storeClosetVectors", pending, id),
+      done: (entries) => writer.call("closetsDone", entries),
+      retarget: (target) => writer.call("retargetClosets", target),
+      log,
+    });
   }
 }
 
-export function takingOver({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
-  if (state === "refused")
-    return new PalaceError(
-      "PALACE_LOCKED",
-      `the public palace cannot be compared with this memory: ${detail}; ${hint}`,
-      "",
-    );
-  const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
-  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
-}
-
-/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
-export function writtenCollection(reader: SqliteLedgerReader): string | undefined {
-  const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
-  return id === "" ? undefined : id;
-}
-
-/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
-export function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
-  if (recent && lock.status().state === "held")
-    return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";
-  const former = lock.formerHolder();
-  return former === "" ? "a MemPalace, before this broker" : `a MemPalace, perhaps ${former}`;
+function started<T>(part: T | undefined): T {
+  invariant(part !== undefined, "the public palace is asked before it is started");
+  return part;
 }

@@ -1,0 +1,164 @@
+/** The engine of our own: opens the palace, answers calls when it is open, and says why when it is not. Made by life/lifecycle.ts. */
+import type { Config } from "../../config/config.ts";
+import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { MINE_WAIT_MS } from "../../protocol/limits.ts";
+import { createDispatch } from "../dispatch/methods.ts";
+import type { Metrics } from "../dispatch/metrics.ts";
+import type { Engine, EngineHost, PalaceStatus } from "../engine.ts";
+import type { MinerCommand } from "../mine/job.ts";
+import { MineJobs } from "../mine/jobs.ts";
+import { openPalace, type Palace } from "../palace/palace.ts";
+import { keepUpstreamLock, type UpstreamLock } from "../palace/upstream-lock.ts";
+
+export type BuiltinOptions = EngineHost & {
+  config: Config;
+  metrics: Metrics;
+  log: Log;
+  /** What mines for the tool `mine`. */
+  miner: MinerCommand;
+  /** The palace is lost: the broker must end. */
+  onFatal: (error: PalaceError) => void;
+  /** Resolves when the broker ends, for whatever reason. */
+  ending: Promise<unknown>;
+};
+
+const READY_MAX_MS = 30_000;
+const DRAIN_MAX_MS = 8_000;
+
+export function startBuiltinEngine(options: BuiltinOptions): Engine {
+  const { config, log, metrics, status, stop, miner } = options;
+  const palace = new OpeningPalace(options);
+  const mines = new MineJobs({
+    miner,
+    places: { userHome: config.model.userHome, roots: config.mineRoots },
+    waitMs: MINE_WAIT_MS,
+    log,
+  });
+  const dispatch = createDispatch({
+    ...{ ready: () => palace.ready(), mines, status, stop, metrics, log },
+    linkRules: () => config.filing(),
+    redact: config.redact,
+  });
+  return {
+    dispatch,
+    opened: palace.opened,
+    leave: () => {},
+    health: () => palace.health(),
+    report: () => ({ kind: "builtin" }),
+    status: () => palace.status(),
+    failure: () => palace.failure,
+    isBusy: () => palace.open?.jobs.isBusy === true,
+    async drain() {
+      palace.isDraining = true;
+      await within(palace.opened, DRAIN_MAX_MS);
+      // While its writes are still taken.
+      await within(mines.close(), DRAIN_MAX_MS);
+      await palace.open?.drain();
+    },
+    close: () => palace.end((open) => open.close()),
+    abandon: () => palace.end((open) => open.abandon()),
+  };
+}
+
+/** A palace from the moment it is being opened, with MemPalace's own lock beside it. */
+class OpeningPalace {
+  readonly #options: BuiltinOptions;
+  readonly #upstreamLock: UpstreamLock;
+  readonly opened: Promise<void>;
+  open: Palace | undefined;
+  failure: PalaceError | undefined;
+  isDraining = false;
+
+  constructor(options: BuiltinOptions) {
+    this.#options = options;
+    const { palaceDir, upstreamLocksDir: locksDir } = options.config.paths;
+    const onChange = (): void => this.open?.wakeOutbox();
+    this.#upstreamLock = keepUpstreamLock({ palaceDir, locksDir, log: options.log, onChange });
+    this.opened = this.#open();
+  }
+
+  health(): ReturnType<Engine["health"]> {
+    const { failure } = this;
+    if (failure !== undefined) return { status: "failed", error: { message: failure.message, ...failure.toWire() } };
+    return { status: this.open === undefined ? "opening" : "ready" };
+  }
+
+  status(): ReturnType<Engine["status"]> {
+    return { ...(this.open?.status() ?? NOT_OPEN), upstreamLock: this.#upstreamLock.status() };
+  }
+
+  /** Waits for the palace, and for what a palace of before holds. Errors: why it is not there. */
+  async ready(): Promise<Palace> {
+    if (this.isDraining)
+      throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
+        retryAfterMs: 200,
+      });
+    if (this.open === undefined && this.failure === undefined) await within(this.opened, READY_MAX_MS);
+    if (this.failure !== undefined) throw this.failure;
+    if (this.open === undefined)
+      throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
+    await Promise.race([this.open.arrived(), this.#options.ending]);
+    return this.open;
+  }
+
+  async end(how: (open: Palace) => Promise<void>): Promise<void> {
+    try {
+      await this.opened;
+      if (this.open !== undefined) await how(this.open);
+    } finally {
+      this.#upstreamLock.release();
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { config, log, onFatal } = this.#options;
+    const startedAt = performance.now();
+    try {
+      this.open = await openPalace({
+        ...{ config, log, upstreamLock: this.#upstreamLock },
+        onFatal: (error) => {
+          this.failure = error;
+          log.error("the palace is lost", { code: error.code, why: error.message });
+          onFatal(error);
+        },
+      });
+      log.info("palace open", { tookMs: Math.round(performance.now() - startedAt) });
+    } catch (error) {
+      const why = error instanceof PalaceError ? error : notOpened(error);
+      this.failure = why;
+      log.error("the palace did not open", { code: why.code, why: why.message, cause: String(why.cause) });
+    }
+  }
+}
+
+function notOpened(cause: unknown): PalaceError {
+  return new PalaceError("STORE_UNAVAILABLE", `the palace did not open: ${String(cause)}`, "run `palace logs`", {
+    cause,
+  });
+}
+
+const NOT_OPEN: PalaceStatus = {
+  drawers: 0,
+  wings: 0,
+  ledgerSizeBytes: 0,
+  queue: { depth: 0, depthMax: 0, acknowledged: 0, refused: 0 },
+  search: {
+    mode: "lexical",
+    vectors: "local",
+    model: null,
+    modelState: "loading",
+    modelDetail: "the palace is not open",
+    embedded: 0,
+    pending: 0,
+  },
+  driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
+  graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the palace is not open" },
+  strays: {
+    ...{ state: "looking", detail: "the palace is not open" },
+    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
+  },
+  closets: { count: 0, pending: 0, lag: 0 },
+  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
+};

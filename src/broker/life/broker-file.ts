@@ -1,0 +1,45 @@
+/** broker.json: where this broker is. A hint that proves nothing; only a handshake does. Written by lifecycle.ts. */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { VERSION } from "../../platform/version.ts";
+import type { BrokerFile, Door } from "../../protocol/spec.ts";
+import { PROTOCOL } from "../../protocol/version.ts";
+
+export function publish(
+  { paths }: Config,
+  { instanceId, startedAtMs, doors }: { instanceId: string; startedAtMs: number; doors: Door[] },
+): void {
+  const file: BrokerFile = {
+    schema: 1,
+    instanceId,
+    version: VERSION,
+    protocol: PROTOCOL,
+    pid: process.pid,
+    bootId: bootId(),
+    startedAtMs,
+    doors,
+    home: paths.home,
+    gate: paths.gatePath,
+  };
+  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  writeFileAtomic(paths.brokerFile, `${JSON.stringify(file)}\n`);
+}
+
+/** Only our own file: a broker started since may have written its. */
+export function unpublish({ paths }: Config, instanceId: string): void {
+  try {
+    const file = JSON.parse(readFileSync(paths.brokerFile, "utf8")) as BrokerFile;
+    if (file.instanceId === instanceId) rmSync(paths.brokerFile, { force: true });
+  } catch {
+    // Gone already, with its folder perhaps.
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "unknown";
+  }
+}

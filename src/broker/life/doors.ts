@@ -1,0 +1,87 @@
+/** The doors of one broker: its user's socket, the socket behind the SSH gate, and TCP where it was asked for. Opened by lifecycle.ts. */
+import type { Config } from "../../config/config.ts";
+import { peerCredentials } from "../../platform/libc.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { Door } from "../../protocol/spec.ts";
+import { type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
+import { Guard } from "../door/guard.ts";
+import { isLoopback, recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
+import { TokenBook } from "../door/tokens.ts";
+
+export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Config };
+
+export class Doors {
+  readonly #options: DoorsOptions;
+  readonly #open: OpenDoor[] = [];
+  /** Those that clients are told of. */
+  readonly published: Door[] = [];
+  /** When a peer last came, asked or went. */
+  lastUsedMs = Date.now();
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  peers(): number {
+    return this.#open.reduce((total, door) => total + door.peers(), 0);
+  }
+
+  /** Clients behind a TCP door cannot start the next broker. */
+  get isSocketOnly(): boolean {
+    return this.published.length === 1;
+  }
+
+  async openAll(): Promise<void> {
+    const { config, log } = this.#options;
+    const { socketPath, gatePath } = config.paths;
+    const publish = async (door: Door): Promise<void> => {
+      await this.#openAt(placeOf(config, door, log));
+      this.published.push(door);
+    };
+    await publish({ kind: "unix", path: socketPath });
+    // Not published: `palace gate` alone leads there, for keys of other machines.
+    await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
+    await openTcp(config, publish, log);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#open.map((door) => door.close()));
+  }
+
+  async #openAt(at: DoorOptions["at"]): Promise<void> {
+    const { config: _config, ...options } = this.#options;
+    const onPeers = (): void => void (this.lastUsedMs = Date.now());
+    this.#open.push(await openDoor({ ...options, at, onPeers }));
+  }
+}
+
+/** The TCP door that was asked for, which must open, or that of the last time, whose failure leaves the socket to all. */
+async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promise<void>, log: Log): Promise<void> {
+  if (listen === "off") return rememberAddress(paths.listenFile, undefined);
+  const address = listen ?? recallAddress(paths.listenFile);
+  if (address === undefined) return;
+  try {
+    await openAt({ kind: "tcp", host: resolveListenHost(address.host), port: address.port });
+    if (listen !== undefined) rememberAddress(paths.listenFile, listen);
+  } catch (error) {
+    if (listen !== undefined) throw error;
+    log.error("the TCP door stays shut", {
+      why: (error as Error).message,
+      hint: "MEMPALACE_LISTEN=off palace restart",
+    });
+  }
+}
+
+/** Errors: CONFIG_BAD_VALUE for a door that others can reach while there is no token. */
+function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
+  if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
+  const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
+  if (!isLoopback(door.host) && tokens.size === 0)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `${door.host}:${door.port} can be reached from elsewhere and there is no token yet`,
+      "palace token add NAME --role agent",
+    );
+  return { ...door, guard: new Guard(tokens, allowedHosts) };
+}

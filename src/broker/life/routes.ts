@@ -1,0 +1,50 @@
+/** What every door answers over plain HTTP: health, readiness, metrics, MCP. Made by lifecycle.ts. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
+import type { Metrics } from "../dispatch/metrics.ts";
+import type { Route } from "../door/door.ts";
+import type { Engine } from "../engine.ts";
+
+export type RoutesOptions = {
+  engine: Engine;
+  metrics: Metrics;
+  health: (door: DoorName) => Health;
+  status: () => StatusReport;
+};
+
+/** Path → answer. */
+export function createRoutes({ engine, metrics, health, status }: RoutesOptions): ReadonlyMap<string, Route> {
+  let mcpHttp: Promise<Route> | undefined;
+  return new Map<string, Route>([
+    ["/health", (_request, response, peer) => sendJson(response, 200, health(peer.door))],
+    [
+      "/ready",
+      (_request, response, peer) => {
+        const { status, error, engine } = health(peer.door);
+        const ready = status === "ready";
+        sendJson(response, ready ? 200 : 503, { ready, engine, status, ...(error !== undefined && { error }) });
+      },
+    ],
+    [
+      "/metrics",
+      (_request, response) =>
+        void response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(metrics.render(status())),
+    ],
+    [
+      "/mcp",
+      async (request: IncomingMessage, response: ServerResponse, peer) => {
+        // Loaded with the first request: the SDK is not needed by our own clients.
+        mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
+          createMcpHttp(engine.dispatch, engine.identity),
+        );
+        const answer = await mcpHttp;
+        await answer(request, response, peer);
+      },
+    ],
+  ]);
+}
+
+function sendJson(response: ServerResponse, code: number, value: unknown): void {
+  const body = `${JSON.stringify(value)}\n`;
+  response.writeHead(code, { "content-type": "application/json", "content-length": Buffer.byteLength(body) }).end(body);
+}

@@ -1,0 +1,57 @@
+/** Which driver writes the public palace, and what is known of others who may. Used by public-palace.ts. */
+import type { Config } from "../../config/config.ts";
+import type { SqliteLedgerReader } from "../../ledger/read/reader.ts";
+import type { Log } from "../../platform/log.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { AdoptionReport } from "../../protocol/spec.ts";
+import { createChromaDriver } from "../../public-palace/driver/chroma.ts";
+import { createFilesDriver } from "../../public-palace/driver/files.ts";
+import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
+import { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
+import type { UpstreamLock } from "./upstream-lock.ts";
+/** Of the drawers, or `beside` those of the closets. */
+export function openDriver(
+  config: Config,
+  log: Log,
+  mayMend: () => boolean,
+  beside?: CountedDriver,
+): CountedDriver | undefined {
+  const { chroma, paths, fault } = config;
+  const collection = { collection: beside === undefined ? config.collection() : CLOSETS };
+  switch (config.driver) {
+    case "none":
+      return undefined;
+    case "chroma":
+      return new CountedDriver(createChromaDriver({ chroma, log, ...collection }), beside);
+    case "files":
+      return new CountedDriver(
+        createFilesDriver({ palaceDir: paths.palaceDir, log, fault, mayMend, ...collection }),
+        beside,
+      );
+  }
+}
+
+export function takingOver({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
+  if (state === "refused")
+    return new PalaceError(
+      "PALACE_LOCKED",
+      `the public palace cannot be compared with this memory: ${detail}; ${hint}`,
+      "",
+    );
+  const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
+  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
+}
+
+/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
+export function writtenCollection(reader: SqliteLedgerReader): string | undefined {
+  const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
+  return id === "" ? undefined : id;
+}
+
+/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
+export function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
+  if (recent && lock.status().state === "held")
+    return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";
+  const former = lock.formerHolder();
+  return former === "" ? "a MemPalace, before this broker" : `a MemPalace, perhaps ${former}`;
+}

@@ -1,0 +1,83 @@
+/** What a search asks: words, vectors, the model, and the backlog of texts that wait for a vector. Opened by palace.ts. */
+import type { Config } from "../../config/config.ts";
+import { type Backlog, startBacklog } from "../../index/embedding/backlog.ts";
+import type { LocalEmbedder } from "../../index/embedding/embedder.ts";
+import { openLexicalIndex } from "../../index/lexical/lexical-index.ts";
+import { openVectorIndex } from "../../index/vectors/vector-index.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Changes } from "../../port/ledger.ts";
+import type { PalaceDriver } from "../../port/public-palace.ts";
+import type { LexicalIndex, VectorIndex } from "../../port/search.ts";
+import { driverVectorIndex } from "../../public-palace/driver/vector-index.ts";
+import type { OpenLedger } from "./ledger.ts";
+import { type Model, startModel } from "./model.ts";
+import type { Wakes } from "./wakes.ts";
+
+export type OpenIndexes = {
+  lexical: LexicalIndex;
+  vectors: VectorIndex;
+  /** Where the vectors are searched. */
+  vectorsAt: "local" | "chroma";
+  model: Model;
+  /** Resolves when the model is loaded, which may be never. */
+  embedder: Promise<LocalEmbedder>;
+  /** Undefined until there is a model. */
+  backlog: () => Backlog | undefined;
+  /** Ends model and backlog, and whoever waits for them. Idempotent. */
+  endModel(): Promise<void>;
+};
+
+export type IndexOptions = {
+  config: Config;
+  log: Log;
+  ledger: OpenLedger;
+  /** Of the drawers in the public palace; asked for vectors where MEMPALACE_VECTORS says so. */
+  driver: PalaceDriver | undefined;
+  wakes: Wakes;
+};
+
+/** `closing` takes what ends them. */
+export async function openIndexes(options: IndexOptions, closing: AsyncDisposableStack): Promise<OpenIndexes> {
+  const { config, log, ledger, wakes } = options;
+  const { reader, writer } = ledger;
+  const lexical = await openLexicalIndex({ ledgerFile: config.paths.ledgerFile });
+  closing.defer(() => lexical.close());
+  const { vectors, vectorsAt } = await openVectors(options, closing);
+
+  let backlog: Backlog | undefined;
+  const loaded = Promise.withResolvers<LocalEmbedder>();
+  const model = startModel({
+    config: config.model,
+    recorded: () => reader.meta("model"),
+    onReady: (embedder) => {
+      backlog = startBacklog({
+        embedder: embedder.backlog,
+        pending: (afterRow, limit) => reader.pendingTexts(afterRow, limit),
+        file: (pending, id) => writer.call("storeVectors", pending, id),
+        onFiled: async (changes: Changes) => {
+          await vectors.refresh(changes);
+          wakes.wake("outbox", "closets");
+        },
+        log,
+      });
+      loaded.resolve(embedder);
+    },
+    log,
+  });
+  wakes.on("backlog", () => backlog?.wake());
+  let ended: Promise<void> | undefined;
+  const endModel = (): Promise<void> => (ended ??= Promise.all([backlog?.stop(), model.close()]).then(() => undefined));
+  closing.defer(endModel);
+  return { lexical, vectors, vectorsAt, model, embedder: loaded.promise, backlog: () => backlog, endModel };
+}
+
+async function openVectors(
+  { config, ledger, driver }: IndexOptions,
+  closing: AsyncDisposableStack,
+): Promise<Pick<OpenIndexes, "vectors" | "vectorsAt">> {
+  if (config.vectors === "chroma" && driver?.kind === "chroma")
+    return { vectors: driverVectorIndex({ driver, reader: ledger.reader }), vectorsAt: "chroma" };
+  const local = await openVectorIndex({ ledgerFile: config.paths.ledgerFile });
+  closing.defer(() => local.close());
+  return { vectors: local, vectorsAt: "local" };
+}

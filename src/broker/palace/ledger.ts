@@ -1,0 +1,38 @@
+/** The ledger in the broker: one thread that writes, one connection that reads. Opened by palace.ts before everything else. */
+import type { Config } from "../../config/config.ts";
+import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
+import type { Log } from "../../platform/log.ts";
+import { rememberLedger } from "../../platform/marks.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import type { WriterData, WriterMethods } from "./writer-thread.ts";
+
+export type OpenLedger = {
+  reader: SqliteLedgerReader;
+  writer: Thread<WriterMethods>;
+  settings: WriterData["settings"];
+};
+
+/** `closing` takes what ends it. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
+export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
+  const { paths } = config;
+  const { ledgerFile } = paths;
+  const retention = { auditMs: config.auditMs, undoMs: UNDO_KEPT_MS, imagesBytes: UNDO_SIZE_MAX_BYTES };
+  // For as long as the broker lives, as upstream's server has it.
+  const settings = { drawerSize: config.filing().cut.size };
+  const data: WriterData = { ledgerFile, retention, settings, fault: config.fault };
+  const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
+  closing.defer(async () => {
+    await writer.call("close");
+    await writer.close();
+  });
+  const reader = new SqliteLedgerReader(ledgerFile);
+  closing.defer(() => reader.close());
+  try {
+    rememberLedger(paths);
+  } catch (error) {
+    // A full disk of ours must not keep anybody from the palace on another; the next start remembers it.
+    log.warn("that this palace exists was not noted", { why: String(error) });
+  }
+  return { reader, writer, settings };
+}

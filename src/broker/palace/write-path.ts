@@ -1,0 +1,70 @@
+/**
+ * From the queue to the writer thread and on to everybody who waits for what was written. Put together by palace.ts; the rules of a
+ * write are the engine's, its transaction is the ledger's.
+ */
+import type { Log } from "../../platform/log.ts";
+import { goneError } from "../../platform/marks.ts";
+import type { Thread } from "../../platform/thread.ts";
+import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { VectorIndex } from "../../port/search.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { notCommitted, WriteQueue } from "./queue.ts";
+import type { Wakes } from "./wakes.ts";
+import type { WriterMethods } from "./writer-thread.ts";
+
+export type WritePathOptions = {
+  writer: Pick<Thread<WriterMethods>, "call">;
+  ledgerFile: string;
+  vectors: Pick<VectorIndex, "refresh">;
+  wakes: Wakes;
+  log: Log;
+  /** The ledger is gone or the writer's thread has died: the broker must end. */
+  onFatal: (error: PalaceError) => void;
+};
+
+/** Of a group that failed as a whole. */
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+
+export function createWritePath(options: WritePathOptions): WriteQueue {
+  const { vectors, wakes, log } = options;
+  return new WriteQueue({
+    commit: (calls) => commit(options, calls),
+    onCommit: (changes) => {
+      if (changes.written.length + changes.removed.length > 0)
+        void vectors
+          .refresh(changes)
+          .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
+      // Who waits for the answer comes first.
+      setImmediate(() => announce(changes, wakes));
+    },
+  });
+}
+
+async function commit(
+  { writer, ledgerFile, log, onFatal }: WritePathOptions,
+  calls: WriteCall[],
+): Promise<{ outcomes: WriteOutcome[]; changes: Changes }> {
+  try {
+    const result = await writer.call("commit", calls);
+    const gone = result.outcomes.find(
+      ({ outcome }) => !outcome.ok && (outcome.error.data as { code?: string } | undefined)?.code === "PALACE_GONE",
+    );
+    if (gone !== undefined) onFatal(goneError(ledgerFile));
+    return result;
+  } catch (error) {
+    // Only a dead thread throws here, and whether it had committed is not known: clients put the calls to the next broker.
+    const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
+      cause: error,
+    });
+    log.error("the ledger's writer ended", { why: String(error) });
+    onFatal(known);
+    return { outcomes: calls.map(() => notCommitted(known)), changes: NO_CHANGES };
+  }
+}
+
+function announce({ added, written, removed, graph, closets }: Changes, wakes: Wakes): void {
+  if (graph > 0) wakes.wake("graph");
+  if (closets + removed.length > 0) wakes.wake("closets");
+  if (removed.length + graph > 0) wakes.wake("erasure");
+  if (added + written.length + removed.length > 0) wakes.wake("backlog", "outbox", "upkeep");
+}
