@@ -14,7 +14,7 @@ import type { Dispatch } from "../engine.ts";
 import { agentName, type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
-import { serveStream, type Stream } from "./stream.ts";
+import { Stream } from "./stream.ts";
 
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
 
@@ -134,7 +134,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${lines.join("")}\r\n`);
-    const stream = serveStream({ socket, head, peer, dispatch: options.dispatch, log });
+    const stream = new Stream({ socket, head, peer, dispatch: options.dispatch, log });
     streams.set(peer.id, { stream, socket, tokenId });
     options.onPeers();
     socket.on("close", () => {

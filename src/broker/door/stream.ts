@@ -22,119 +22,122 @@ const PROBE_MS = 1_000;
 
 export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
 
-export type Stream = {
-  /** Lets requests under way be answered, then ends the connection. */
-  end(): Promise<void>;
-};
-
-export function serveStream({ socket, head, peer, dispatch, log }: StreamOptions): Stream {
-  const splitter = new FrameSplitter();
-  const waiting: Frame[] = [];
-  let inFlight = 0;
-  let stall: NodeJS.Timeout | undefined;
-  let inFlightBytes = 0;
+export class Stream {
+  readonly #options: StreamOptions;
+  readonly #splitter = new FrameSplitter();
+  readonly #waiting: Frame[] = [];
+  #inFlight = 0;
+  #inFlightBytes = 0;
+  /** Runs out when the peer does not read what is written to it. */
+  #stall: NodeJS.Timeout | undefined;
+  #probe: NodeJS.Timeout | undefined;
   /** Somebody waits for the last answer. */
-  let quiet: PromiseWithResolvers<void> | undefined;
+  #quiet: PromiseWithResolvers<void> | undefined;
 
-  const send = (response: RpcResponse | RpcNotification): void => {
-    if (!socket.writable) return;
-    socket.write(`${JSON.stringify(response)}\n`);
-    if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || stall !== undefined) return;
-    stall = setTimeout(() => {
-      log.warn("peer does not read its answers", peerFields(peer));
-      socket.destroy();
-    }, PEER_STALL_MAX_MS);
-  };
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    const { socket, head } = options;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("drain", () => {
+      clearTimeout(this.#stall);
+      this.#stall = undefined;
+      this.#pump();
+    });
+    socket.on("error", () => {});
+    socket.on("end", () => this.#finish());
+    socket.on("close", () => {
+      clearTimeout(this.#stall);
+      clearInterval(this.#probe);
+      this.#waiting.length = 0;
+      this.#quiet?.resolve();
+    });
+    if (head.length > 0) this.#take(head);
+  }
 
-  /** What nobody asked for is not kept for a peer that does not read. */
-  const notify: Notify = (method, params) => {
-    if (stall === undefined) send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
-  };
+  /** Lets requests under way be answered, then ends the connection. */
+  async end(): Promise<void> {
+    if (this.#inFlight > 0) await (this.#quiet = Promise.withResolvers()).promise;
+    clearInterval(this.#probe);
+    this.#options.socket.end();
+  }
 
-  const isFull = (): boolean =>
-    inFlight >= PEER_IN_FLIGHT_MAX || inFlightBytes > PEER_IN_FLIGHT_MAX_BYTES || stall !== undefined;
+  #take(chunk: Buffer): void {
+    this.#waiting.push(...this.#splitter.push(chunk));
+    this.#pump();
+  }
 
-  const answer = async (frame: Frame): Promise<void> => {
-    if ("oversize" in frame) {
-      const error = new PalaceError(
-        "TRANSPORT_FRAME_TOO_LARGE",
-        `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`,
-        "send less at once",
-      );
-      send({
-        jsonrpc: "2.0",
-        id: null,
-        error: { code: RPC.INVALID_REQUEST, message: error.message, data: error.toWire() },
+  /**
+   * A client that has said all it wants to say still gets its answers. One that is gone altogether looks the same until something is
+   * written to it; an empty line says nothing.
+   */
+  #finish(): void {
+    const { socket } = this.#options;
+    if (this.#inFlight > 0) {
+      socket.write("\n");
+      this.#probe = setInterval(() => socket.write("\n"), PROBE_MS);
+    }
+    void this.end();
+  }
+
+  #pump(): void {
+    while (this.#waiting.length > 0 && !this.#isFull()) {
+      const frame = this.#waiting.shift();
+      if (frame === undefined) break;
+      const sizeBytes = "bytes" in frame ? frame.bytes.length : 0;
+      this.#inFlight += 1;
+      this.#inFlightBytes += sizeBytes;
+      void this.#answer(frame).finally(() => {
+        this.#inFlight -= 1;
+        this.#inFlightBytes -= sizeBytes;
+        if (this.#inFlight === 0) this.#quiet?.resolve();
+        this.#pump();
       });
+    }
+    if (this.#waiting.length > 0) this.#options.socket.pause();
+    else if (!this.#isFull()) this.#options.socket.resume();
+  }
+
+  #isFull(): boolean {
+    if (this.#inFlight >= PEER_IN_FLIGHT_MAX || this.#inFlightBytes > PEER_IN_FLIGHT_MAX_BYTES) return true;
+    return this.#stall !== undefined;
+  }
+
+  async #answer(frame: Frame): Promise<void> {
+    const { socket, peer, dispatch } = this.#options;
+    if ("oversize" in frame) {
+      const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
+      this.#refuse(RPC.INVALID_REQUEST, new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once"));
       socket.end();
       return;
     }
     const decoded = decodeFrame(frame.bytes);
     if (!decoded.ok) {
       if (decoded.why === "") return;
-      const error = new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, "send one JSON-RPC message a line");
-      send({
-        jsonrpc: "2.0",
-        id: null,
-        error: { code: RPC.PARSE_ERROR, message: error.message, data: error.toWire() },
-      });
-      return;
+      const hint = "send one JSON-RPC message a line";
+      return this.#refuse(RPC.PARSE_ERROR, new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint));
     }
+    const notify: Notify = (method, params) => this.#notify(method, params);
     const response = await dispatch(peer, decoded.message, frame.bytes.length, notify);
-    if (response !== undefined) send(response);
-  };
+    if (response !== undefined) this.#send(response);
+  }
 
-  const pump = (): void => {
-    while (waiting.length > 0 && !isFull()) {
-      const frame = waiting.shift();
-      if (frame === undefined) break;
-      const sizeBytes = "bytes" in frame ? frame.bytes.length : 0;
-      inFlight += 1;
-      inFlightBytes += sizeBytes;
-      void answer(frame).finally(() => {
-        inFlight -= 1;
-        inFlightBytes -= sizeBytes;
-        if (inFlight === 0) quiet?.resolve();
-        pump();
-      });
-    }
-    if (waiting.length > 0) socket.pause();
-    else if (!isFull()) socket.resume();
-  };
+  #refuse(code: number, error: PalaceError): void {
+    this.#send({ jsonrpc: "2.0", id: null, error: { code, message: error.message, data: error.toWire() } });
+  }
 
-  const onData = (chunk: Buffer): void => {
-    waiting.push(...splitter.push(chunk));
-    pump();
-  };
-  socket.on("data", onData);
-  socket.on("drain", () => {
-    clearTimeout(stall);
-    stall = undefined;
-    pump();
-  });
-  socket.on("error", () => {});
-  // A client that has said all it wants to say still gets its answers. One that is gone altogether looks the same until
-  // something is written to it; an empty line says nothing.
-  let probe: NodeJS.Timeout | undefined;
-  socket.on("end", () => {
-    if (inFlight > 0) {
-      socket.write("\n");
-      probe = setInterval(() => socket.write("\n"), PROBE_MS);
-    }
-    void end();
-  });
-  socket.on("close", () => {
-    clearTimeout(stall);
-    clearInterval(probe);
-    waiting.length = 0;
-    quiet?.resolve();
-  });
-  const end = async (): Promise<void> => {
-    if (inFlight > 0) await (quiet = Promise.withResolvers()).promise;
-    clearInterval(probe);
-    socket.end();
-  };
-  if (head.length > 0) onData(head);
+  /** What nobody asked for is not kept for a peer that does not read. */
+  #notify(method: string, params: Record<string, unknown> | undefined): void {
+    if (this.#stall === undefined) this.#send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
+  }
 
-  return { end };
+  #send(response: RpcResponse | RpcNotification): void {
+    const { socket, peer, log } = this.#options;
+    if (!socket.writable) return;
+    socket.write(`${JSON.stringify(response)}\n`);
+    if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || this.#stall !== undefined) return;
+    this.#stall = setTimeout(() => {
+      log.warn("peer does not read its answers", peerFields(peer));
+      socket.destroy();
+    }, PEER_STALL_MAX_MS);
+  }
 }

@@ -10,7 +10,7 @@ import type { PalaceDriver } from "../../port/public-palace.ts";
 import type { LexicalIndex, VectorIndex } from "../../port/search.ts";
 import { driverVectorIndex } from "../../public-palace/driver/vector-index.ts";
 import type { OpenLedger } from "./ledger.ts";
-import { type Model, startModel } from "./model.ts";
+import { Model } from "./model.ts";
 import type { Wakes } from "./wakes.ts";
 
 export type OpenIndexes = {
@@ -46,7 +46,7 @@ export async function openIndexes(options: IndexOptions, closing: AsyncDisposabl
 
   let backlog: Backlog | undefined;
   const loaded = Promise.withResolvers<LocalEmbedder>();
-  const model = startModel({
+  const model = new Model({
     config: config.model,
     recorded: () => reader.meta("model"),
     onReady: (embedder) => {

@@ -214,7 +214,7 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
     embedded: async (lastRow, timeoutMs) => {
       await model.settled(timeoutMs);
       await backlog()?.settled(timeoutMs);
-      const isComing = backlog() !== undefined || ["loading", "downloading"].includes(model.state().modelState);
+      const isComing = backlog() !== undefined || ["loading", "downloading"].includes(model.state.modelState);
       const [oldest] = reader.pendingTexts(0, 1);
       return !isComing || oldest === undefined || oldest.row > lastRow;
     },
@@ -227,10 +227,10 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     reader: ledger.reader,
     lexical: indexes.lexical,
     vectors: indexes.vectors,
-    embedder: () => model.embedder(),
-    embedderDetail: () => model.state().modelDetail,
-    reranker: () => model.reranker(),
-    rerankerDetail: () => model.rerankerState().detail,
+    embedder: () => model.embedder,
+    embedderDetail: () => model.state.modelDetail,
+    reranker: () => model.reranker,
+    rerankerDetail: () => model.rerankerState.detail,
     settings: createSettingsStore(config.paths.settingsDir),
     files: sourceFiles,
     ...ledger.settings,
@@ -243,7 +243,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
 /** Returns what ends it. */
 function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { reader } = ledger;
-  const isLoading = (): boolean => indexes.model.state().modelState === "loading";
+  const isLoading = (): boolean => indexes.model.state.modelState === "loading";
   return startWarmUp({
     search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
     texts: () => reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
@@ -261,10 +261,10 @@ function status({ ledger, indexes, publicPalace, graph }: Parts, queue: WriteQue
     ledgerSizeBytes: reader.sizeBytes(),
     queue: { depth: queue.depth, depthMax: queue.depthMax, acknowledged: queue.acknowledged, refused: queue.refused },
     search: {
-      mode: model.embedder() === undefined ? "lexical" : "hybrid",
+      mode: model.embedder === undefined ? "lexical" : "hybrid",
       vectors: vectorsAt,
-      ...model.state(),
-      reranker: model.rerankerState(),
+      ...model.state,
+      reranker: model.rerankerState,
       ...reader.embeddingCounts(),
     },
     ...publicPalace.status(),

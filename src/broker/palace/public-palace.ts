@@ -172,7 +172,7 @@ export class PublicPalace {
       modelOf: async (samples) => {
         await model.settled(MODEL_WAIT_MAX_MS);
         const place = { palaceDir, collection: config.collection() };
-        return modelOf(samples, { ...place, recorded: reader.meta("model"), embedder: model.embedder()?.backlog });
+        return modelOf(samples, { ...place, recorded: reader.meta("model"), embedder: model.embedder?.backlog });
       },
       log,
     });

@@ -32,31 +32,69 @@ type Running = Job<TokenPair> & {
   until: number;
 };
 
+type Runtime = typeof import("onnxruntime-node");
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
 
-await serveThread<EmbedMethods>(async () => {
-  const { folder, modelFile, threads, dimensions } = workerData as EmbedThreadData;
-  const runtime = await importRuntime();
-  const tokenize = openTokenizer(folder);
-  const options = sessionOptions(threads);
-  const session = await runtime.InferenceSession.create(modelFile, options);
-  let reranker: Reranker | undefined;
-  const lanes = new Lanes<TokenPair>(({ ids }) => ids.length);
-  let working: Promise<void> | undefined;
-  let closing = false;
+/** The models of one thread, and the batches that wait for them: one at a time, so that a query gets its turn between two. */
+class ModelRunner {
+  readonly #runtime: Runtime;
+  readonly #session: InferenceSession;
+  readonly #options: InferenceSession.SessionOptions;
+  readonly #tokenize: ReturnType<typeof openTokenizer>;
+  readonly #dimensions: number;
+  readonly #lanes = new Lanes<TokenPair>(({ ids }) => ids.length);
+  #reranker: Reranker | undefined;
+  #working: Promise<void> | undefined;
+  #closing = false;
 
-  async function runModel(batch: TokenPair[]): Promise<Float32Array[]> {
-    const lengths = batch.map(({ ids }) => ids.length);
-    const sequence = Math.max(...lengths);
-    const output = await session.run(modelInputs(runtime.Tensor, session, batch, sequence));
-    return poolVectors(output[OUTPUT]?.data as Float32Array, lengths, sequence, dimensions);
+  constructor(runtime: Runtime, session: InferenceSession, { folder, threads, dimensions }: EmbedThreadData) {
+    this.#runtime = runtime;
+    this.#session = session;
+    this.#options = sessionOptions(threads);
+    this.#tokenize = openTokenizer(folder);
+    this.#dimensions = dimensions;
   }
 
-  async function runReranker({ session }: Reranker, batch: TokenPair[]): Promise<number[]> {
+  async embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]> {
+    if (texts.length === 0) return [];
+    const items = texts.map((text) => asPair(this.#tokenize(text)));
+    const run = (batch: TokenPair[]): Promise<Float32Array[]> => this.#runModel(batch);
+    return (await this.#add({ items, lane, run, until: Number.POSITIVE_INFINITY })) as Float32Array[];
+  }
+
+  async openReranker({ folder, modelFile }: ModelPlace): Promise<void> {
+    const session = await this.#runtime.InferenceSession.create(modelFile, this.#options);
+    this.#reranker = { tokenize: openPairTokenizer(folder), session };
+  }
+
+  async rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]> {
+    const model = this.#reranker;
+    if (model === undefined) throw new PalaceError("STORE_UNAVAILABLE", "no cross-encoder is open", "palace doctor");
+    if (texts.length === 0) return [];
+    const items = texts.map((text) => model.tokenize(question, text));
+    const run = (batch: TokenPair[]): Promise<number[]> => this.#runReranker(model, batch);
+    return (await this.#add({ items, lane: "rerank", run, until: performance.now() + timeoutMs })) as number[];
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#working;
+    await this.#session.release();
+    await this.#reranker?.session.release();
+  }
+
+  async #runModel(batch: TokenPair[]): Promise<Float32Array[]> {
+    const lengths = batch.map(({ ids }) => ids.length);
+    const sequence = Math.max(...lengths);
+    const output = await this.#session.run(modelInputs(this.#runtime.Tensor, this.#session, batch, sequence));
+    return poolVectors(output[OUTPUT]?.data as Float32Array, lengths, sequence, this.#dimensions);
+  }
+
+  async #runReranker({ session }: Reranker, batch: TokenPair[]): Promise<number[]> {
     const sequence = Math.max(...batch.map(({ ids }) => ids.length));
-    const output = await session.run(modelInputs(runtime.Tensor, session, batch, sequence));
+    const output = await session.run(modelInputs(this.#runtime.Tensor, session, batch, sequence));
     const logits = output[session.outputNames[0] ?? ""]?.data as Float32Array;
     // One number a pair, or one for each class: the last is the one for "answers".
     const width = logits.length / batch.length;
@@ -65,66 +103,36 @@ await serveThread<EmbedMethods>(async () => {
     throw new PalaceError("STORE_UNAVAILABLE", "the cross-encoder gave no numbers", "palace doctor");
   }
 
-  function add(job: Pick<Running, "items" | "lane" | "run" | "until">): Promise<unknown[]> {
+  #add(job: Pick<Running, "items" | "lane" | "run" | "until">): Promise<unknown[]> {
     const done = Promise.withResolvers<unknown[]>();
     const running: Running = { ...job, results: [], left: job.items.length, done };
-    lanes.add(running);
+    this.#lanes.add(running);
     // Where everything was too late it is done before there is a promise to note: cleared only after it was noted.
-    working ??= work().finally(() => (working = undefined));
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
 
-  // One batch at a time: between two of them a query that came in meanwhile gets its turn.
-  async function work(): Promise<void> {
-    for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
-      const job = batch.job as Running;
-      if (closing) {
-        job.done.reject(new PalaceError("STORE_UNAVAILABLE", "the embedder is closing", "repeat the call"));
-        continue;
-      }
-      if (performance.now() > job.until) {
-        job.done.reject(new PalaceError("STORE_UNAVAILABLE", "not reached in time", "repeat the call"));
-        continue;
-      }
-      try {
-        const results = await job.run(batch.indexes.map((index) => job.items[index] as TokenPair));
-        batch.indexes.forEach((index, at) => (job.results[index] = results[at]));
-        job.left -= batch.indexes.length;
-        if (job.left === 0) job.done.resolve(job.results);
-      } catch (error) {
-        job.done.reject(error);
-      }
-    }
+  async #work(): Promise<void> {
+    for (let batch = this.#lanes.next(); batch !== undefined; batch = this.#lanes.next())
+      await this.#runBatch(batch.job as Running, batch.indexes);
   }
 
-  return {
-    async embed(texts, lane) {
-      if (texts.length === 0) return [];
-      const items = texts.map((text) => asPair(tokenize(text)));
-      return (await add({ items, lane, run: runModel, until: Number.POSITIVE_INFINITY })) as Float32Array[];
-    },
-    async openReranker({ folder, modelFile }) {
-      const opened = await runtime.InferenceSession.create(modelFile, options);
-      reranker = { tokenize: openPairTokenizer(folder), session: opened };
-    },
-    async rerank(question, texts, timeoutMs) {
-      const model = reranker;
-      if (model === undefined) throw new PalaceError("STORE_UNAVAILABLE", "no cross-encoder is open", "palace doctor");
-      if (texts.length === 0) return [];
-      const items = texts.map((text) => model.tokenize(question, text));
-      const run = (batch: TokenPair[]): Promise<number[]> => runReranker(model, batch);
-      return (await add({ items, lane: "rerank", run, until: performance.now() + timeoutMs })) as number[];
-    },
-    async close() {
-      closing = true;
-      await working;
-      await session.release();
-      await reranker?.session.release();
-    },
-  };
-});
+  async #runBatch(job: Running, indexes: readonly number[]): Promise<void> {
+    const refuse = (why: string): void => job.done.reject(new PalaceError("STORE_UNAVAILABLE", why, "repeat the call"));
+    if (this.#closing) return refuse("the embedder is closing");
+    if (performance.now() > job.until) return refuse("not reached in time");
+    try {
+      const results = await job.run(indexes.map((index) => job.items[index] as TokenPair));
+      indexes.forEach((index, at) => (job.results[index] = results[at]));
+      job.left -= indexes.length;
+      if (job.left === 0) job.done.resolve(job.results);
+    } catch (error) {
+      job.done.reject(error);
+    }
+  }
+}
 
-async function importRuntime(): Promise<typeof import("onnxruntime-node")> {
+async function importRuntime(): Promise<Runtime> {
   try {
     return await import("onnxruntime-node");
   } catch (cause) {
@@ -170,3 +178,16 @@ function modelInputs(
   };
   return Object.fromEntries(Object.entries(all).filter(([name]) => session.inputNames.includes(name)));
 }
+
+await serveThread<EmbedMethods>(async () => {
+  const data = workerData as EmbedThreadData;
+  const runtime = await importRuntime();
+  const session = await runtime.InferenceSession.create(data.modelFile, sessionOptions(data.threads));
+  const models = new ModelRunner(runtime, session, data);
+  return {
+    embed: (texts, lane) => models.embed(texts, lane),
+    openReranker: (place) => models.openReranker(place),
+    rerank: (question, texts, timeoutMs) => models.rerank(question, texts, timeoutMs),
+    close: () => models.close(),
+  };
+});

@@ -1,0 +1,216 @@
+/**
+ * The word half of a search, over one read connection to the ledger. FTS5 picks the candidates; their full score is computed here,
+ * from the words of the query alone. Runs on the thread of lexical-thread.ts.
+ */
+import type Database from "better-sqlite3";
+import { isWindow } from "../../ledger/read/drawer-filter.ts";
+import { RowSets } from "../../ledger/read/row-sets.ts";
+import type { DrawerFilter } from "../../port/drawer.ts";
+import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
+import { inverseFrequency, scoreTerm } from "./bm25.ts";
+import { documentLength, FtsTable } from "./fts-table.ts";
+import { pickWords } from "./pick.ts";
+import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
+import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
+
+/** Drawers read for a phrase, for each that is wanted: some of them have the stems only. */
+const PHRASE_READ_FACTOR = 3;
+/** Reading a drawer and counting its words costs about so many times what ranking one of FTS5's hits does. */
+const READ_COST = 200;
+const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
+
+type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
+
+/** Concurrency: on a thread of its own; sees what was committed when it is asked. */
+export class LexicalSearch {
+  readonly #drawers: FtsTable;
+  readonly #sources: FtsTable;
+  readonly #sets: RowSets;
+  readonly #rank: ReturnType<typeof prepareRanking>;
+  readonly #readTexts;
+  readonly #rankSources;
+
+  constructor(ledger: Database.Database) {
+    this.#drawers = new FtsTable(ledger, "drawer_fts");
+    this.#sources = new FtsTable(ledger, "source_fts");
+    this.#sets = new RowSets(ledger);
+    this.#rank = prepareRanking(ledger);
+    this.#readTexts = ledger.prepare(
+      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes
+       FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
+       LEFT JOIN source ON source.source_file = drawer.source_file
+       WHERE drawer.row IN (SELECT value FROM json_each(?))`,
+    );
+    // The + keeps SQLite from asking FTS5 once a row, which would count every word anew each time.
+    this.#rankSources = ledger
+      .prepare(
+        `SELECT rowid, -bm25(source_fts) FROM source_fts
+         WHERE source_fts MATCH ? AND +rowid IN (SELECT value FROM json_each(?))`,
+      )
+      .raw();
+  }
+
+  /** The best `limit` rows by BM25 under the filter, best first, scored in full. */
+  candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
+    const parsed = parseQuery(query);
+    const found = this.#retrieve(parsed, filter, limit);
+    const parts = this.#scoreRows(
+      parsed,
+      found.map(({ row }) => row),
+    );
+    return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
+  }
+
+  #retrieve(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
+    const { documents } = this.#drawers.size();
+    const frequencies = parsed.terms.map((term) => this.#drawers.termFrequency(term, documents));
+    if (Object.keys(filter).length === 0) return this.#rankWords(parsed, frequencies, limit);
+    const { rows, allowed } = this.#sets.of(filter);
+    const takesAll = rows.length <= limit && (filter.sourceFile !== undefined || isWindow(filter));
+    if (takesAll || rows.length * READ_COST < sum(frequencies)) {
+      const found = this.#readRows(parsed, frequencies, rows);
+      return (takesAll ? found : found.filter(({ score }) => score > 0)).slice(0, limit);
+    }
+    return this.#rankWords(parsed, frequencies, limit, { allowed, share: rows.length / documents });
+  }
+
+  /** `share`: of the drawers, how many are allowed. */
+  #rankWords(
+    { words }: ParsedQuery,
+    frequencies: readonly number[],
+    limit: number,
+    among?: { allowed: Uint8Array; share: number },
+  ): Scored[] {
+    const picked = pickWords(frequencies, this.#drawers.size().documents);
+    if (picked.length === 0) return [];
+    const expected = sum(picked.map((index) => frequencies[index] as number)) * (among?.share ?? 1);
+    if (picked.length < words.length && expected >= limit) {
+      const found = this.#rank(matchAny(picked.map((index) => words[index] as string)), limit, among?.allowed);
+      if (found.length >= limit) return found;
+    }
+    return this.#rank(matchAny(words), limit, among?.allowed);
+  }
+
+  /** The given rows by BM25, best first, without going through what the rest of the palace has of the words. */
+  #readRows({ terms }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
+    const { documents, averageLength } = this.#drawers.size();
+    const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
+    const count = termCounter(terms, []);
+    const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
+    return texts
+      .map(({ row, text, dateWords, sizes }) => {
+        const counts = addCounts(count(text), count(dateWords ?? ""));
+        return { row, score: sumScores(weights, counts.terms, documentLength(sizes) / averageLength) };
+      })
+      .sort((a, b) => b.score - a.score || a.row - b.row);
+  }
+
+  /** FTS5 compares stems, a phrase is meant to the letter: what it finds is read again. */
+  phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
+    const wanted = phrases.map((phrase) => splitWords(foldText(phrase))).filter((words) => words.length > 0);
+    if (wanted.length === 0) return [];
+    const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
+    const near = this.#rank(matchPhrases(wanted), limit * PHRASE_READ_FACTOR, allowed).map(({ row }) => row);
+    const texts = new Map(
+      (this.#readTexts.all(JSON.stringify(near)) as DrawerText[]).map(({ row, text }) => [row, text]),
+    );
+    const holds = (row: number): boolean => {
+      const text = ` ${splitWords(foldText(texts.get(row) ?? "")).join(" ")} `;
+      return wanted.every((words) => text.includes(` ${words.join(" ")} `));
+    };
+    return near.filter(holds).slice(0, limit);
+  }
+
+  /** What the full lexical score of each given row is made of. Order as given. */
+  score(query: string, rows: readonly number[]): LexicalParts[] {
+    return this.#scoreRows(parseQuery(query), rows);
+  }
+
+  #scoreRows(parsed: ParsedQuery, rows: readonly number[]): LexicalParts[] {
+    if (parsed.terms.length === 0 || rows.length === 0) return rows.map(() => NOTHING);
+    const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
+    const own = this.#scoreDrawers(parsed, texts);
+    const whole = this.#scoreSources(parsed, texts);
+    const scores = new Map(
+      texts.map(({ row, source }) => [row, { ...NOTHING, ...own.get(row), source: whole.get(source ?? 0) ?? 0 }]),
+    );
+    return rows.map((row) => scores.get(row) ?? NOTHING);
+  }
+
+  #scoreDrawers(
+    { words, terms, pairs }: ParsedQuery,
+    texts: readonly DrawerText[],
+  ): Map<number, Omit<LexicalParts, "source">> {
+    const { documents, averageLength } = this.#drawers.size();
+    const count = termCounter(terms, pairs);
+    const counted = texts.map(({ row, text, dateWords, sizes }) => ({
+      row,
+      length: documentLength(sizes) / averageLength,
+      counts: addCounts(count(text), count(dateWords ?? "")),
+    }));
+
+    const termWeights = terms.map((term) => inverseFrequency(documents, this.#drawers.termFrequency(term, documents)));
+    // Counting a phrase is dear, and most pairs of a question stand nowhere among the candidates.
+    const pairWeights = pairs.map((pair, index) => {
+      if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
+      const match = matchPhrase(pair.map((word) => words[word] as string));
+      return inverseFrequency(documents, this.#drawers.phraseFrequency(match, documents));
+    });
+    const termWeightSum = sumWeights(termWeights, () => true);
+    return new Map(
+      counted.map(({ row, length, counts }) => [
+        row,
+        {
+          drawer: sumScores(termWeights, counts.terms, length),
+          pairs: sumScores(pairWeights, counts.pairs, length),
+          coverage: sumWeights(termWeights, (index) => (counts.terms[index] ?? 0) > 0) / termWeightSum,
+        },
+      ]),
+    );
+  }
+
+  #scoreSources({ words, terms }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
+    const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
+    const { documents } = this.#sources.size();
+    // A word of more than half of the sources weighs nothing there, and is the dearest to read.
+    const telling = words.filter((_, index) => {
+      const holding = this.#sources.termFrequency(terms[index] as string, documents);
+      return holding > 0 && holding * 2 <= documents;
+    });
+    if (wanted.length === 0 || telling.length === 0) return new Map();
+    return new Map(this.#rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
+  }
+}
+
+/**
+ * BM25 by FTS5 itself, of all rows or of those that have a 1 in `allowed`. SQLite looks into those bytes for each hit; the + keeps
+ * it from asking FTS5 once a row.
+ */
+function prepareRanking(ledger: Database.Database): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
+  const prepare = (among: string) =>
+    ledger.prepare(
+      `SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH ? ${among}
+       ORDER BY bm25(drawer_fts), rowid LIMIT ?`,
+    );
+  const anywhere = prepare("");
+  const amongRows = prepare("AND substr(?, +rowid + 1, 1) = x'01'");
+  return (match, limit, allowed) =>
+    (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
+}
+
+function addCounts(a: Counts, b: Counts): Counts {
+  const add = (one: number[], other: number[]): number[] => one.map((count, index) => count + (other[index] ?? 0));
+  return { terms: add(a.terms, b.terms), pairs: add(a.pairs, b.pairs) };
+}
+
+function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
+  return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function sumWeights(weights: readonly number[], isCounted: (index: number) => boolean): number {
+  return sum(weights.filter((_, index) => isCounted(index)));
+}
