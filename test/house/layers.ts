@@ -55,9 +55,14 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
-  // A palace is looked into before anybody opens it.
+  // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
   bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"], {
-    mayImportFiles: ["public-palace/adopt/survey.ts"],
+    mayImportFiles: [
+      "public-palace/adopt/survey.ts",
+      "index/lexical/query.ts",
+      "index/lexical/stem.ts",
+      "index/lexical/tokens.ts",
+    ],
   }),
 };
 

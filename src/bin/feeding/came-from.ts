@@ -1,8 +1,9 @@
-/** The files of this machine that drawers were made from, by their source_file: what the next mining would read. Used by traces.ts. */
+/** The files of this machine that drawers were made from, by their source_file: what the next mining would read. Used by traces.ts and `palace search`. */
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
 import type { Config } from "../../config/config.ts";
-import { originalsOf } from "../../feeder/doc-miner/filed-as.ts";
+import { originalsOf, shownPath } from "../../feeder/doc-miner/filed-as.ts";
 import { FORMATS_READ } from "../../feeder/format-miner/kinds.ts";
 import { placeOf } from "./feeding.ts";
 
@@ -23,4 +24,9 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
     searched: [...files, opencodeDatabase, claudeCodeDir, piDir].filter(isAbsolute),
     listed: [...office, ...databases].filter((file) => existsSync(file)),
   };
+}
+
+/** A source as people know it: the path of the file from its project, or as they would type it here. */
+export function shownSource(config: Config, source: string): string {
+  return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }

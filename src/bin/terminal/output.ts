@@ -2,6 +2,7 @@
  * What a person or a program sees: tables on a terminal, plain tab-separated lines without one, one JSON document with
  * --json; progress and notices on stderr. Imported by the files of bin only.
  */
+import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
 import { spelled } from "./spelling.ts";
 
@@ -42,6 +43,15 @@ export class Output {
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
+  }
+
+  /** Lines of pieces, some of which stand out; not where the user has asked for no styles (NO_COLOR). For a terminal. */
+  styled(lines: readonly (readonly { text: string; isMatch: boolean }[])[], indent: string): void {
+    const style = (text: string): string => styleText(["bold", "underline"], text, { stream: process.stdout });
+    for (const line of lines) {
+      const pieces = line.map(({ text, isMatch }) => (isMatch ? style(printable(text)) : printable(text)));
+      process.stdout.write(`${indent}${pieces.join("")}\n`);
+    }
   }
 
   /** Aligned on a terminal, tab-separated otherwise. */

@@ -2,13 +2,20 @@
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
-import { type Output, printable, shorten } from "../terminal/output.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { type Output, printable } from "../terminal/output.ts";
+import { passageOf } from "../terminal/passage.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
 const LIMIT_DEFAULT = 5;
-const SNIPPET_LINES = 3;
+const PASSAGE_ROWS = 4;
+const INDENT = "   ";
+const COLUMNS_MIN = 20;
+/** Slices of the same source beside a hit, for the heading it stands under and the words it was cut in. */
+const SLICES_AROUND = 5;
 
+type Slice = { text: string };
 /** A search hit as far as people see it (palace.md 2.10, search). */
 type Hit = {
   drawer_id?: string;
@@ -16,6 +23,8 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
+  source_path?: string;
+  neighbors?: { before: Slice[]; after: Slice[] };
   similarity?: number | null;
   bm25_score?: number;
   weak?: boolean;
@@ -39,8 +48,8 @@ type Explanation = {
 export const verb = defineVerb({
   usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
-Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers. With --explain
-each tells what its score is made of. The drawer's id, for \`palace reveal ID\` and \`palace forget ID\`, stands at the
+Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
+matching words with its file and heading, in a pipe a line with all of the text. With --explain each tells what its score is made of. The drawer's id, for \`palace reveal ID\` and \`palace forget ID\`, stands at the
 end of its line.`,
   options: {
     wing: { type: "string" },
@@ -62,6 +71,7 @@ end of its line.`,
       // What "yesterday" is reckoned from.
       now: new Date().toISOString(),
       ...(values.explain === true && { explain: true }),
+      ...(out.isTerminal && !out.isJson && { neighbors: SLICES_AROUND }),
       ...(values.wing !== undefined && { wing: values.wing }),
       ...(values.room !== undefined && { room: values.room }),
     });
@@ -74,7 +84,13 @@ end of its line.`,
       return 0;
     }
     const hits = (found["results"] ?? []) as Hit[];
-    hits.forEach((hit, at) => printHit(hit, at + 1, out));
+    const sourceOf = ({ source_path: path = "", source_file: name = "?" }: Hit): string =>
+      path === "" ? name : shownSource(config, path);
+    hits.forEach((hit, at) =>
+      out.isTerminal
+        ? showHit(hit, at + 1, { query: args.join(" "), source: sourceOf(hit) }, out)
+        : printHit(hit, at + 1, out),
+    );
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
     // In auto, words alone are a mode like any other; who asks for meaning wants to know that he did not get it.
     if (found["vector_disabled"] === true && (mode === "vector" || mode === "hybrid"))
@@ -101,25 +117,43 @@ function readMode(value: string | undefined): SearchMode {
   );
 }
 
+/** One line of fields, all of the text among them. */
 function printHit(hit: Hit, at: number, out: Output): void {
-  const scores = [
+  const { wing = "?", room = "?", source_file: source = "?", drawer_id: id = "" } = hit;
+  const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
+  out.table([[at, wing, room, source, notesOn(hit).join(" "), text, id]]);
+  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
+}
+
+/** For a person: where it stands, then the passage around the words that match. */
+function showHit(hit: Hit, at: number, { query, source }: { query: string; source: string }, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "", text = "", neighbors } = hit;
+  const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
+  const [before, after] = [neighbors?.before ?? [], neighbors?.after ?? []].map((side) =>
+    side.map((slice) => slice.text),
+  );
+  const { heading, lines } = passageOf(text, query, {
+    columns,
+    rows: PASSAGE_ROWS,
+    before: before ?? [],
+    after: after ?? [],
+  });
+  const place = printable(`${source}${heading === undefined ? "" : ` › ${heading}`}`);
+  out.text(`${at}. ${place}`);
+  out.text(`${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(id)}`);
+  out.styled(lines, INDENT);
+  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
+  out.text("");
+}
+
+function notesOn(hit: Hit): string[] {
+  return [
     typeof hit.similarity === "number" ? `similarity ${hit.similarity.toFixed(3)}` : "",
     typeof hit.bm25_score === "number" ? `words ${hit.bm25_score.toFixed(3)}` : "",
     hit.weak === true ? "weak" : "",
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
-  ].filter((score) => score !== "");
-  const { wing = "?", room = "?", source_file: source = "?", drawer_id: id = "" } = hit;
-  if (!out.isTerminal) {
-    const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
-    out.table([[at, wing, room, source, scores.join(" "), text, id]]);
-    if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
-    return;
-  }
-  out.text(`${at}. ${printable(`${wing} / ${room}  ${source}`)}  ${scores.join(", ")}  ${printable(id)}`);
-  out.text(`   ${shorten(hit.text ?? "", out.columns * SNIPPET_LINES - 6)}`);
-  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
-  out.text("");
+  ].filter((note) => note !== "");
 }
 
 /** The sum that the score is, in a line, and a line for each thing that changed it. */

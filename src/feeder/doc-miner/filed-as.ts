@@ -29,3 +29,25 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
   });
   return [...new Set(originals)].filter((path) => existsSync(path));
 }
+
+/**
+ * A source as people know it: from its project, where one was filed from here; else from the folder they are in, or from
+ * their home. What is staged on another machine is shown below the staging area.
+ */
+export function shownPath(
+  source: string,
+  place: { cacheDir: string; palace: string; cwd: string; home: string },
+): string {
+  const [file = source] = originalsOf(source, place);
+  const roots = knownRoots(place.cacheDir).map(({ root }) => root);
+  const inside = [...roots, place.cwd].map((root) => relative(root, file)).find(isBelow);
+  if (inside !== undefined && isAbsolute(file)) return inside;
+  const staged = source.split("/mempalace-docs/")[1];
+  if (file === source && staged !== undefined) return staged;
+  const ofHome = relative(place.home, file);
+  return isAbsolute(file) && isBelow(ofHome) ? join("~", ofHome) : file;
+}
+
+function isBelow(path: string): boolean {
+  return path !== "" && !/^\.\.(?:\/|$)/.test(path) && !isAbsolute(path);
+}

@@ -1,0 +1,53 @@
+/** `palace search` for a person at a terminal, and for a program: what is in a hit is shown as far as it helps to decide. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const canPretend = ((): boolean => {
+  try {
+    return execFileSync("script", ["-qec", "true", "/dev/null"]).length >= 0;
+  } catch {
+    return false;
+  }
+})();
+
+const FILLER = Array.from({ length: 60 }, (_, at) => `filler${at} of nothing`).join(" ");
+const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\nWe roll the servers back by hand. ${FILLER}\n`;
+
+test.skipIf(!canPretend)(
+  "a hit shows its file, its heading and the passage that matches, its words marked",
+  async () => {
+    await using palace = createTestPalace();
+    const project = join(palace.home, "project");
+    mkdirSync(join(project, "guide"), { recursive: true });
+    writeFileSync(join(project, "guide/deploy.md"), DEPLOY);
+    await palace.run("palace", ["mine", "docs", project, "--wing", "w"]);
+    const seen = (env: Record<string, string>): string => {
+      const command = `stty cols 70; '${process.execPath}' '${palace.executable("palace")}' search roll back a server --limit 1`;
+      const run = spawnSync("script", ["-qec", command, "/dev/null"], {
+        env: { ...palace.env, TERM: "xterm", ...env },
+        encoding: "utf8",
+        input: "",
+        timeout: 60_000,
+      });
+      return run.stdout.replaceAll("\r", "");
+    };
+    const marked = seen({});
+    expect(marked).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
+    expect(marked).toContain("\u001B[1m\u001B[4mservers\u001B[");
+    const plain = seen({ NO_COLOR: "1" });
+    expect(plain).not.toContain("\u001B[1m");
+    expect(plain.replaceAll(/\n {3}/g, " ")).toContain("We roll the servers back by hand.");
+    const passage = plain.split("\n").filter((line) => /^ {3}.*filler/.test(line));
+    const words = new Set(`… ${DEPLOY}`.split(/\s+/));
+    expect(passage.length).toBeGreaterThan(1);
+    expect(passage.filter((line) => line.length > 70)).toEqual([]);
+    expect(passage.flatMap((line) => line.trim().split(" ")).filter((word) => !words.has(word))).toEqual([]);
+    // A pipe is given a line with all of the text, as before.
+    const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
+    expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "deploy.md"]);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+  },
+);
