@@ -31,6 +31,9 @@ export type FeedDeps = {
 };
 
 const IN_FLIGHT_MAX = 4;
+/** Raised when other texts are refused than before: each document is looked into once more. */
+const TEXT_RULES = 1;
+
 /** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and what the broker answers when it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: FeedDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
@@ -54,7 +57,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   if (!options.dryRun) removeLeftovers(stage.home);
   const noted = readManifest(stage);
   const rules = createHash("sha256")
-    .update(JSON.stringify(project.rooms ?? null))
+    .update(JSON.stringify([TEXT_RULES, project.rooms ?? null]))
     .digest("hex")
     .slice(0, 16);
   if (caller !== undefined && stage.isInPlace) await whenTakenOver(caller, signal, (line) => watch.notice(line));

@@ -125,6 +125,8 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
     report.failed += 1;
     return undefined;
   }
+  const why = options.include.includes(found.path) ? undefined : options.front.refuseText(found.path, content.text);
+  if (why !== undefined) return { refused: { ...nothing, refused: why } };
   const { room } = placeDocument(found.path, content.text, project.rooms);
   const known =
     noted !== undefined && Object.hasOwn(noted.files, found.path) ? (noted.files[found.path] ?? undefined) : undefined;

@@ -5,6 +5,7 @@
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
+import { refuseText } from "./no-document.ts";
 import { judgeReadable, skippedFolder } from "./readable.ts";
 
 export type Front = {
@@ -12,6 +13,8 @@ export type Front = {
   judge: (name: string) => Verdict;
   /** Why a folder is never entered, or undefined; `entries` are the names in it. */
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
+  /** Why a document is not filed for what stands in it, or undefined. */
+  refuseText: (name: string, text: string) => string | undefined;
   /** Filed from a copy under the cache, whose path is the same for every home. */
   isStaged: boolean;
   /** What vanished is removed from the palace; upstream leaves that to `sync`. */
@@ -22,6 +25,7 @@ export const DOCS: Front = {
   name: "docs",
   judge: judgeName,
   refuseFolder: folderRefusal,
+  refuseText,
   isStaged: true,
   removes: true,
 };
@@ -30,6 +34,7 @@ export const PROJECTS: Front = {
   name: "projects",
   judge: judgeReadable,
   refuseFolder: skippedFolder,
+  refuseText: () => undefined,
   isStaged: false,
   removes: false,
 };
@@ -38,6 +43,7 @@ export const FORMATS: Front = {
   name: "formats",
   judge: judgeFormat,
   refuseFolder: skippedFolder,
+  refuseText: () => undefined,
   isStaged: false,
   removes: false,
 };

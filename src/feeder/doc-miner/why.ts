@@ -11,10 +11,11 @@ import type { Caller } from "../send.ts";
 import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
 import { contentDate } from "./content-date.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
+import { refuseText } from "./no-document.ts";
 import { marksByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import { readDocument, readHead } from "./source.ts";
+import { type Document, readDocument, readHead } from "./source.ts";
 import { findStage, knownRoots, stagedPath } from "./stage.ts";
 
 export type WhyOptions = {
@@ -67,7 +68,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
 
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom: project.wingFrom };
   const judged = judgePath(root, path);
-  const document = judged.taken ? readDocument(root, path) : judged.reason;
+  const document = judged.taken ? readTaken(root, path) : judged.reason;
   if (typeof document === "string") {
     const palace =
       sources === undefined
@@ -92,6 +93,12 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
     sourceFile: mark?.sourceFile ?? stagedPath(stage, path),
     palace: sources === undefined ? "unknown: no broker is running" : mark === undefined ? "not filed" : filed,
   };
+}
+
+/** A string is the reason why it is not filed. */
+function readTaken(root: string, path: string): Document | string {
+  const document = readDocument(root, path);
+  return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
 }
 
 /** The rules of the walk, for one path. */

@@ -304,3 +304,16 @@ test("a folder that is not there is an error with a hint and the feeder's exit c
   expect([code, stdout]).toEqual([8, ""]);
   expect(stderr).toMatch(/^mempalace-docs: .*nowhere does not exist.*\n {2}\S.*\n$/);
 });
+
+test("a list of words is not filed, leaves the palace where it was filed before, and why says so", async () => {
+  await using palace = createTestPalace();
+  const project = createProject(palace, "model", ["README.md"]);
+  put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at} is short`).join("\n"));
+  expect(await feed(palace, [project, "--wing", "w"])).toMatchObject({ code: 0, filed: 2 });
+  put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at}`).join("\n"));
+  const skipped = [{ file: "vocab.txt", reason: "a list of words" }];
+  expect(await feed(palace, [project, "--wing", "w"])).toMatchObject({ code: 0, unchanged: 1, skipped });
+  expect([...(await drawersOf(palace, "w")).keys()].map((path) => path.split("/").at(-1))).toEqual(["README.md"]);
+  const { stdout } = await palace.run("mempalace-docs", ["why", join(project, "vocab.txt")]);
+  expect(stdout).toContain("left out: a list of words");
+});
