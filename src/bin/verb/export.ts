@@ -14,7 +14,7 @@ Writes everything into DIR as a fresh palace that MemPalace opens: drawers with 
 tunnels and hallways. Agents may go on meanwhile: it holds one moment. DIR must not exist, or be empty; it is there when it is
 verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a folder of the broker's machine.
 
-  --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH)
+  --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)
   --without-chroma   write the same files without Chroma
   --partial          leave out drawers that have no vector yet`,
   options: { chroma: { type: "string" }, "without-chroma": { type: "boolean" }, partial: { type: "boolean" } },
@@ -47,10 +47,13 @@ type Result = JsonObject & {
   others: { name: string; rows: number; unreadable: number }[];
   graph: { entities: number; facts: number; tunnels: number; hallways: number };
   writer: string;
+  withoutChroma?: string;
 };
 
-function print({ dir, drawers, leftOut, later, hash, others, graph, writer }: Result, out: Output): void {
+function print(result: Result, out: Output): void {
+  const { dir, drawers, leftOut, later, hash, others, graph, writer, withoutChroma: why } = result;
   out.text(`${plural(drawers, "drawer")} written by ${writer} and verified (sha256 ${hash.slice(0, 16)}…): ${dir}`);
+  if (why !== undefined) out.notice(`${why}; the same files were written without it`);
   if (leftOut > 0) out.text(`${plural(leftOut, "drawer")} without a vector left out`);
   if (later > 0) out.text(`${plural(later, "drawer")} filed since then not in it`);
   for (const { name, rows, unreadable } of others)

@@ -65,6 +65,8 @@ export type ExportReport = {
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
   writer: "chroma" | "files";
+  /** Why it was not written by a Chroma, where one was wanted and none was named. */
+  withoutChroma?: string;
 };
 
 /** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
@@ -96,7 +98,8 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
     faultPoint("export.before-server");
     await steps.step("starting Chroma", 0, total);
-    if (input.chroma !== null) server = await startChromaServer(draft, input.chroma);
+    const started = await chromaFor(draft, input.chroma);
+    server = started.server;
     const open = (name: string): PalaceDriver => openDriver(draft, server, name);
     const hash = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
@@ -146,12 +149,33 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
         ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
         ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),
       ],
-      writer: input.chroma === null ? "files" : "chroma",
+      writer: started.server === undefined ? "files" : "chroma",
+      ...(started.why !== undefined && { withoutChroma: started.why }),
     };
   } finally {
     snapshot.close();
     await server?.stop();
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The server that writes. Where whichever works was asked for and none does (the npm package's needs a newer C library than some
+ * systems have), the files are written without. Errors: STORE_UNAVAILABLE, where the named one does not work.
+ */
+async function chromaFor(
+  draft: string,
+  chroma: string | undefined | null,
+): Promise<{ server: ChromaServer | undefined; why?: string }> {
+  if (chroma === null) return { server: undefined };
+  try {
+    return { server: await startChromaServer(draft, chroma) };
+  } catch (error) {
+    if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
+    // One that came up and did not answer may have begun a palace of its own.
+    rmSync(draft, { recursive: true, force: true });
+    makeFolder(draft);
+    return { server: undefined, why: error.message };
   }
 }
 

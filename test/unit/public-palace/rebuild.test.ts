@@ -96,6 +96,29 @@ test("an export of drawers without any vector says so, partial or not; one of an
   }
 });
 
+test("where no Chroma runs an export writes the same files without and says why; a Chroma that was named is not passed over", async () => {
+  const input = ledgerOf(["one", "two"], "m");
+  // As where the C library is too old for it: the npm package's binding does not load.
+  const { NODE_OPTIONS: options, PATH: path } = process.env;
+  Object.assign(process.env, { NODE_OPTIONS: "--no-addons", PATH: folder });
+  try {
+    const without = await exportPalace({ ...input, chroma: undefined }, new Steps());
+    expect(without).toMatchObject({ drawers: 2, writer: "files" });
+    expect(without.withoutChroma).toMatch(/^no Chroma can be run here \(.*cli\.mjs: .*chroma: .*ENOENT/);
+    const dir = join(folder, "out/named");
+    await expect(exportPalace({ ...input, dir, chroma: "no-such-chroma" }, new Steps())).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+    });
+    expect(readdirSync(join(folder, "out"))).toEqual(["palace"]);
+    const plain = await exportPalace({ ...input, dir }, new Steps());
+    expect([plain.hash, plain.withoutChroma]).toEqual([without.hash, undefined]);
+  } finally {
+    Object.assign(process.env, { PATH: path });
+    if (options === undefined) delete process.env["NODE_OPTIONS"];
+    else process.env["NODE_OPTIONS"] = options;
+  }
+});
+
 const records: PalaceRecord[] = [0, 1, 2].map((n) => ({
   ...{ id: `d${n}`, text: `text ${n}`, metadata: { wing: "w", n, deep: n + 0.5, live: true }, vector: unit(n) },
 }));
