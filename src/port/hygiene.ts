@@ -30,11 +30,14 @@ export type UndoItem =
 /** `text`: of what goes away, or is to come back; a fact's words; none of what has no words. */
 export type PlannedUndo = UndoItem & { text?: string };
 
-/** `writes` of the agent in that time; of `tooOld` ones it is no longer known what they changed. */
+/** `writes` of the agent that arrived in that time; of `tooOld` ones it is no longer known what they changed. */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];
   writes: number;
   tooOld: number;
+  /** Writes that their client dates before their arrival, and the earliest of those dates, ms. */
+  dated: number;
+  earliestMs: number | null;
   /** Who wrote in that time at all. */
   agents: string[];
 };

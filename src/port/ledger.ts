@@ -74,7 +74,10 @@ export type WriteCall = {
   /** Who: agent name, door and process of the peer. */
   peer: { agent: string; door: string; uid: number; pid: number };
   requestId: string;
+  /** When it was written, as far as its client is believed: a write that waited in a spool keeps its own time. */
   atMs: number;
+  /** When it reached the broker, where that is another moment. */
+  arrivedAtMs?: number;
   /** What the broker found out for the engine before: no part of what the call is, so a repetition may come with another. */
   findings?: unknown;
 };

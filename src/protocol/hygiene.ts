@@ -45,6 +45,8 @@ export type UndoReport = {
   writes: number;
   /** Writes of which it is no longer known what they changed. */
   too_old: number;
+  /** Writes that their client dates before their arrival: they were kept meanwhile, or it says so. Absent: there are none. */
+  dated_by_client?: { writes: number; earliest_ms: number };
   /** Who wrote in that time at all, the most of it first. */
   agents: string[];
   removed: number;

@@ -8,7 +8,7 @@ import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
-Takes back what the agent of that name wrote: what it added goes, what it deleted or changed is as it was, drawers, facts and links.
+Takes back what the agent of that name wrote (by the time it arrived, not by the one the agent gives it): what it added goes, what it deleted or changed is as it was, drawers, facts and links.
 What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
@@ -82,6 +82,11 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   );
   if (items.length > SHOWN_MAX) out.text(`… and more; --json lists them`);
   out.text(`${title}: ${removed} to remove, ${restored} to restore, ${reverted} to revert; ${refused} refused.`);
+  if (plan.dated_by_client !== undefined) {
+    const { writes, earliest_ms: earliestMs } = plan.dated_by_client;
+    const earliest = new Date(earliestMs).toISOString();
+    out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
+  }
   if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
 }
 

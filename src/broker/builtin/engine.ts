@@ -39,6 +39,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
   const dispatch = createDispatch({
     ...{ ready: () => palace.ready(), mines, status, stop, metrics, log },
     linkRules: () => config.filing(),
+    openedRoots: config.mineRoots,
     redact: config.redact,
   });
   return {

@@ -1,4 +1,5 @@
 /** What every route table's answers have in common: failures, who may do what, and the word about it in log and metrics. */
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -34,11 +35,16 @@ export function failure(id: RequestId | null, error: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error };
 }
 
+/** An error may quote what the peer sent; it never sends all of it back. */
+export const ERROR_TEXT_MAX = 4_000;
+
 export function toRpcError(error: unknown): RpcError {
-  if (error instanceof RpcFailure) return error.error;
-  if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
+  if (error instanceof RpcFailure) return { ...error.error, message: cut(error.error.message, ERROR_TEXT_MAX) };
+  if (error instanceof PalaceError)
+    return { code: RPC.SERVER_ERROR, message: cut(error.message, ERROR_TEXT_MAX), data: error.toWire() };
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } };
+  const data = { error_class: name, message: cut(message, ERROR_TEXT_MAX) };
+  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data };
 }
 
 /** What only a person at the broker's machine, or an admin's token, may do. */

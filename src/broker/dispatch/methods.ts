@@ -13,20 +13,13 @@ import { redact as mask, redactAnswer, type RedactMode } from "../../engine/text
 import { asTyped } from "../../engine/text/validate.ts";
 import { isWrite } from "../../engine/tools/apply.ts";
 import { checkArguments } from "../../engine/tools/arguments.ts";
-import {
-  needsFindings,
-  prepareWrite,
-  runReadTool,
-  type ReadContext,
-  withArrival,
-} from "../../engine/tools/read-tools.ts";
+import { runReadTool, type ReadContext, withArrival } from "../../engine/tools/read-tools.ts";
 import { toolsOf } from "../../engine/tools/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../../engine/tools/tool-table.ts";
-import { faultPoint } from "../../platform/fault.ts";
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
-import type { WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
@@ -45,8 +38,9 @@ import { type Maintenance, readJobRequest } from "../palace/maintenance.ts";
 import type { Hygiene } from "../palace/palace.ts";
 import type { WriteQueue } from "../palace/queue.ts";
 import { type Peer, peerFields } from "../peer.ts";
-import { assertAllowed, failure, keyOf, report, requestId, RpcFailure, toRpcError, writtenAtMs } from "./answers.ts";
+import { assertAllowed, ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
+import { submit } from "./submit.ts";
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
@@ -58,13 +52,15 @@ export type MethodsDependencies = {
   stop: (options: { sticky: boolean }) => void;
   /** When names and topics join, by the settings of this machine. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
+  /** Folders of this machine that agents of others may learn of. */
+  openedRoots: readonly string[];
   /** Secrets in what tools answer. */
   redact: RedactMode;
   metrics: Metrics;
   log: Log;
 };
 
-type Call = {
+export type Call = {
   peer: Peer;
   params: Record<string, unknown>;
   requestId: string;
@@ -193,7 +189,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (handler === undefined) {
       // A response, or a notification we do not know, wants no answer.
       if (message["id"] === undefined) return undefined;
-      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${method}` });
+      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
     }
     const params = isRecord(message["params"]) ? message["params"] : {};
     const controller = new AbortController();
@@ -284,7 +280,7 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
   if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
     throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
-  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${name}` });
+  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${cut(name)}` });
   const checked = checkArguments(name, tool.inputSchema, given);
   if (!checked.ok) throw new RpcFailure(checked.error);
 
@@ -316,49 +312,13 @@ async function write(dependencies: MethodsDependencies, method: MethodName, call
   return (await submit(dependencies, method, params, call)).value;
 }
 
-async function submit(
-  { ready }: MethodsDependencies,
-  method: string,
-  params: Record<string, unknown>,
-  { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
-  /** What the journal must not hold, and the write needs. */
-  beside?: unknown,
-): Promise<{ value: unknown; replayed: boolean }> {
-  const given = keyOf(outer);
-  const { queue, reads } = await ready();
-  const findings = beside ?? (await findOut(reads, method, params, earlierWrites));
-  const { agent, door, uid, pid } = peer;
-  const call: WriteCall = {
-    key: given ?? randomUUID(),
-    isRepeatable: given !== undefined,
-    method,
-    params,
-    peer: { agent, door, uid, pid },
-    requestId,
-    atMs: writtenAtMs(outer, Date.now()),
-    ...(findings !== undefined && { findings }),
-  };
-  faultPoint("admit.before-queue");
-  const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes, signal);
-  faultPoint("acknowledge.before-reply");
-  if (!outcome.ok) throw new RpcFailure(outcome.error);
-  return { value: outcome.value, replayed };
-}
-
-/** A write that could not be prepared is made without: a note filed twice is better than one lost. */
-async function findOut(
-  reads: ReadContext,
-  method: string,
-  params: Record<string, unknown>,
-  earlierWrites: Promise<unknown> | undefined,
-): Promise<unknown> {
-  if (!needsFindings(method)) return undefined;
-  await earlierWrites;
-  return prepareWrite(reads, method, params).catch(() => undefined);
-}
-
 function toolResult(value: unknown, replayed: boolean): unknown {
-  const content = [{ type: "text", text: JSON.stringify(value, null, 2) }];
+  // A refusal may quote what it refuses.
+  const bounded =
+    isRecord(value) && typeof value["error"] === "string"
+      ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }
+      : value;
+  const content = [{ type: "text", text: JSON.stringify(bounded, null, 2) }];
   return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
 }
 

@@ -19,7 +19,7 @@ import type { TokenBook, TokenRecord } from "./tokens.ts";
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
 export type Admission = Refusal | { ok: true; token: TokenRecord; headers: Record<string, string> };
 
-/** Failures within the window after which one has to wait. */
+/** Failures within the window after which further ones are answered without a word why. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Pairs of address and token remembered; beyond it the oldest is forgotten. */
@@ -54,18 +54,20 @@ export class Guard {
     const bearer = /^Bearer +(\S+)$/i.exec(header)?.[1];
     const proof = parseProofHeader(header);
     const id = (bearer === undefined ? proof?.id : tokenId(bearer)) ?? "";
-    // By address and token: containers share an address, and one with a wrong token must not shut out the others.
+    const form = this.#checkForm(request);
+    const admission =
+      form ?? (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
+    // Looked at before anything is counted: what others get wrong, under this very id too, keeps nobody out who is right.
+    if (admission?.ok === true) return admission;
+    // By address and token: containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;
     const failures = this.#failuresOf(key);
     if (failures !== undefined && failures.count >= FAILURES_MAX) {
       const waitS = Math.ceil((failures.sinceMs + WINDOW_MS - this.#now()) / 1000);
       return refusal(429, "too many failures", { "retry-after": String(waitS) });
     }
-    const form = this.#checkForm(request);
-    if (form !== undefined) return this.#fail(key, form);
-    if (header === "") return this.#fail(key, refusal(401, "a token is needed", WANTED));
-    const admission = bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer);
-    return admission ?? this.#fail(key, refusal(401, "that token is wrong, revoked or expired", WANTED));
+    const why = header === "" ? "a token is needed" : "that token is wrong, revoked or expired";
+    return this.#fail(key, form ?? refusal(401, why, WANTED));
   }
 
   /** Against pages in a browser: a name that was bound to our address, an origin that is not ours. */

@@ -1,11 +1,8 @@
-/**
- * Whether a client may have a place on this machine mined. Who comes in through the socket is a user of this machine and reads
- * with the broker's eyes anyway; an agent of another machine reads what the owner has opened to it, and nothing by a link out
- * of it. Used by jobs.ts.
- */
+/** Whether a client may have a place on this machine mined; the rule is that of places.ts. Used by jobs.ts. */
 import { realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { Peer } from "../peer.ts";
+import { isOpened, isReallyOpened, seesAll } from "../places.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
 
 export type MinePlaces = {
@@ -19,9 +16,9 @@ export type MinePlaces = {
 export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
   const { source, mode } = request;
   const path = source === "~" || source.startsWith("~/") ? join(userHome, source.slice(1)) : source;
-  const isOpen = peer.door === "unix" || peer.role === "admin";
+  const isOpen = seesAll(peer);
   // Said before anything is looked at: what there is on this machine is no business of others.
-  if (!isOpen && !roots.some((root) => isInside(resolve(path), resolve(root)))) return closed(roots);
+  if (!isOpen && !isOpened(path, roots)) return closed(roots);
   if (!isAbsolute(path) || path.includes("\0"))
     return { ...notFound(source), hint: "give an absolute path on the broker's machine" };
   let real: string;
@@ -32,7 +29,7 @@ export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: M
   } catch {
     return notFound(source);
   }
-  if (isOpen || roots.some((root) => isInside(real, realOf(root)))) return real;
+  if (isOpen || isReallyOpened(real, roots)) return real;
   return closed(roots);
 }
 
@@ -43,16 +40,4 @@ function closed(roots: readonly string[]): Refusal {
     "PermissionError",
     "mine where the files are: palace mine projects DIR; or there: export MEMPALACE_MINE_ROOTS=DIR, palace restart",
   );
-}
-
-function isInside(path: string, root: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
-}
-
-function realOf(root: string): string {
-  try {
-    return realpathSync(root);
-  } catch {
-    return resolve(root);
-  }
 }

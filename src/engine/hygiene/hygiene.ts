@@ -103,12 +103,13 @@ export function undo(tx: LedgerTx, call: WriteCall): unknown {
   return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
 }
 
-function answerOf({ items, writes, tooOld, agents }: UndoPlan): Record<string, unknown> {
+function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan): Record<string, unknown> {
   const count = (change: string): number => items.filter((item) => item.change === change).length;
   const refused = items.filter(({ change }) => change === "refused");
   return {
     writes,
     too_old: tooOld,
+    ...(dated > 0 && { dated_by_client: { writes: dated, earliest_ms: earliestMs } }),
     agents,
     removed: count("remove"),
     restored: count("restore"),

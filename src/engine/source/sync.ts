@@ -4,25 +4,32 @@
  * A file is only gone when another source file is still there in its folder, and the folder is the one it was mined from: a volume
  * that is not mounted, or a broker on another machine than the files, must not be taken for a deletion.
  */
-import ignore from "ignore";
+import { Gitignore } from "../../platform/gitignore.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { SourceFiles, SourceGroup } from "../../port/source.ts";
 
 type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
+/** The broker's loop is held so long at a time. */
+const HELD_MAX_MS = 10;
+
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Concurrency: reads the file system of the broker's machine, some thousand names at most a palace. */
-export function reportSync(reader: LedgerReader, files: SourceFiles, params: Record<string, unknown>): Findings {
+/** Concurrency: on the broker's main thread, in pieces of some milliseconds; reads the file system of its machine. */
+export async function reportSync(
+  reader: LedgerReader,
+  files: SourceFiles,
+  params: Record<string, unknown>,
+): Promise<Findings> {
   const { wing, projectDir, apply } = scopeOf(params);
   const groups = reader.sourceGroups(wing);
   const names = [...new Set(groups.map(({ sourceFile }) => sourceFile).filter((name) => name.startsWith("/")))];
   const given = projectDir === undefined ? undefined : files.resolve(projectDir);
   const roots = projectDir === undefined ? projectsOf(names, files) : given === undefined ? [] : [given];
-  const judge = createJudge(files, roots, groups);
+  const judge = await createJudge(files, roots, groups);
   const counts = { kept: 0, gitignored: 0, missing: 0, unresolved: 0, no_source: 0, out_of_scope: 0 };
   const bySource: Record<string, number> = {};
   const unresolvedBySource: Record<string, number> = {};
@@ -80,11 +87,11 @@ function projectsOf(names: readonly string[], files: SourceFiles): string[] {
   return [...roots].sort((a, b) => b.length - a.length);
 }
 
-function createJudge(
+async function createJudge(
   files: SourceFiles,
   roots: readonly string[],
   groups: readonly SourceGroup[],
-): (group: SourceGroup) => Verdict {
+): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files);
   type Seen = "kept" | "gitignored" | "absent" | "unresolved" | "no_source" | "out_of_scope";
   const seen = new Map<string, Seen>();
@@ -97,10 +104,16 @@ function createJudge(
     const state = files.state(path);
     if (state === "unknown") return "unresolved";
     if (state === "absent") return "absent";
-    return isIgnored(root, path) ? "gitignored" : "kept";
+    const ignored = isIgnored(root, path);
+    if (ignored === undefined) return "unresolved";
+    return ignored ? "gitignored" : "kept";
   };
-  for (const { sourceFile, isRegistry } of groups)
-    if (!isRegistry && !seen.has(sourceFile)) seen.set(sourceFile, look(sourceFile));
+  const pause = createPauses();
+  for (const { sourceFile, isRegistry } of groups) {
+    if (isRegistry || seen.has(sourceFile)) continue;
+    seen.set(sourceFile, look(sourceFile));
+    await pause();
+  }
   // What speaks for a folder: a source in it that is there.
   const witnesses = new Map<string, string[]>();
   for (const [name, state] of seen)
@@ -119,20 +132,33 @@ function createJudge(
   };
 }
 
-/** Every folder's rules from the project's down to the file's; the last one that says something is right. */
-function createIgnored(files: SourceFiles): (root: string, path: string) => boolean {
-  const rulesOf = new Map<string, ReturnType<typeof ignore> | undefined>();
+/** Others' calls get their turn in between: a palace may name thousands of files. */
+function createPauses(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < HELD_MAX_MS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    since = performance.now();
+  };
+}
+
+/** Every folder's rules from the project's down to the file's; the last one that says something is right. Undefined: undecided. */
+function createIgnored(files: SourceFiles): (root: string, path: string) => boolean | undefined {
+  const rulesOf = new Map<string, Gitignore | undefined>();
   return (root, path) => {
     let isIgnored = false;
     const folders = foldersAbove(path).filter((folder) => folder === root || folder.startsWith(`${root}/`));
     for (const folder of folders.reverse()) {
       if (!rulesOf.has(folder)) {
         const text = files.ignoreRules(folder);
-        rulesOf.set(folder, text === undefined ? undefined : ignore({ ignorecase: false }).add(text));
+        rulesOf.set(folder, text === undefined ? undefined : new Gitignore(text));
       }
-      const said = rulesOf.get(folder)?.test(path.slice(folder.length + 1));
-      if (said?.ignored === true) isIgnored = true;
-      else if (said?.unignored === true) isIgnored = false;
+      const rules = rulesOf.get(folder);
+      if (rules === undefined) continue;
+      const said = rules.test(path.slice(folder.length + 1));
+      if (said === undefined) return undefined;
+      if (said.ignored) isIgnored = true;
+      else if (said.unignored) isIgnored = false;
     }
     return isIgnored;
   };

@@ -1,12 +1,16 @@
 /**
  * Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure.
  */
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { ALIASES, REQUIRED_EITHER, type ToolInputSchema } from "./tool-table.ts";
 
 /** Accepted and thrown away on every tool. */
 const IGNORED = "wait_for_previous";
+
+/** Unknown parameters named in an answer. */
+const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
 
@@ -52,7 +56,9 @@ function toNumber(value: unknown, type: "integer" | "number"): number | undefine
 }
 
 function plural(noun: string, names: readonly string[]): string {
-  return `${noun}${names.length > 1 ? "s" : ""} ${names.map((name) => `'${name}'`).join(", ")}`;
+  const named = names.slice(0, NAMES_MAX).map((name) => `'${cut(name)}'`);
+  const more = names.length > NAMES_MAX ? [`${names.length - NAMES_MAX} more`] : [];
+  return `${noun}${names.length > 1 ? "s" : ""} ${[...named, ...more].join(", ")}`;
 }
 
 function invalid(message: string): CheckedArguments {

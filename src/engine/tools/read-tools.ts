@@ -173,7 +173,7 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
 const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
   checkpoint: compareItems,
-  sync: ({ reader, files }, values) => Promise.resolve(reportSync(reader, files, values)),
+  sync: ({ reader, files }, values) => reportSync(reader, files, values),
 };
 
 export function needsFindings(method: string): boolean {

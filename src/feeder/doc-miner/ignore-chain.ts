@@ -4,13 +4,14 @@
  */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import ignore, { type Ignore } from "ignore";
+import { Gitignore, type IgnoreVerdict } from "../../platform/gitignore.ts";
 
-type Link = { folder: string; lines: readonly string[]; rules: Ignore };
+type Link = { folder: string; lines: readonly string[]; rules: Gitignore };
 /** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
-export type IgnoreHit = { file: string; pattern: string };
+/** `isUndecided`: the rules are too complex, so that the path is left out, and said to be. */
+export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
@@ -25,11 +26,12 @@ export function enterFolder(chain: IgnoreChain, root: string, folder: string, en
 function withoutOverruled(link: Link, folder: string): Link {
   let kept = link;
   for (let left = link.lines.length; left > 0; left -= 1) {
-    const rule = matches(kept, folder, true)?.rule;
+    const verdict = matches(kept, folder, true);
+    const rule = verdict === "undecided" ? undefined : verdict.rule;
     if (rule === undefined) return kept;
     kept = createLink(
       link.folder,
-      kept.lines.filter((line) => line.trim() !== rule.pattern.trim()),
+      kept.lines.filter((line) => line.trim() !== rule.trim()),
     );
   }
   return kept;
@@ -41,27 +43,28 @@ export function rulesOf(patterns: readonly string[]): IgnoreChain {
 }
 
 function createLink(folder: string, lines: readonly string[]): Link {
-  return { folder, lines, rules: ignore({ ignorecase: false }).add(lines) };
+  return { folder, lines, rules: new Gitignore(lines) };
 }
 
 /** The rule that keeps `path` out, or undefined. */
 export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
   let hit: IgnoreHit | undefined;
   for (const link of chain) {
+    const file = link.folder === "" ? ".gitignore" : `${link.folder}/.gitignore`;
     const found = matches(link, path, isFolder);
-    if (found?.ignored)
-      hit = {
-        file: link.folder === "" ? ".gitignore" : `${link.folder}/.gitignore`,
-        pattern: found.rule?.pattern ?? "",
-      };
-    else if (found?.unignored) hit = undefined;
+    if (found === "undecided") return { file, pattern: "rules too complex to decide", isUndecided: true };
+    if (found.ignored) hit = { file, pattern: found.rule ?? "" };
+    else if (found.unignored) hit = undefined;
   }
   return hit;
 }
 
-function matches(link: Link, path: string, isFolder: boolean): ReturnType<Ignore["test"]> | undefined {
+const SILENT: IgnoreVerdict = { ignored: false, unignored: false, rule: undefined };
+
+function matches(link: Link, path: string, isFolder: boolean): IgnoreVerdict | "undecided" {
   const inside = link.folder === "" ? path : path.slice(link.folder.length + 1);
-  return inside === "" ? undefined : link.rules.test(isFolder ? `${inside}/` : inside);
+  if (inside === "") return SILENT;
+  return link.rules.test(isFolder ? `${inside}/` : inside) ?? "undecided";
 }
 
 function readLines(file: string): string[] | undefined {

@@ -79,8 +79,12 @@ function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
 
-function isIgnored({ excluded }: Walk, chain: IgnoreChain, path: string, isFolder: boolean): boolean {
-  return [chain, excluded].some((one) => findIgnoreRule(one, path, isFolder) !== undefined);
+function isIgnored({ excluded, survey }: Walk, chain: IgnoreChain, path: string, isFolder: boolean): boolean {
+  return [chain, excluded].some((one) => {
+    const hit = findIgnoreRule(one, path, isFolder);
+    if (hit?.isUndecided === true) survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
+    return hit !== undefined;
+  });
 }
 
 function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number): void {

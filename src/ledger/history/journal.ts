@@ -32,6 +32,7 @@ export class Journal {
         `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
+      addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
       // By seq, which rises with the time: an index of the times would cost every write a page.
       firstSince: database
@@ -64,11 +65,13 @@ export class Journal {
 
   add(call: WriteCall, fingerprint: string, value: unknown, images: readonly Image[]): void {
     const { agent, door, uid, pid } = call.peer;
+    const { atMs, arrivedAtMs = atMs } = call;
     const { lastInsertRowid: seq } = this.#statements.add.run(
-      ...[call.key, fingerprint, call.atMs, call.method, agent, door, uid, pid, call.requestId],
+      ...[call.key, fingerprint, arrivedAtMs, call.method, agent, door, uid, pid, call.requestId],
       JSON.stringify(call.params, shorten),
       JSON.stringify(value),
     );
+    if (arrivedAtMs !== atMs) this.#statements.addClaim.run(seq, atMs);
     faultPoint("commit.after-journal");
     for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
   }

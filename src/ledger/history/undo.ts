@@ -1,5 +1,5 @@
 /**
- * Takes back what one agent wrote since a moment, by the before-images of its journal rows. A thing goes back only while it still
+ * Takes back what of one agent arrived since a moment (whatever it says of its own times), by the before-images of its journal rows. A thing goes back only while it still
  * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
  * write, whose own before-images make it one that can be taken back.
  */
@@ -72,6 +72,12 @@ export class SqliteUndo implements UndoTx {
       )
       .pluck()
       .all(sinceMs, untilMs);
+    const dated = this.#database
+      .prepare<[string, number, number], { dated: number; earliestMs: number | null }>(
+        `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
+           JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
+      )
+      .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
     // Facts come before the entities they are about.
     const leaving = new Set<string>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
@@ -79,7 +85,7 @@ export class SqliteUndo implements UndoTx {
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
-    return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, agents } };
+    return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, ...dated, agents } };
   }
 
   #histories(agent: string, sinceMs: number, untilMs: number): History[] {

@@ -12,7 +12,7 @@ import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -43,6 +43,14 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
+/** When a client says that it wrote, of those writes that arrived later (journal.at_ms): few, and nothing is done by it. */
+const CLAIM_SCHEMA = `
+CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
+  DELETE FROM journal_claim WHERE journal = old.seq;
+END;
+`;
+
 /** Version → what makes a ledger of it one of the next version, in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   // The trigger of version 1 indexed the words of a new drawer, which the writer does by now: twice would spoil the index.
@@ -61,6 +69,8 @@ ${DRAWER_INSERT}`,
   5: FILED_SCHEMA,
   // Documents in parts came.
   6: PART_SCHEMA,
+  // What a client says of the time came beside the time of arrival.
+  7: CLAIM_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -170,4 +180,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}`;

@@ -134,6 +134,19 @@ test("wrong tokens are answered 429 after ten, the right one of the same address
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
 });
 
+test("wrong proofs and wrong tokens under somebody's own id, from its own address, do not keep its owner out", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "owner");
+  const forged = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
+  for (let round = 0; round < 15; round++) await post(palace, { authorization: `Bearer ${forged}` });
+  expect((await post(palace, { authorization: `Bearer ${forged}` })).status).toBe(429);
+  expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
+  // Our own clients prove it without sending it.
+  const client = await elsewhere(palace, token);
+  expect(await client.callTool("mempalace_status", {})).toBeDefined();
+  client.close();
+});
+
 test("who squats on the port gets no token, nothing that opens the door, and no message", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "victim");

@@ -148,12 +148,12 @@ test("delete_by_source says beforehand what it would take, and takes it", () => 
   expect(closets()).toEqual([]);
 });
 
-test("sync takes the closets of a file that is gone, and says how many", () => {
+test("sync takes the closets of a file that is gone, and says how many", async () => {
   // What speaks for the folder: a file in it that is still there.
   mine(file, TEXT);
   mine(join(folder, "away.md"), TEXT);
   const params = { project_dir: folder, apply: true };
-  const answer = write("sync", params, reportSync(reader, sourceFiles, params));
+  const answer = write("sync", params, await reportSync(reader, sourceFiles, params));
   expect(answer).toMatchObject({ missing: 3, removed_drawers: 3, removed_closets: 1 });
   expect(closets().map(({ source_file: source }) => source)).not.toContain(join(folder, "away.md"));
 });

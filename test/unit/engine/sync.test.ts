@@ -40,17 +40,17 @@ function write(method: string, params: Record<string, unknown>, findings?: unkno
 
 const file = (source: string, wing = "w"): unknown =>
   write("add_drawer", { wing, room: "r", content: `of ${source} in ${wing}`, source_file: source });
-const sync = (params: Record<string, unknown>): Record<string, unknown> =>
-  write("sync", params, reportSync(reader, sourceFiles, params));
+const sync = async (params: Record<string, unknown>): Promise<Record<string, unknown>> =>
+  write("sync", params, await reportSync(reader, sourceFiles, params));
 
-test("a report tells apart what is there, ignored, gone, not to be seen, elsewhere and without a source", () => {
+test("a report tells apart what is there, ignored, gone, not to be seen, elsewhere and without a source", async () => {
   for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log", "gone.md", "away/only.md"])
     file(join(project, name));
   for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);
   const unresolved = { [join(project, "away/only.md")]: 1 };
   // By itself it takes the nearest folder with a .git or a .gitignore for the project, as upstream does.
-  expect(sync({})).toMatchObject({ scanned: 9, kept: 2, out_of_scope: 1 });
-  expect(sync({ project_dir: project })).toEqual({
+  expect(await sync({})).toMatchObject({ scanned: 9, kept: 2, out_of_scope: 1 });
+  expect(await sync({ project_dir: project })).toEqual({
     success: true,
     ...{ scanned: 9, kept: 2, gitignored: 2, missing: 1, unresolved: 1, no_source: 2, out_of_scope: 1 },
     ...{ removed_drawers: 0, removed_closets: 0, dry_run: true },
@@ -60,28 +60,31 @@ test("a report tells apart what is there, ignored, gone, not to be seen, elsewhe
   expect(reader.drawerCount()).toBe(9);
 });
 
-test("applied it takes what is gone or ignored, of that wing alone, and nothing without a wing or a project", () => {
+test("applied it takes what is gone or ignored, of that wing alone, and nothing without a wing or a project", async () => {
   for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
-  expect(sync({ apply: true })).toMatchObject({ success: false, error: expect.stringContaining("wing=") as string });
-  expect(sync({ apply: true, wing: "w" })).toMatchObject({ removed_drawers: 2, dry_run: false });
+  expect(await sync({ apply: true })).toMatchObject({
+    success: false,
+    error: expect.stringContaining("wing=") as string,
+  });
+  expect(await sync({ apply: true, wing: "w" })).toMatchObject({ removed_drawers: 2, dry_run: false });
   expect(reader.places().map(({ wing, drawers }) => [wing, drawers])).toEqual([
     ["v", 3],
     ["w", 1],
   ]);
-  expect(sync({ apply: true, project_dir: project })).toMatchObject({ removed_drawers: 2 });
+  expect(await sync({ apply: true, project_dir: project })).toMatchObject({ removed_drawers: 2 });
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("what is filed for a source after it was looked at stays", () => {
+test("what is filed for a source after it was looked at stays", async () => {
   for (const name of ["kept.md", "gone.md"]) file(join(project, name));
   const params = { apply: true, wing: "w" };
-  const findings = reportSync(reader, sourceFiles, params);
+  const findings = await reportSync(reader, sourceFiles, params);
   write("add_drawer", { wing: "w", room: "r", content: "it is back", source_file: join(project, "gone.md") });
   expect(write("sync", params, findings)).toMatchObject({ removed_drawers: 1 });
   expect(reader.listDrawers({}, 10, 0).drawers.map(({ text }) => text)).toContain("it is back");
 });
 
-test("a folder that is another one now, such as an empty mount point, speaks for nothing", () => {
+test("a folder that is another one now, such as an empty mount point, speaks for nothing", async () => {
   file(join(project, "kept.md"));
   const source = join(project, "gone.md");
   const inode = String(statSync(dirname(source)).ino);
@@ -93,16 +96,16 @@ test("a folder that is another one now, such as an empty mount point, speaks for
       { sourceFile: source, directoryId, isRegistry: false, drawers: 1, lastRow: 1 },
     ],
   });
-  const report = (id: string) => reportSync(groups(id) as never, sourceFiles, {}).report;
-  expect(report(inode)).toMatchObject({ missing: 1, unresolved: 0 });
-  expect(report("1")).toMatchObject({ missing: 0, unresolved: 1 });
+  const report = async (id: string) => (await reportSync(groups(id) as never, sourceFiles, {})).report;
+  expect(await report(inode)).toMatchObject({ missing: 1, unresolved: 0 });
+  expect(await report("1")).toMatchObject({ missing: 0, unresolved: 1 });
 });
 
-test("a source that was pruned is filed again by its feeder, though its text is the same", () => {
+test("a source that was pruned is filed again by its feeder, though its text is the same", async () => {
   const source = { wing: "w", room: "r", sourceFile: join(project, "gone.md"), mtime: 1, sha256: "ab", addedBy: "t" };
   file(join(project, "kept.md"));
   write("source.replace", { ...source, content: "a document that is long enough to become a drawer of its own here" });
   expect(reader.sources("w")).toHaveLength(1);
-  expect(sync({ apply: true, wing: "w" })).toMatchObject({ missing: 1, removed_drawers: 1 });
+  expect(await sync({ apply: true, wing: "w" })).toMatchObject({ missing: 1, removed_drawers: 1 });
   expect(reader.sources("w")).toEqual([]);
 });

@@ -1,0 +1,52 @@
+/**
+ * Which files of the broker's machine a peer may learn anything of: the one rule for the tool `mine`, for `sync`, and for whatever
+ * else looks at files on behalf of a peer. Who comes in through the user's socket reads with the broker's eyes anyway; an agent of
+ * another machine sees what the owner has opened to it, and nothing by a link out of it, not even whether something exists.
+ */
+import { realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import type { SourceFiles } from "../port/source.ts";
+import type { Peer } from "./peer.ts";
+
+export function seesAll({ door, role }: Peer): boolean {
+  return door === "unix" || role === "admin";
+}
+
+/** By its spelling alone; `real` says whether the links lead out of it. */
+export function isOpened(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => isInside(resolve(path), resolve(root)));
+}
+
+/** `path` has no links any more. */
+export function isReallyOpened(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => isInside(path, realOf(root)));
+}
+
+/** The files as that peer may see them: what is not opened to it is neither there nor gone. */
+export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[]): SourceFiles {
+  if (seesAll(peer)) return files;
+  const opened = (path: string): boolean => {
+    if (!isOpened(path, roots)) return false;
+    const real = files.resolve(path);
+    return real !== undefined && isReallyOpened(real, roots);
+  };
+  return {
+    state: (path) => (opened(path) ? files.state(path) : "unknown"),
+    resolve: (path) => (opened(path) ? files.resolve(path) : undefined),
+    isProject: (folder) => opened(folder) && files.isProject(folder),
+    ignoreRules: (folder) => (opened(folder) ? files.ignoreRules(folder) : undefined),
+    directoryId: (folder) => (opened(folder) ? files.directoryId(folder) : undefined),
+  };
+}
+
+function isInside(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+}
+
+function realOf(root: string): string {
+  try {
+    return realpathSync(root);
+  } catch {
+    return resolve(root);
+  }
+}

@@ -1,0 +1,50 @@
+/** What a peer sends is cut in the log and in the answer: a name of megabytes must not be written and sent back whole. */
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../src/protocol/spec.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const SIZE = 8 * 1024 * 1024;
+const ANSWER_MAX = 20_000;
+
+test.each([
+  ["the name of a tool", { name: "x".repeat(SIZE), arguments: {} }],
+  ["the name of a parameter", { name: "mempalace_status", arguments: { ["y".repeat(SIZE)]: 1 } }],
+  [
+    "thousands of parameters",
+    {
+      name: "mempalace_status",
+      arguments: Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`p${at}`, 1])),
+    },
+  ],
+  ["a value that is refused", { name: "mempalace_get_drawer", arguments: { drawer_id: "z".repeat(SIZE) } }],
+])("%s of 8 MiB is answered and logged in short", async (_what, params) => {
+  await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
+  const broker = await palace.startBroker();
+  let logged = 0;
+  broker.stderr?.on("data", (text: string) => (logged += text.length));
+  const client = await palace.client();
+  try {
+    const answer: unknown = await client
+      .callTool(params.name, params.arguments as JsonObject)
+      .catch((error: unknown) => ({
+        message: (error as Error).message,
+      }));
+    expect(JSON.stringify(answer).length).toBeLessThan(ANSWER_MAX);
+    await client.call("palace.status", {});
+    expect(logged).toBeLessThan(5 * ANSWER_MAX);
+  } finally {
+    client.close();
+  }
+});
+
+test("the name of a method, too", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  try {
+    const error = await client.call("m".repeat(SIZE) as "palace.status", {}).catch((one: unknown) => one);
+    expect((error as Error).message.length).toBeLessThan(ANSWER_MAX);
+  } finally {
+    client.close();
+  }
+});

@@ -1,0 +1,42 @@
+/** A client that dates its own writes escapes no undo: what counts is when they arrived, and what it claimed is kept and told. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { previewUndo } from "../../src/engine/hygiene/hygiene.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+
+const DAY_MS = 86_400_000;
+
+test("a write dated twenty days back is taken back by an undo of the last hour, and told to be dated", () => {
+  const folder = mkdtempSync(join(tmpdir(), "dated-"));
+  const file = join(folder, "ledger.sqlite3");
+  const writer = new LedgerWriter(file, applyWrite);
+  const reader = new SqliteLedgerReader(file);
+  try {
+    const now = Date.now();
+    const peer = { agent: "box", door: "tcp", uid: -1, pid: 0 };
+    const params = { wing: "w", room: "r", content: "planted" };
+    const call = { key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
+    writer.commit([{ ...call, atMs: now - 20 * DAY_MS, arrivedAtMs: now }]);
+    const [drawer] = reader.listDrawers({}, 1, 0).drawers;
+    // Of a write that really was kept so long this is the truth.
+    expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
+    const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now });
+    expect(plan).toMatchObject({
+      writes: 1,
+      removed: 1,
+      dated_by_client: { writes: 1, earliest_ms: now - 20 * DAY_MS },
+    });
+    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS })).toMatchObject({ writes: 0 });
+    // What is young is not cut off by what was dated back: the journal is pruned by the time of arrival.
+    writer.maintain({ auditMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 }, now);
+    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now })).toMatchObject({ writes: 1, too_old: 0 });
+  } finally {
+    reader.close();
+    writer.close();
+    rmSync(folder, { recursive: true });
+  }
+});
