@@ -72,13 +72,22 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   return [...found.values()];
 }
 
-/** What of it is a copy of ours; the rest is for the user to look at. Errors: the file system's. */
-export function removeTraces(traces: readonly Trace[], texts: readonly string[]): { removed: Trace[]; left: Trace[] } {
+/**
+ * What of it is a copy of ours; the rest is for the user to look at. `sources`: of what was forgotten; a staged copy of another
+ * source holds the same words for drawers that stay. Undefined: whatever holds them goes. Errors: the file system's.
+ */
+export function removeTraces(
+  traces: readonly Trace[],
+  texts: readonly string[],
+  sources?: readonly string[],
+): { removed: Trace[]; left: Trace[] } {
+  const own = sources && new Set(sources.map(belowCache));
   const removed: Trace[] = [];
   const left: Trace[] = [];
   for (const trace of traces) {
     const { path, what } = trace;
-    if (what === "spool" || what === "staged copy") {
+    const isStaged = what === "staged copy" && (own === undefined || own.has(belowCache(path)));
+    if (what === "spool" || isStaged) {
       rmSync(path, { force: true });
       rmSync(`${path}.why`, { force: true });
       removed.push(trace);
@@ -91,6 +100,12 @@ export function removeTraces(traces: readonly Trace[], texts: readonly string[])
     } else left.push(trace);
   }
   return { removed, left };
+}
+
+/** A staged path without the home it was staged in, which is another one in a container. */
+function belowCache(path: string): string {
+  const at = Math.max(...FEEDER_CACHES.map((name) => path.lastIndexOf(`/${name}/`)));
+  return at < 0 ? path : path.slice(at);
 }
 
 /** Palaces that were kept beside this one: by a repair, a migration, a user. */

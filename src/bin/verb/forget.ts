@@ -59,7 +59,7 @@ export const verb = defineVerb({
       const done = await client.call("memory.forget", selector);
       const erased = await untilErased(client);
       stopTelling();
-      const { removed, ...found } = clean(config, preview);
+      const { removed, ...found } = clean(config, preview, selector);
       // Erased as it is, the ledger has it no more: the same words there are those of a drawer that stays.
       const isOther = ({ path, what }: Trace): boolean =>
         erased.pending === 0 && what === "live" && isLedger(config, path);
@@ -136,9 +136,14 @@ async function untilErased(client: Client): Promise<ErasureReport> {
   return report;
 }
 
-function clean(config: Config, preview: ForgetPreview): { removed: Trace[]; left: Trace[] } {
+function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector): { removed: Trace[]; left: Trace[] } {
   try {
-    return removeTraces(findTraces(config, preview), preview.traces.concat(preview.ids ?? []));
+    return removeTraces(
+      findTraces(config, preview),
+      preview.traces.concat(preview.ids ?? []),
+      // Whatever holds a text was asked for, wherever it was staged.
+      "match" in selector ? undefined : preview.sources,
+    );
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",
