@@ -7,6 +7,9 @@ import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./rank.ts";
 
 export const WEAK_BELOW = 0.34;
+/** Source: docs/figures.md, short drawers. */
+const SHORT_MAX = 200;
+const SHORT_COSINE_MIN = 0.35;
 
 const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
@@ -17,8 +20,10 @@ export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "word
   return Number.isNaN(cosine) ? words.coverage : (Math.max(0, cosine) + words.coverage) / 2;
 }
 
-export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">): boolean {
-  return confidenceOf(candidate) < WEAK_BELOW;
+/** A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length`: of its text. */
+export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
+  if (confidenceOf(candidate) >= WEAK_BELOW) return false;
+  return !(length <= SHORT_MAX && candidate.cosine >= SHORT_COSINE_MIN);
 }
 
 /** What is said of the answer as a whole, beside its hits; `phrases` were quoted in the query. */

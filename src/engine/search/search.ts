@@ -136,7 +136,7 @@ function notesOn(
 ): Record<string, unknown> {
   const copies = alsoIn(drawer, duplicates);
   return {
-    ...(isWeakMatch(ranked) && { weak: true }),
+    ...(isWeakMatch(ranked, drawer.text.length) && { weak: true }),
     ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
     ...(copies.length > 0 && { also_in: copies }),
     ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),

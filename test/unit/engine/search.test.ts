@@ -60,7 +60,7 @@ test("half of the confidence is meaning where there is a vector", () => {
   expect(confidenceOf({ cosine: 0.9, words })).toBeCloseTo(0.7);
   expect(confidenceOf({ cosine: -0.2, words })).toBe(0.25);
   expect(confidenceOf({ cosine: Number.NaN, words })).toBe(0.5);
-  expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }))).toEqual([true, false]);
+  expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 
 test("every hit has its id, where it is from, and when it was written and filed", async () => {
