@@ -81,6 +81,10 @@ export function opening(version: MempalaceVersion): Fixed[] {
           { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
           { tool: "delete_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
           { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 500 }, () => "nope") } },
+          ...[4096, 4097].map((length) => ({
+            tool: "search",
+            args: { query: "hello", source_file: ` ${"s".repeat(length)} ` },
+          })),
         ]),
   ];
 }

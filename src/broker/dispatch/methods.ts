@@ -189,7 +189,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (handler === undefined) {
       // A response, or a notification we do not know, wants no answer.
       if (message["id"] === undefined) return undefined;
-      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
+      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${nameOrType(message["method"])}` });
     }
     const params = isRecord(message["params"]) ? message["params"] : {};
     const controller = new AbortController();
@@ -253,6 +253,16 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   return Promise.race([answering, promise]);
+}
+
+/** A method that is no string is named by its Python type, as upstream does. */
+function nameOrType(method: unknown): string {
+  if (typeof method === "string") return cut(method);
+  let type = typeof method === "boolean" ? "bool" : "dict";
+  if (method === undefined || method === null) type = "NoneType";
+  else if (Array.isArray(method)) type = "list";
+  else if (typeof method === "number") type = Number.isInteger(method) ? "int" : "float";
+  return `expected a string, got ${type}`;
 }
 
 function labelOf(method: string, params: Record<string, unknown>): string {

@@ -51,9 +51,13 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> {
   };
 }
 
-/** Metadata as agents see it: the source by its name alone, and a time of change for rows that older versions filed. */
+/**
+ * Metadata as agents see it: without the keys that Chroma reserves, the source by its name alone, and a time of change for rows
+ * that older versions filed.
+ */
 export function shownMetadata(metadata: Metadata): Metadata {
-  const { source_dir_ino: _inode, ...shown } = metadata;
+  const { source_dir_ino: _inode, ...others } = metadata;
+  const shown: Metadata = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith("chroma:")));
   const source = metadata["source_file"];
   if (typeof source === "string" && source !== "") shown["source_file"] = baseName(source);
   const filedAt = metadata["filed_at"];

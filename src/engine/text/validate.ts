@@ -23,6 +23,8 @@ export function asTyped(error: unknown): unknown {
 
 const NAME_MAX = 128;
 const CONTENT_MAX = 100_000;
+/** As long as a path may be on Linux. */
+const SOURCE_FILTER_MAX = 4096;
 const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
 
 /** Wing, room, topic, agent name. Trimmed; case is kept. */
@@ -61,6 +63,8 @@ export function validSourceFilter(value: unknown): string | undefined {
   const name = strip(value);
   if (name.includes("\0")) throw new InvalidValue("source_file contains null bytes");
   if (!name.isWellFormed()) throw new InvalidValue("source_file contains invalid surrogate characters");
+  if (codePointLength(name) > SOURCE_FILTER_MAX)
+    throw new InvalidValue(`source_file exceeds maximum length of ${SOURCE_FILTER_MAX} characters`);
   return name === "" ? undefined : name;
 }
 
