@@ -81,3 +81,11 @@ export function total(tallies: readonly Tally[]): Tally {
     NOTHING,
   );
 }
+
+/** Where everything must run: each test that was left out is a failure. */
+export function withoutSkips(tally: Tally): Tally {
+  const { passed, leftOut } = tally;
+  const nothingRan = passed + tally.failed + leftOut.length === 0;
+  const skips = (nothingRan ? ["all of it"] : leftOut).map((line) => `left out: ${line}`);
+  return { passed, failed: tally.failed + skips.length, leftOut: [], failures: [...tally.failures, ...skips] };
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readReport, total } from "../../../scripts/test-report.ts";
+import { readReport, total, withoutSkips } from "../../../scripts/test-report.ts";
 
 const file = (name: string, ...statuses: string[]) => ({
   name: `/somewhere/test/${name}`,
@@ -62,4 +62,17 @@ test("a suite without a single test says so", () => {
 test("the numbers of several suites add up", () => {
   const one = { passed: 1, failed: 2, leftOut: ["a"], failures: ["b"] };
   expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"], failures: ["b", "b"] });
+});
+
+test("where everything must run, one test left out among thousands that passed is a failure with its name", () => {
+  const { failed, leftOut, failures } = withoutSkips(
+    readReport(report(2, 0, file("a", "passed", "passed", "skipped")), 0),
+  );
+  expect({ failed, leftOut, failures }).toEqual({ failed: 1, leftOut: [], failures: ["left out: test/a: claim 2"] });
+});
+
+test("where everything must run, what ran whole stays as it is and what ran nothing fails", () => {
+  const whole = readReport(report(1, 0, file("a", "passed")), 0);
+  expect(withoutSkips(whole)).toEqual(whole);
+  expect(withoutSkips(readReport(report(0, 0), 0)).failed).toBe(1);
 });
