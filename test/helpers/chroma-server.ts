@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { dockerName, sweepLeftovers } from "./docker-run.ts";
 import { freePort } from "./free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -39,13 +40,14 @@ export async function chromaMissing(): Promise<string | undefined> {
 }
 
 export async function startChroma(): Promise<ChromaServer> {
+  await sweepLeftovers();
   await buildImage();
   // A port of our own choosing: one that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const publish = `127.0.0.1:${port}:8000`;
   // No --init: the image's stop signal is what Chroma understands, and SIGKILL needs nobody to pass it on.
-  const id = await docker(["run", "--detach", "--publish", publish, "--label", "palace-devbox.test=true", IMAGE]);
+  const id = await docker(["run", "--detach", "--publish", publish, "--name", dockerName(`chroma-${port}`), IMAGE]);
   await ready(url);
   return {
     url,

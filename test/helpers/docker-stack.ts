@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ROOT } from "../../scripts/main.ts";
 import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { dockerName, sweepLeftovers } from "./docker-run.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 export type Output = { exitCode: number; stdout: string; stderr: string };
@@ -46,8 +47,9 @@ const LOG_TAIL_LINES = 60;
 
 /** `workspace` is the project folder that the devboxes mount. */
 export async function openStack(workspace: string): Promise<DockerStack> {
+  await sweepLeftovers();
   const folder = await mkdtemp(join(tmpdir(), "palace-stack-"));
-  const project = `palace-test-${randomBytes(4).toString("hex")}`;
+  const project = dockerName(randomBytes(4).toString("hex"));
   const env = {
     COMPOSE_PROJECT_NAME: project,
     DEVBOX_WORKSPACE: workspace,

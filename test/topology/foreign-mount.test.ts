@@ -38,7 +38,7 @@ describe.skipIf(missing)("a palace behind a shared folder", () => {
       shared,
     ]);
     try {
-      await using box = await openBox({ name: "palace-foreign-mount", volumes: [`${shared}:/palace`] });
+      await using box = await openBox({ name: "foreign-mount", volumes: [`${shared}:/palace`] });
       const before = readdirSync(home).toSorted();
       const agent = await box.agent();
       const kept = { wing: "w", room: "box", content: "of the container" };

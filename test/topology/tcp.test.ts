@@ -7,17 +7,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { resolveListenHost } from "../../src/broker/door/listen.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 
 const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing");
 if (reason !== undefined) console.warn(`TCP topology left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-const PORT = 7781;
 const WRITES = 60;
 
 describe.skipIf(reason)("agents in a container, the broker outside, TCP between them", () => {
   let palace: TestPalace;
+  let port: number;
 
   const token = async (name: string, role: string): Promise<string> => {
     const { stdout } = await palace.run("palace", ["token", "add", name, "--role", role, "--json"]);
@@ -25,7 +27,7 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
   };
   const inContainer = (secret: string): Promise<StdioMcp> => {
     const env = {
-      MEMPALACE_BROKER: `http://host.docker.internal:${PORT}`,
+      MEMPALACE_BROKER: `http://host.docker.internal:${port}`,
       MEMPALACE_TOKEN: secret,
     };
     const options = Object.keys(env).flatMap((name) => ["--env", name]);
@@ -74,7 +76,8 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
   };
 
   beforeAll(async () => {
-    palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${PORT}` } });
+    port = await freePort(resolveListenHost("docker"));
+    palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
     await token("first", "agent");
     await palace.startBroker();
   });

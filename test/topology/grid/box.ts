@@ -1,10 +1,12 @@
 /** One devbox container of the grid: home and palace on volumes of its own, so that it can be killed and made again. */
 import { execa } from "execa";
 import { openStdioMcp, type StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { dockerName, sweepLeftovers } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";
 import { MCP_CONFIG } from "./world.ts";
 
-export const IMAGE_PROJECT = "palace-grid";
+// Of this process: another run builds other sources.
+const IMAGE_PROJECT = dockerName("grid");
 const IMAGE = `${IMAGE_PROJECT}-devbox`;
 const CALL_TIMEOUT_MS = 120_000;
 
@@ -19,16 +21,19 @@ export type Box = AsyncDisposable & {
   killAndRecreate(): Promise<void>;
 };
 
+/** `name` is unique within the process. */
 export type BoxOptions = { name: string; env?: Record<string, string>; volumes?: readonly string[] };
 
 const docker = async (...args: string[]): Promise<string> => (await execa("docker", args)).stdout;
 
 /** The image, built from the Dockerfile as compose builds it. */
 export async function buildImage(): Promise<void> {
+  await sweepLeftovers();
   await execa("docker", ["compose", "build", "devbox"], { env: { COMPOSE_PROJECT_NAME: IMAGE_PROJECT } });
 }
 
-export async function openBox({ name, env = {}, volumes = [] }: BoxOptions): Promise<Box> {
+export async function openBox({ name: title, env = {}, volumes = [] }: BoxOptions): Promise<Box> {
+  const name = dockerName(title);
   const options = [
     ...["--name", name, "--hostname", name, "--init", "--network", `${name}-net`],
     ...["--add-host", "host.docker.internal:host-gateway"],

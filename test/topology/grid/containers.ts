@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { dockerName } from "../../helpers/docker-run.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
 import { openBox } from "./box.ts";
 import { shimCommand } from "./install.ts";
@@ -75,8 +76,8 @@ export async function openComposeWorld(): Promise<World> {
 
 export async function openAloneWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
-  const name = "palace-grid-alone";
-  const box = await openBox({ name, volumes: [`${name}-palace:/palace`] });
+  const box = await openBox({ name: "alone", volumes: [`${dockerName("alone")}-palace:/palace`] });
+  const { name } = box;
   const inBox = async (...command: string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await box.exec(...command);
     if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);

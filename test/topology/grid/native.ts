@@ -63,7 +63,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
               MEMPALACE_TOKEN: secret,
             }
           : { MEMPALACE_PATH: "/home/developer/.mempalace" };
-      const box = await openBox({ name: `palace-grid-${name}-${index}`, env: access });
+      const box = await openBox({ name: `${name}-${index}`, env: access });
       boxes.push(box);
       if (sshd !== undefined) await bridge(box, sshd, forwards, palace);
     }
