@@ -3,6 +3,7 @@
 import { loadConfig } from "../config/config.ts";
 import "../platform/node-version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { UNNAMED_AGENT } from "../protocol/spec.ts";
 import { runShim } from "../shim/shim.ts";
 
 const HELP = `usage: mempalace-mcp [--palace DIR]
@@ -37,7 +38,7 @@ async function run(): Promise<void> {
       const { assertPlace } = await import("./terminal/place.ts");
       assertPlace(config, "anew", (line) => process.stderr.write(`mp-shim: ${line}\n`));
     }
-    runShim(config, config.agentName ?? "mcp");
+    runShim(config, config.agentName ?? UNNAMED_AGENT);
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
     process.stderr.write(`mp-shim: ${error.message}\n  ${error.hint}\n`);

@@ -1,6 +1,8 @@
 /** Who is at the other end of a connection, as the door established it. The queue, the journal and the log see it. */
+import { isRecord } from "../platform/is-record.ts";
 import type { LogFields } from "../platform/log.ts";
-import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
+import { agentName } from "../protocol/agent-name.ts";
+import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/spec.ts";
 
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
@@ -20,18 +22,11 @@ export function peerFields(peer: Peer): LogFields {
   return { peer: peer.id, agent: peer.agent, door: peer.door, pid: peer.pid };
 }
 
-const AGENT_MAX = 64;
-
-/** A name fit for logs: printable, short. */
-export function agentName(given: unknown): string {
-  const name =
-    typeof given === "string"
-      ? given
-          .replaceAll(/[^\x20-\x7e]/g, "")
-          .trim()
-          .slice(0, AGENT_MAX)
-      : "";
-  return name === "" ? "unknown" : name;
+/** A connection without a name of its own is called as its client calls itself; a token's name stays before it. */
+export function nameAfter(peer: Peer, clientInfo: unknown): void {
+  const isUnnamed = peer.agent === UNNAMED_AGENT || peer.agent.endsWith(`:${UNNAMED_AGENT}`);
+  const name = isRecord(clientInfo) ? agentName(clientInfo["name"]) : "unknown";
+  if (isUnnamed && name !== "unknown") peer.agent = peer.agent.slice(0, -UNNAMED_AGENT.length) + name;
 }
 
 /** A profile nobody knows is the full one: a client of a later version still has tools. */

@@ -10,7 +10,7 @@ import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
 import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
-import { type RequestId, type RpcRequest, type RpcResponse } from "../protocol/spec.ts";
+import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
@@ -82,6 +82,7 @@ export class Link {
   /** Nobody was there just now: it is not waited for again, only looked for. */
   #isAway = false;
   #startingUntilMs = 0;
+  #agent: string;
   #impatience: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = RETRY_MAX_MS;
@@ -91,9 +92,19 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#agent = options.agent;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#reach = options.reach ?? REACH;
     this.#silence = new Silence(this.#clock);
+  }
+
+  get isUnnamed(): boolean {
+    return this.#agent === UNNAMED_AGENT;
+  }
+
+  /** The name that the next connections give. */
+  set agent(name: string) {
+    this.#agent = name;
   }
 
   get pendingCount(): number {
@@ -179,7 +190,8 @@ export class Link {
   }
 
   async #dial(): Promise<Stream | undefined> {
-    const { config, agent, start } = this.#options;
+    const { config, start } = this.#options;
+    const agent = this.#agent;
     const stream = await this.#reach.open(config, agent);
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
@@ -302,7 +314,8 @@ export class Link {
   }
 
   #answerInstead(line: string, away: PalaceError): void {
-    const { agent, config } = this.#options;
+    const { config } = this.#options;
+    const agent = this.#agent;
     const outage = this.#outage;
     if (outage === undefined) return;
     this.#options.onLine(outage.answerInstead(line, { agent, tools: config.tools, spool: outage.spool, away }));

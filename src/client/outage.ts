@@ -9,8 +9,8 @@ import { findTool, TOOL_PREFIX } from "../engine/tools/tool-table.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
 import type { PalaceError } from "../protocol/errors.ts";
+import { introduction } from "../protocol/introduction.ts";
 import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";
-import { negotiateMcpVersion, SERVER_NAME } from "../protocol/version.ts";
 import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
@@ -36,12 +36,7 @@ export function answerInstead(line: string, absence: Absence): string {
 }
 
 function resultOf({ method, params = {} }: Message, line: string, { agent, tools, spool, away }: Absence): object {
-  if (method === "initialize")
-    return {
-      protocolVersion: negotiateMcpVersion(params["protocolVersion"]),
-      capabilities: { tools: {} },
-      serverInfo: { name: SERVER_NAME, version: VERSION },
-    };
+  if (method === "initialize") return introduction(params["protocolVersion"], VERSION);
   if (method === "ping") return {};
   if (method === "tools/list") return { tools: toolsOf(tools) };
   const name = String(params["name"]);

@@ -39,6 +39,8 @@ export const REPLAYED_META = "palace/replayed";
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
+/** A shim that was given no name: its agent's own name takes the place, once MCP's handshake tells it. */
+export const UNNAMED_AGENT = "mcp";
 
 /** Which tools `tools/list` shows this client, a header of the upgrade or of a request to `/mcp`, where `?tools=` does it too. */
 export const TOOLS_HEADER = "palace-tools";

@@ -6,6 +6,7 @@
 import { Link } from "../client/link.ts";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
+import { agentName } from "../protocol/agent-name.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
@@ -76,6 +77,8 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
     if (typeof cancelled === "string" || typeof cancelled === "number") link.cancel(cancelled, line);
     return;
   }
+  // The broker hears it with this message; those after it are told by the name of the connection.
+  if (message.method === "initialize") nameAfterClient(link, message.params?.["clientInfo"]);
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
     const meta = message.params["_meta"];
@@ -84,6 +87,12 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
     return;
   }
   link.send(isRequest ? id : undefined, line);
+}
+
+/** Contract: `link` was given no name. */
+function nameAfterClient(link: Link, clientInfo: unknown): void {
+  const name = (clientInfo as { name?: unknown } | null | undefined)?.name;
+  if (link.isUnnamed && typeof name === "string") link.agent = agentName(name);
 }
 
 /** In the broker's words. */

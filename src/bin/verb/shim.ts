@@ -1,4 +1,5 @@
 /** `palace shim`: the stdio shim, for agents that are configured with `palace` itself. */
+import { UNNAMED_AGENT } from "../../protocol/spec.ts";
 import { runShim } from "../../shim/shim.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -11,7 +12,7 @@ agent's MCP config; no other arguments are needed.`,
   args: [0, 0],
   place: "anew",
   run: async ({ config }) => {
-    runShim(config, config.agentName ?? "mcp");
+    runShim(config, config.agentName ?? UNNAMED_AGENT);
     // The shim ends the process when its agent goes.
     return new Promise<number>(() => {});
   },

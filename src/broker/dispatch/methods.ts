@@ -21,6 +21,7 @@ import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { introduction } from "../../protocol/introduction.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
   type MethodName,
@@ -30,14 +31,13 @@ import {
   type SearchMode,
   type StatusReport,
 } from "../../protocol/spec.ts";
-import { negotiateMcpVersion, SERVER_NAME } from "../../protocol/version.ts";
 import type { Dispatch, Notify } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";
 import type { Jobs } from "../palace/jobs.ts";
 import { type Maintenance, readJobRequest } from "../palace/maintenance.ts";
 import type { Hygiene } from "../palace/palace.ts";
 import type { WriteQueue } from "../palace/queue.ts";
-import { type Peer, peerFields } from "../peer.ts";
+import { nameAfter, type Peer, peerFields } from "../peer.ts";
 import { assertAllowed, ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Metrics } from "./metrics.ts";
 import { submit } from "./submit.ts";
@@ -76,11 +76,10 @@ type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 const MINE = `${TOOL_PREFIX}mine`;
 
 const MCP: Readonly<Record<string, Handler>> = {
-  initialize: (_dependencies, { params }) => ({
-    protocolVersion: negotiateMcpVersion(params["protocolVersion"]),
-    capabilities: { tools: {} },
-    serverInfo: { name: SERVER_NAME, version: VERSION },
-  }),
+  initialize: (_dependencies, { peer, params }) => {
+    nameAfter(peer, params["clientInfo"]);
+    return introduction(params["protocolVersion"], VERSION);
+  },
   ping: () => ({}),
   "tools/list": (_dependencies, { peer }) => ({ tools: toolsOf(peer.tools) }),
   "tools/call": callTool,

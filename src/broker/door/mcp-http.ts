@@ -10,13 +10,14 @@ import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../../protocol/spec.ts";
+import { INSTRUCTIONS } from "../../protocol/introduction.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";
 import { decodeFrame } from "../../transport/frame.ts";
 import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 
 /** What `initialize` says of the server. */
-const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION } };
+const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION }, instructions: INSTRUCTIONS };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 

@@ -36,8 +36,12 @@ export const sourceFiles: SourceFiles = {
   },
 };
 
+/** Longer than any path may be: nothing is looked up, let alone folder by folder. Source: PATH_MAX of Linux. */
+const PATH_SIZE_MAX_BYTES = 4096;
+
 /** As far as the path exists its links are followed; what comes after stays as it is written. */
 function resolve(path: string): string | undefined {
+  if (Buffer.byteLength(path) > PATH_SIZE_MAX_BYTES) return undefined;
   try {
     return realpathSync(path);
   } catch (error) {

@@ -1,0 +1,14 @@
+/** Names that clients give themselves, as both sides write them. */
+const AGENT_MAX = 64;
+
+/** A name fit for logs: printable, short. */
+export function agentName(given: unknown): string {
+  const name =
+    typeof given === "string"
+      ? given
+          .replaceAll(/[^\x20-\x7e]/g, "")
+          .trim()
+          .slice(0, AGENT_MAX)
+      : "";
+  return name === "" ? "unknown" : name;
+}
