@@ -6,7 +6,7 @@ import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { strip, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { deleteLogical } from "./drawer.ts";
-import { drawerPayload, findLogical } from "./logical.ts";
+import { drawerPayload, findLogical, shownId } from "./logical.ts";
 
 const IDS_MAX = 500;
 
@@ -66,7 +66,9 @@ export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
 }
 
 function notFound(id: unknown): { drawer_id: unknown; error: string } {
-  return { drawer_id: id, error: `Drawer not found: ${asText(id)}` };
+  const text = asText(id);
+  const shown = shownId(text);
+  return { drawer_id: shown === text ? id : shown, error: `Drawer not found: ${shown}` };
 }
 
 function idList(

@@ -7,7 +7,7 @@ import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { MASK_START, redact } from "../text/redact.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
-import { findLogical, type LogicalDrawer, textOf } from "./logical.ts";
+import { findLogical, type LogicalDrawer, shownId, textOf } from "./logical.ts";
 
 /** How many characters a row has at most. */
 export type RowSize = { drawerSize: number };
@@ -97,7 +97,7 @@ export function insertSlices(
 export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
   const id = asText(call.params["drawer_id"]);
   const drawer = findLogical(tx, id);
-  if (drawer === undefined) return { success: false, error: `Drawer not found: ${id}` };
+  if (drawer === undefined) return { success: false, error: `Drawer not found: ${shownId(id)}` };
   return { success: true, ...deleteLogical(tx, drawer) };
 }
 
@@ -126,7 +126,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
     if (!["content", "wing", "room"].some(given)) return { success: true, drawer_id: id, noop: true };
     const before = findLogical(tx, id);
-    if (before === undefined) return { success: false, error: `Drawer not found: ${id}` };
+    if (before === undefined) return { success: false, error: `Drawer not found: ${shownId(id)}` };
     const [first] = before.rows;
     const content = given("content") ? validContent(params["content"]) : undefined;
     if (content !== undefined && losesSecret(textOf(before), content))

@@ -2,6 +2,7 @@
  * Logical drawers: what an id that was given out stands for, one row or the slices of a long text. Long diary entries are cut
  * the same way and found the same way. Read side and write side of the engine use it (upstream-latest.md 2.1).
  */
+import { cut } from "../../platform/cut.ts";
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { LedgerReader, LedgerTx } from "../../port/ledger.ts";
 import { baseName, codePointLength, head } from "../text/text.ts";
@@ -24,6 +25,11 @@ export function findLogical(
   if (row !== undefined) return { id, rows: [row], isSplit: false };
   const [first, ...more] = ledger.slicesOf(id);
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
+}
+
+/** An id in an answer that says it is not there: whole as ids are, its beginning where somebody asked for a megabyte. */
+export function shownId(id: string): string {
+  return cut(id, 1_000);
 }
 
 /** The id a slice belongs to; undefined for a row that is a drawer of its own. */

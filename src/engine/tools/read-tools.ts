@@ -7,7 +7,7 @@ import type { LedgerReader } from "../../port/ledger.ts";
 import type { SourceFiles } from "../../port/source.ts";
 import { getDrawers } from "../drawer/batch.ts";
 import { readDiary } from "../drawer/diary.ts";
-import { drawerPayload, findLogical, preview, shownMetadata } from "../drawer/logical.ts";
+import { drawerPayload, findLogical, preview, shownId, shownMetadata } from "../drawer/logical.ts";
 import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
@@ -99,7 +99,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   mempalace_get_drawer: founded(({ reader }, values) => {
     const id = asText(values["drawer_id"]);
     const drawer = findLogical(reader, id);
-    return drawer === undefined ? { error: `Drawer not found: ${id}` } : drawerPayload(drawer);
+    return drawer === undefined ? { error: `Drawer not found: ${shownId(id)}` } : drawerPayload(drawer);
   }),
   mempalace_get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
   mempalace_list_drawers: founded(({ reader }, values) => {
