@@ -97,7 +97,7 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
   }
 }
 
-/** Prints an error by the grammar of interface.md 2 and returns the exit code. */
+/** Prints an error as one sentence and one hint, or as JSON, and returns the exit code. */
 export function reportError(name: string, thrown: unknown, argv: readonly string[]): number {
   const error = asKnown(thrown);
   const isKnown = error instanceof PalaceError;

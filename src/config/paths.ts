@@ -1,5 +1,5 @@
 /**
- * Where everything lives, from the environment (interface.md 4) and, where a user has moved it, upstream's config.json.
+ * Where everything lives, from the environment (docs/files.md) and, where a user has moved it, upstream's config.json.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -131,7 +131,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     },
     cacheDir,
     settingsDir,
-    // Source: upstream-latest.md 2.2 and 10.1 of palace.md; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
+    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
     upstreamLocksDir: join(classic, "locks"),
     knownEntitiesFile: join(classic, "known_entities.json"),
   });

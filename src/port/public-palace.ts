@@ -15,7 +15,7 @@ export type TakeOver = {
 export type PalaceRecord = { id: string; text: string; metadata: Metadata; vector: Float32Array };
 
 /**
- * Keeps the public palace true (design.md 7). One port, one contract test (test/contract/palace-driver.test.ts),
+ * Keeps the public palace true for Python to read. One port, one contract test (test/contract/palace-driver.test.ts),
  * several implementations: `files`, `chroma`, `memory` (tests).
  * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
  * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers

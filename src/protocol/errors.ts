@@ -46,7 +46,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 
 type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
 
-/** Exit codes of every executable, by family (style.md 3.6). 70 is left for a broken invariant, 130 for Ctrl-C. */
+/** Exit codes of every executable, by family (docs/errors.md). 70 is left for a broken invariant, 130 for Ctrl-C. */
 export const EXIT_CODES: Record<Family, number> = {
   CONFIG: 2,
   TRANSPORT: 3,

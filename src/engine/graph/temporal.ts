@@ -1,6 +1,6 @@
 /**
  * When a fact holds: upstream's two forms of a moment (palace.md 2.6), and the half-open interval from the start to before the
- * end (upstream-latest.md, 3.6.0 on), so that a fact and its successor never hold at once. Pure; used by facts.ts.
+ * end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by facts.ts.
  */
 import { localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";

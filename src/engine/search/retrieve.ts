@@ -1,7 +1,7 @@
 /**
  * The candidates of a search: what the words find and what is near the question, each with both scores. Words are looked up while
  * the question is embedded, and counted in what is likely to be near while the cosines are read. Used by search.ts.
- * Source: the recipe of bench/README.md, steps 1 to 4.
+ * Source: the recipe of docs/search.md, steps 1 to 4.
  */
 import { within } from "../../platform/within.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";

@@ -1,6 +1,6 @@
 /**
  * Secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored stays verbatim
- * (design.md 8). Masks what can hardly be anything else: a hash, a UUID or an image must come back as it was filed.
+ * (docs/hygiene.md). Masks what can hardly be anything else: a hash, a UUID or an image must come back as it was filed.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), what it repeats
  * is one class of characters or bounded, so no character is looked at more than a fixed number of times.

@@ -1,7 +1,7 @@
 /**
  * The allow-list of the docs feeder: which names are documentation, which only look like it, which folders are never
  * entered. Pure, by name alone. Used by the walk (source.ts) and by `why`.
- * Source: palace.md 5.1 for folders and upstream's own files; design.md 10 for the list of document kinds.
+ * Source: palace.md 5.1 for folders and upstream's own files.
  */
 import { extname } from "node:path";
 
