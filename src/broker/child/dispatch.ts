@@ -12,38 +12,27 @@ import {
   type RequestId,
   REPLAYED_META,
   RPC,
-  type StatusReport,
   WRITTEN_META,
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import type { Dispatch, Notify } from "../engine.ts";
+import type { Dispatch, EngineHost, Notify } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import type { Call, Line } from "./line.ts";
 import { Replays } from "./replays.ts";
 import type { Introduction, Notification } from "./session.ts";
 import type { ToolBook } from "./tools.ts";
 
-export type ChildDispatchOptions = {
+export type ChildDispatchOptions = EngineHost & {
   line: Line;
   tools: ToolBook;
   /** What a child said of itself; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
   introduced: () => Introduction | Promise<Introduction>;
   /** Pid of the child: it must not be our client. */
   childPid: () => number | undefined;
-  status: () => StatusReport;
-  stop: (options: { sticky: boolean }) => void;
   metrics: Metrics;
   log: Log;
-};
-
-export type ChildDispatch = {
-  dispatch: Dispatch;
-  /** A connection has closed. */
-  leave: (peerId: number) => void;
-  /** Passes on what the child tells everybody. */
-  broadcast: (notification: Notification) => void;
 };
 
 /** Ours that need our own engine → what to do instead. */
@@ -76,12 +65,57 @@ function MINE_INSTEAD(): string {
 /** Methods that become labels of the metrics by their own name. */
 const METHODS = ["initialize", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
-export function createChildDispatch(options: ChildDispatchOptions): ChildDispatch {
-  const { line, tools, introduced, childPid } = options;
-  const replays = new Replays<Call>();
-  const listeners = new Map<number, Notify>();
+export class ChildDispatch {
+  readonly #options: ChildDispatchOptions;
+  readonly #replays = new Replays<Call>();
+  readonly #listeners = new Map<number, Notify>();
 
-  const answer = async (peer: Peer, method: string, request: Request): Promise<unknown> => {
+  constructor(options: ChildDispatchOptions) {
+    this.#options = options;
+  }
+
+  /** A connection has closed. */
+  leave(peerId: number): void {
+    this.#listeners.delete(peerId);
+    this.#options.line.leave(peerId);
+  }
+
+  /** Passes on what the child tells everybody. */
+  broadcast({ method, params }: Notification): void {
+    for (const notify of this.#listeners.values()) notify(method, params);
+  }
+
+  readonly dispatch: Dispatch = async (peer, message, sizeBytes, notify) => {
+    if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
+    const { method } = message;
+    // A response: we asked nothing.
+    if (typeof method !== "string") return undefined;
+    const params = isRecord(message["params"]) ? message["params"] : {};
+    if (method.startsWith("notifications/")) {
+      const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
+      if (taken !== null) this.#options.line.cancel(peer.id, taken);
+      return undefined;
+    }
+    if (method === "initialize" && notify !== undefined) this.#listeners.set(peer.id, notify);
+    const id = requestId(message["id"]);
+    const handled = {
+      peer,
+      requestId: randomUUID().slice(0, 8),
+      label: this.#label(method, params),
+      startedAt: performance.now(),
+    };
+    try {
+      const result = await this.#answer(peer, method, { id, params, sizeBytes, notify });
+      report(this.#options, handled, undefined);
+      return { jsonrpc: "2.0", id, result };
+    } catch (error) {
+      report(this.#options, handled, error);
+      return failure(id, toRpcError(error));
+    }
+  };
+
+  async #answer(peer: Peer, method: string, request: Request): Promise<unknown> {
+    const { childPid, introduced, status, stop, tools } = this.#options;
     const { params } = request;
     if (peer.pid !== 0 && peer.pid === childPid())
       throw new PalaceError(
@@ -91,88 +125,49 @@ export function createChildDispatch(options: ChildDispatchOptions): ChildDispatc
       );
     if (method === "initialize") return introduce(await introduced(), params["protocolVersion"]);
     if (method === "ping") return {};
-    if (method === "palace.status") return options.status();
+    if (method === "palace.status") return status();
     if (method === "broker.stop") {
       assertAllowed(peer, method, false);
-      options.stop({ sticky: params["sticky"] === true });
+      stop({ sticky: params["sticky"] === true });
       return { stopping: true };
     }
-    const instead = Object.hasOwn(UNSUPPORTED, method) ? UNSUPPORTED[method] : undefined;
-    if (instead !== undefined)
-      throw new PalaceError(
-        "ENGINE_UNSUPPORTED",
-        `${method} needs the builtin engine, and another one is in use`,
-        instead,
-      );
+    assertSupported(method);
     // What is a write is known once the child has listed its tools. No turn is lost afterwards: what comes right behind
     // may be the client's word that it takes this call back.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
     assertAllowed(peer, method, isWrite);
-    return forward(peer, method, request, isWrite);
-  };
+    return this.#forward(peer, method, request, isWrite);
+  }
 
-  const forward = async (peer: Peer, method: string, request: Request, isWrite: boolean): Promise<unknown> => {
+  async #forward(peer: Peer, method: string, request: Request, isWrite: boolean): Promise<unknown> {
     const { params, sizeBytes } = request;
     const key = isWrite && method === "tools/call" ? keyOf(params) : undefined;
-    const first = key === undefined ? undefined : replays.find(key, params);
+    const first = key === undefined ? undefined : this.#replays.find(key, params);
     if (first !== undefined) {
       // Whoever came first may be gone: from now on this one waits for it.
       Object.assign(first.call, { peerId: peer.id, id: request.id } satisfies Partial<Call>);
       return markReplayed(await first.outcome);
     }
     const call: Call = { peerId: peer.id, id: request.id, method, isWrite, ...forChild(params, request.notify) };
-    const outcome = line.submit(call, sizeBytes);
-    if (key !== undefined) replays.keep(key, params, call, outcome);
+    const outcome = this.#options.line.submit(call, sizeBytes);
+    if (key !== undefined) this.#replays.keep(key, params, call, outcome);
     return outcome;
-  };
+  }
 
-  const dispatch: Dispatch = async (peer, message, sizeBytes, notify) => {
-    if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
-    const { method } = message;
-    // A response: we asked nothing.
-    if (typeof method !== "string") return undefined;
-    const params = isRecord(message["params"]) ? message["params"] : {};
-    if (method.startsWith("notifications/")) {
-      const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
-      if (taken !== null) line.cancel(peer.id, taken);
-      return undefined;
-    }
-    if (method === "initialize" && notify !== undefined) listeners.set(peer.id, notify);
-    const id = requestId(message["id"]);
-    const handled = {
-      peer,
-      requestId: randomUUID().slice(0, 8),
-      label: label(method, params),
-      startedAt: performance.now(),
-    };
-    try {
-      const result = await answer(peer, method, { id, params, sizeBytes, notify });
-      report(options, handled, undefined);
-      return { jsonrpc: "2.0", id, result };
-    } catch (error) {
-      report(options, handled, error);
-      return failure(id, toRpcError(error));
-    }
-  };
-
-  const label = (method: string, params: Record<string, unknown>): string => {
+  #label(method: string, params: Record<string, unknown>): string {
     const name = method === "tools/call" ? params["name"] : undefined;
-    if (typeof name === "string") return tools.has(name) ? name : "unknown";
+    if (typeof name === "string") return this.#options.tools.has(name) ? name : "unknown";
     return METHODS.includes(method) || Object.hasOwn(UNSUPPORTED, method) ? method : "other";
-  };
+  }
+}
 
-  return {
-    dispatch,
-    leave: (peerId) => {
-      listeners.delete(peerId);
-      line.leave(peerId);
-    },
-    broadcast: ({ method, params }) => {
-      for (const notify of listeners.values()) notify(method, params);
-    },
-  };
+/** Errors: ENGINE_UNSUPPORTED, with what to do instead. */
+function assertSupported(method: string): void {
+  const instead = Object.hasOwn(UNSUPPORTED, method) ? UNSUPPORTED[method] : undefined;
+  if (instead === undefined) return;
+  throw new PalaceError("ENGINE_UNSUPPORTED", `${method} needs the builtin engine, and another one is in use`, instead);
 }
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };

@@ -4,11 +4,13 @@
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_DEPTH_MAX } from "../../protocol/limits.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import type { Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
-import { createChildDispatch } from "./dispatch.ts";
+import type { Health } from "../../protocol/spec.ts";
+import type { Dispatch, Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
+import { ChildDispatch } from "./dispatch.ts";
 import { Line } from "./line.ts";
 import type { Introduction } from "./session.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -25,83 +27,113 @@ export type ChildEngineOptions = EngineHost & {
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
-export function startChildEngine({ config, home, log, ...rest }: ChildEngineOptions): Engine {
-  const tools = new ToolBook();
-  /** Who waits for the first introduction. */
-  let first = Promise.withResolvers<void>();
-  first.promise.catch(() => {});
-  const supervisor = new Supervisor({
-    ...{ config, home, tools, log },
-    onReady: () => {
-      first.resolve();
-      line.run();
-    },
-    onFailed: (error) => {
-      first.reject(error);
-      first = Promise.withResolvers();
-      first.promise.catch(() => {});
-      line.fail(error);
-    },
-    onNotification: (notification) => child.broadcast(notification),
-  });
-  const line = new Line(supervisor, config.requestTimeoutMs);
+export function startChildEngine(options: ChildEngineOptions): Engine {
+  return new ChildEngine(options);
+}
 
-  const introduced = (): Introduction | Promise<Introduction> => supervisor.introduction ?? firstIntroduction();
-  const firstIntroduction = async (): Promise<Introduction> => {
-    supervisor.wake();
-    if (supervisor.failed !== undefined) throw supervisor.failed;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((resolve) => (timer = setTimeout(resolve, INTRODUCTION_MAX_MS)));
-    await Promise.race([first.promise, late]).finally(() => clearTimeout(timer));
-    if (supervisor.introduction !== undefined) return supervisor.introduction;
+class ChildEngine implements Engine {
+  readonly opened = Promise.resolve();
+  readonly #supervisor: Supervisor;
+  readonly #line: Line;
+  readonly #child: ChildDispatch;
+  /** Who waits for the first introduction. */
+  #first = awaited();
+
+  constructor({ config, home, log, ...rest }: ChildEngineOptions) {
+    const tools = new ToolBook();
+    this.#supervisor = new Supervisor({
+      ...{ config, home, tools, log },
+      onReady: () => {
+        this.#first.resolve();
+        this.#line.run();
+      },
+      onFailed: (error) => {
+        this.#first.reject(error);
+        this.#first = awaited();
+        this.#line.fail(error);
+      },
+      onNotification: (notification) => this.#child.broadcast(notification),
+    });
+    this.#line = new Line(this.#supervisor, config.requestTimeoutMs);
+    this.#child = new ChildDispatch({
+      ...{ line: this.#line, tools, log },
+      ...rest,
+      introduced: () => this.#supervisor.introduction ?? this.#firstIntroduction(),
+      childPid: () => this.#supervisor.pid,
+    });
+    this.#supervisor.wake();
+  }
+
+  get dispatch(): Dispatch {
+    return this.#child.dispatch;
+  }
+
+  async #firstIntroduction(): Promise<Introduction> {
+    this.#supervisor.wake();
+    if (this.#supervisor.failed !== undefined) throw this.#supervisor.failed;
+    await within(this.#first.promise, INTRODUCTION_MAX_MS);
+    if (this.#supervisor.introduction !== undefined) return this.#supervisor.introduction;
     throw new PalaceError("ENGINE_UNAVAILABLE", "the engine is still being started", "repeat the call in a moment", {
       retryAfterMs: 1_000,
     });
-  };
-  const child = createChildDispatch({
-    ...{ line, tools, introduced, log },
-    ...rest,
-    childPid: () => supervisor.pid,
-  });
-  supervisor.wake();
+  }
 
-  return {
-    dispatch: child.dispatch,
-    opened: Promise.resolve(),
-    leave: child.leave,
-    health: () => {
-      const { failed, state } = supervisor;
-      if (failed !== undefined) return { status: "failed", error: { message: failed.message, ...failed.toWire() } };
-      return { status: state === "ready" ? "ready" : "opening" };
-    },
-    report: () => supervisor.report(),
-    failure: () => undefined,
-    isBusy: () => false,
-    status: () => ({
+  leave(peerId: number): void {
+    this.#child.leave(peerId);
+  }
+
+  health(): Pick<Health, "status" | "error"> {
+    const { failed, state } = this.#supervisor;
+    if (failed !== undefined) return { status: "failed", error: { message: failed.message, ...failed.toWire() } };
+    return { status: state === "ready" ? "ready" : "opening" };
+  }
+
+  report(): ReturnType<Supervisor["report"]> {
+    return this.#supervisor.report();
+  }
+
+  failure(): undefined {
+    return undefined;
+  }
+
+  isBusy(): boolean {
+    return false;
+  }
+
+  status(): ReturnType<Engine["status"]> {
+    const { depth, answeredWrites: acknowledged, refused } = this.#line;
+    return {
       ...NOT_OURS,
       // The child takes that lock itself.
       upstreamLock: { state: "none", detail: "the engine's own" },
-      queue: {
-        depth: line.depth,
-        depthMax: ENGINE_DEPTH_MAX,
-        acknowledged: line.answeredWrites,
-        refused: line.refused,
-      },
-    }),
-    identity: () => identityOf(supervisor.introduction),
-    async drain() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise((resolve) => (timer = setTimeout(resolve, DRAIN_MAX_MS)));
-      await Promise.race([line.drain(), late]);
-      clearTimeout(timer);
-      await supervisor.close();
-    },
-    close: () => supervisor.close(),
-    abandon: () => {
-      supervisor.abandon();
-      return Promise.resolve();
-    },
-  };
+      queue: { depth, depthMax: ENGINE_DEPTH_MAX, acknowledged, refused },
+    };
+  }
+
+  identity(): Identity | undefined {
+    return identityOf(this.#supervisor.introduction);
+  }
+
+  async drain(): Promise<void> {
+    await within(this.#line.drain(), DRAIN_MAX_MS);
+    await this.#supervisor.close();
+  }
+
+  close(): Promise<void> {
+    return this.#supervisor.close();
+  }
+
+  abandon(): Promise<void> {
+    this.#supervisor.abandon();
+    return Promise.resolve();
+  }
+}
+
+/** A promise that may be rejected before anybody waits for it. */
+function awaited(): PromiseWithResolvers<void> {
+  const waited = Promise.withResolvers<void>();
+  waited.promise.catch(() => {});
+  return waited;
 }
 
 function identityOf(introduction: Introduction | undefined): Identity | undefined {

@@ -41,12 +41,6 @@ export type DoorOptions = {
   log: Log;
 };
 
-export type OpenDoor = {
-  peers(): number;
-  /** Takes no more connections; answers what is under way, then ends the streams. */
-  close(): Promise<void>;
-};
-
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than clients keep an idle connection, so that they close it and never write into one that we just closed. */
 const KEEP_ALIVE_MS = 75_000;
@@ -56,6 +50,7 @@ const REFUSED_MAX_MS = 2_000;
 const REVOKED_CHECK_MS = 500;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
+type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined };
 
 let lastPeer = 0;
 
@@ -63,142 +58,177 @@ let lastPeer = 0;
  * The UNIX door only while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE.
  */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
-  const { at, log } = options;
-  const streams = new Map<number, { stream: Stream; socket: Socket; tokenId: string | undefined }>();
-  const unixPeers = new WeakMap<Socket, PeerCredentials>();
-  const peerIds = new WeakMap<Socket, number>();
-  let requests = 0;
-  let quiet: PromiseWithResolvers<void> | undefined;
+  const door = new OpenDoor(options);
+  await door.listen();
+  return door;
+}
 
-  const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: 16 * 1024,
-  });
-  server.maxConnections = PEERS_MAX;
-  if (at.kind === "unix")
-    server.on("connection", (socket: Socket) => {
-      const { uid, pid } = at.credentials(socket) ?? { uid: -1, pid: 0 };
-      const own = process.getuid?.() ?? -1;
-      // Root may come in anyway: it could read the files themselves.
-      if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
-        log.warn("foreign user refused", { uid, pid });
-        socket.destroy();
-        return;
-      }
-      unixPeers.set(socket, { uid, pid });
+export class OpenDoor {
+  readonly #options: DoorOptions;
+  readonly #server: Server;
+  readonly #streams = new Map<number, OpenStream>();
+  readonly #unixPeers = new WeakMap<Socket, PeerCredentials>();
+  readonly #peerIds = new WeakMap<Socket, number>();
+  #revoked: NodeJS.Timeout | undefined;
+  #requests = 0;
+  #quiet: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#server = createServer({
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: 16 * 1024,
     });
+    this.#server.maxConnections = PEERS_MAX;
+    if (options.at.kind === "unix") this.#server.on("connection", (socket: Socket) => this.#identify(socket));
+    this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
+    this.#server.on(
+      "request",
+      (request: IncomingMessage, response: ServerResponse) => void this.#answer(request, response),
+    );
+  }
+
+  async listen(): Promise<void> {
+    const { at } = this.#options;
+    await (at.kind === "unix" ? listenUnix(this.#server, at.path) : listenTcp(this.#server, at));
+    if (at.kind === "tcp") this.#revoked = setInterval(() => this.#cutRevoked(at.guard), REVOKED_CHECK_MS).unref();
+  }
+
+  /** Streams and requests under way. */
+  get peers(): number {
+    return this.#streams.size + this.#requests;
+  }
+
+  /** Takes no more connections; answers what is under way, then ends the streams. */
+  async close(): Promise<void> {
+    clearInterval(this.#revoked);
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    await Promise.all([...this.#streams.values()].map(({ stream }) => stream.end()));
+    if (this.#requests > 0) await (this.#quiet = Promise.withResolvers()).promise;
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Who the kernel says it is; a foreign user is cut off before a word is read. */
+  #identify(socket: Socket): void {
+    const { at, log } = this.#options;
+    const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
+    const own = process.getuid?.() ?? -1;
+    // Root may come in anyway: it could read the files themselves.
+    if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
+      log.warn("foreign user refused", { uid, pid });
+      socket.destroy();
+      return;
+    }
+    this.#unixPeers.set(socket, { uid, pid });
+  }
 
   /** Undefined: the connection was refused and is gone already. */
-  const admit = (request: IncomingMessage, fallback: string): Admitted | Refusal | undefined => {
+  #admit(request: IncomingMessage, fallback: string): Admitted | Refusal | undefined {
+    const { at } = this.#options;
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const tools = toolProfile(request.headers[TOOLS_HEADER] ?? queryOf(request).get("tools"));
-    const peerId = peerIds.get(request.socket) ?? ++lastPeer;
-    if (!peerIds.has(request.socket)) request.socket.once("close", () => options.onLeft(peerId));
-    peerIds.set(request.socket, peerId);
+    const id = this.#peerId(request.socket);
     if (at.kind === "unix") {
-      const credentials = unixPeers.get(request.socket);
+      const credentials = this.#unixPeers.get(request.socket);
       if (credentials === undefined) return undefined;
-      const peer: Peer = { id: peerId, agent: claimed, door: at.name, role: at.role, ...credentials, tools };
+      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, ...credentials, tools };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));
     if (!admission.ok) {
-      const { status, why } = admission;
-      // Who floods us with failures floods no log with it.
-      if (status !== 429)
-        log.warn("refused", {
-          door: "tcp",
-          status,
-          why,
-          address: request.socket.remoteAddress ?? "",
-          path: pathOf(request),
-        });
+      this.#logRefusal(request, admission);
       return admission;
     }
-    const { id, name, role } = admission.token;
-    const peer: Peer = { id: peerId, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools };
-    return { peer, headers: admission.headers, tokenId: id };
-  };
+    const { id: tokenId, name, role } = admission.token;
+    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools };
+    return { peer, headers: admission.headers, tokenId };
+  }
 
-  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+  /** One number a connection, however many requests come over it. */
+  #peerId(socket: Socket): number {
+    const known = this.#peerIds.get(socket);
+    if (known !== undefined) return known;
+    const id = ++lastPeer;
+    this.#peerIds.set(socket, id);
+    socket.once("close", () => this.#options.onLeft(id));
+    return id;
+  }
+
+  /** Who floods us with failures floods no log with it. */
+  #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
+    if (status === 429) return;
+    const address = request.socket.remoteAddress ?? "";
+    this.#options.log.warn("refused", { door: "tcp", status, why, address, path: pathOf(request) });
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     // Node takes its own listener away with the upgrade; a peer that is gone already must not end us.
     socket.on("error", () => {});
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
-    const admitted = isStream ? admit(request, "unknown") : BAD_UPGRADE;
+    const admitted = isStream ? this.#admit(request, "unknown") : BAD_UPGRADE;
     if (admitted === undefined) return void socket.destroy();
     if (!("peer" in admitted)) return refuse(socket, admitted);
     const { peer, headers, tokenId } = admitted;
+    const { dispatch, log, instanceHeader, onPeers } = this.#options;
     socket.setTimeout(0);
     const protocol: [string, string] = [PROTOCOL_HEADER, `${PROTOCOL.min}-${PROTOCOL.max}`];
-    const lines = [options.instanceHeader, protocol, ...Object.entries(headers)].map(
+    const lines = [instanceHeader, protocol, ...Object.entries(headers)].map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${lines.join("")}\r\n`);
-    const stream = new Stream({ socket, head, peer, dispatch: options.dispatch, log });
-    streams.set(peer.id, { stream, socket, tokenId });
-    options.onPeers();
+    this.#streams.set(peer.id, { stream: new Stream({ socket, head, peer, dispatch, log }), socket, tokenId });
+    onPeers();
     socket.on("close", () => {
-      streams.delete(peer.id);
-      options.onPeers();
+      this.#streams.delete(peer.id);
+      onPeers();
     });
-  });
+  }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    requests += 1;
-    const path = pathOf(request);
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#requests += 1;
     try {
-      if (at.kind === "tcp" && path === AUTH_PATH) {
-        return void response
-          .writeHead(401, { [CHALLENGE_HEADER]: at.guard.challenge(request), "content-length": 0 })
-          .end();
-      }
-      const admitted = admit(request, "http");
-      if (admitted === undefined) return void request.socket.destroy();
-      if (!("peer" in admitted)) {
-        const { status, why, headers } = admitted;
-        return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end(`${why}\n`);
-      }
-      for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
-      const route = options.routes.get(path);
-      if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
-      if (path === "/mcp") options.onPeers();
-      await route(request, response, admitted.peer);
+      await this.#route(request, response);
     } catch (error) {
-      log.error("route failed", { path, why: String(error) });
+      this.#options.log.error("route failed", { path: pathOf(request), why: String(error) });
       if (!response.headersSent) response.writeHead(500);
       response.end();
     } finally {
-      requests -= 1;
-      if (requests === 0) quiet?.resolve();
+      this.#requests -= 1;
+      if (this.#requests === 0) this.#quiet?.resolve();
     }
-  };
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => void answer(request, response));
+  }
 
-  await listen(server, at);
-  const revoked = setInterval(() => {
-    if (at.kind === "unix") return;
-    for (const { socket, tokenId } of streams.values())
-      if (tokenId !== undefined && !at.guard.isValid(tokenId)) socket.destroy();
-  }, REVOKED_CHECK_MS).unref();
-  return {
-    peers: () => streams.size + requests,
-    async close() {
-      clearInterval(revoked);
-      const closed = new Promise((resolve) => server.close(resolve));
-      await Promise.all([...streams.values()].map(({ stream }) => stream.end()));
-      if (requests > 0) await (quiet = Promise.withResolvers()).promise;
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { at, routes, onPeers } = this.#options;
+    const path = pathOf(request);
+    if (at.kind === "tcp" && path === AUTH_PATH) {
+      const headers = { [CHALLENGE_HEADER]: at.guard.challenge(request), "content-length": 0 };
+      return void response.writeHead(401, headers).end();
+    }
+    const admitted = this.#admit(request, "http");
+    if (admitted === undefined) return void request.socket.destroy();
+    if (!("peer" in admitted)) {
+      const { status, why, headers } = admitted;
+      return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end(`${why}\n`);
+    }
+    for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
+    const route = routes.get(path);
+    if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+    if (path === "/mcp") onPeers();
+    await route(request, response, admitted.peer);
+  }
+
+  #cutRevoked(guard: Guard): void {
+    for (const { socket, tokenId } of this.#streams.values())
+      if (tokenId !== undefined && !guard.isValid(tokenId)) socket.destroy();
+  }
 }
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
-
-function listen(server: Server, at: DoorOptions["at"]): Promise<void> {
-  return at.kind === "unix" ? listenUnix(server, at.path) : listenTcp(server, at);
-}
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";

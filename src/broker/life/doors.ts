@@ -24,7 +24,7 @@ export class Doors {
   }
 
   peers(): number {
-    return this.#open.reduce((total, door) => total + door.peers(), 0);
+    return this.#open.reduce((total, door) => total + door.peers, 0);
   }
 
   /** Clients behind a TCP door cannot start the next broker. */
