@@ -35,7 +35,7 @@ export function createRoutes({ engine, metrics, health, status }: RoutesOptions)
       async (request: IncomingMessage, response: ServerResponse, peer) => {
         // Loaded with the first request: the SDK is not needed by our own clients.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
-          createMcpHttp(engine.dispatch, engine.identity),
+          createMcpHttp(engine.dispatch, () => engine.identity?.()),
         );
         const answer = await mcpHttp;
         await answer(request, response, peer);
