@@ -54,7 +54,13 @@ export default tseslint.config(
   },
   {
     files: ["src/**/*.ts"],
-    rules: { "no-console": "error", "no-restricted-properties": ["error", ENV_READ] },
+    rules: {
+      "no-console": "error",
+      "no-restricted-properties": ["error", ENV_READ],
+      "@typescript-eslint/unbound-method": "error",
+      // A function fits a page: what is longer names its reason where it is switched off.
+      "max-lines-per-function": ["error", { max: 60 }],
+    },
   },
   ...layers,
   {

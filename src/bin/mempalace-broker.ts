@@ -61,25 +61,42 @@ async function main(): Promise<number> {
     );
   }
   if (values.foreground) clearStop(config);
+  return serve(config, {
+    palace: values.palace,
+    isOnDemand: values["on-demand"] === true,
+    isMeantToStay: values.foreground === true,
+    startAnew: values.new === true,
+  });
+}
+
+type ServeOptions = {
+  palace: string | undefined;
+  /** Started by a client, with nobody at a terminal. */
+  isOnDemand: boolean;
+  isMeantToStay: boolean;
+  startAnew: boolean;
+};
+
+/** To the broker's end. Errors: those of runBroker; a broker that holds the palace already is none, unless this one is meant to stay. */
+async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
   // Whoever read our log may be gone, his terminal closed: that ends no broker.
   process.stderr.on("error", () => {});
   // The embedding runtime would send usage reports home; said here because its own threads read the real environment.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const foreign = foreignMount(config);
-  const write = values["on-demand"] ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
+  const write = isOnDemand ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
   const log = createLog(write, config.logLevel);
-  const isMeantToStay = values.foreground === true;
   try {
     if (foreign !== undefined) throw foreign;
     for (let deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
-        ...{ config, miner: minerOf(values.palace) },
+        ...{ config, miner: minerOf(palace) },
         log,
         onListening: () => dropStarting(config.paths),
         mustStayAway: () => (isMeantToStay ? undefined : whyNotHere(config)),
         isOnDemand: !isMeantToStay,
-        startAnew: values.new === true,
+        startAnew,
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
@@ -92,7 +109,7 @@ async function main(): Promise<number> {
     }
   } catch (error) {
     log.error("the broker did not start", { why: String(error), cause: String((error as Error).cause ?? "") });
-    if (values["on-demand"]) setFailed(config.paths, asPalaceError(error));
+    if (isOnDemand) setFailed(config.paths, asPalaceError(error));
     throw error;
   } finally {
     dropStarting(config.paths);

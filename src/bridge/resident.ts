@@ -33,25 +33,8 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
       ? new SshCommand(settings, paths.bridgeDir)
       : new BridgeConnection(settings, readFileSync(keyFile(paths)));
   let idleSinceMs = Date.now();
-  let state: BridgeState = {
-    state: "connecting",
-    pid: process.pid,
-    sinceMs: Date.now(),
-    atMs: Date.now(),
-    why: "",
-    channels: 0,
-  };
   const locals = new Set<Socket>();
-  const say = (more: Partial<BridgeState>): void => {
-    const changed = more.state !== undefined && more.state !== state.state;
-    state = { ...state, ...more, channels: locals.size, atMs: Date.now(), ...(changed && { sinceMs: Date.now() }) };
-    try {
-      writeState(paths, state);
-    } catch (error) {
-      // Said for people; a full disk must not end the bridge.
-      log.warn("the bridge's state was not written", { why: String(error) });
-    }
-  };
+  const say = stateWriter(paths, () => locals.size, log);
   connection.on("connected", () => {
     log.info("bridge connected", { host: settings.host, port: settings.port, kind: settings.kind });
     say({ state: "connected", why: "" });
@@ -90,6 +73,25 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   connection.close();
   rmSync(paths.bridgeSocketPath, { force: true });
   closeSync(lock);
+}
+
+/** Keeps the file that `palace bridge status` reads. */
+function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
+  const nowMs = Date.now();
+  let state: BridgeState = {
+    ...{ state: "connecting", pid: process.pid, why: "" },
+    ...{ sinceMs: nowMs, atMs: nowMs, channels: 0 },
+  };
+  return (more) => {
+    const changed = more.state !== undefined && more.state !== state.state;
+    state = { ...state, ...more, channels: channels(), atMs: Date.now(), ...(changed && { sinceMs: Date.now() }) };
+    try {
+      writeState(paths, state);
+    } catch (error) {
+      // Said for people; a full disk must not end the bridge.
+      log.warn("the bridge's state was not written", { why: String(error) });
+    }
+  };
 }
 
 /** Bytes both ways with backpressure; an end on one side ends the other. */

@@ -11,7 +11,7 @@ export type Authorization = {
   /** Go with the one request. */
   headers: Record<string, string>;
   /** Looks at the answer's headers. Errors: BROKER_DENIED when the other side does not know the token. */
-  verify(answered: ReadonlyMap<string, string>): void;
+  verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
 /**

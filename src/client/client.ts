@@ -66,17 +66,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     const id = ++lastId;
     const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
     waiting.set(id, { resolve });
-    const timer = setTimeout(
-      () =>
-        reject(
-          new PalaceError(
-            "TRANSPORT_TIMEOUT",
-            `${method} got no answer within ${timeoutMs / 1000} s`,
-            "run `palace status`",
-          ),
-        ),
-      timeoutMs,
-    );
+    const timer = setTimeout(() => reject(noAnswer(method, timeoutMs)), timeoutMs);
     try {
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
       const response = await promise;
@@ -105,6 +95,11 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
     close: () => link.close(),
   };
+}
+
+function noAnswer(method: string, timeoutMs: number): PalaceError {
+  const message = `${method} got no answer within ${timeoutMs / 1000} s`;
+  return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
 }
 
 /** The broker that was just spoken to, or the one that it made way for: between the two there is none for a moment. */

@@ -55,80 +55,94 @@ export type EnsureOptions = {
  * Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
  * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
  */
-export async function ensureBroker(config: Config, { patienceMs, onStarting }: EnsureOptions = {}): Promise<Ensured> {
-  const patientUntil = performance.now() + (patienceMs ?? 0);
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  const readOnlyUntil = performance.now() + (patienceMs ?? START_TIMEOUT_MS);
-  const startedAtMs = Date.now();
+export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
+  if (isBridged(config)) return ensureBridged(config, options.onStarting);
+  const since = performance.now();
   let started = false;
   let lastStart: number | undefined;
   let againMs = START_AGAIN_MS;
   for (;;) {
     const found = await findBroker(config);
     if (found !== undefined) return { ...found, started };
-    if (isBridged(config)) {
-      const missing = missingBridge(config);
-      if (missing !== undefined) throw missing;
-      const fault = bridgeFault(config, startedAtMs);
-      if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
-      if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
-        spawnResident(config);
+    if (config.endpoint === undefined) {
+      const canStart = mayStart(config);
+      assertWorthWaiting(config, {
+        ...options,
+        waitedMs: performance.now() - since,
+        canStart,
+        hasStarted: lastStart !== undefined,
+      });
+      // Again after a while, ever longer: what was started may have died, or ended for want of work before we came.
+      if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
+        if (lastStart !== undefined) againMs *= 2;
+        started = (await startUnlessUp(config)) || started;
         lastStart = performance.now();
-        onStarting?.();
+        options.onStarting?.();
       }
-      await sleep(POLL_MS);
-      continue;
-    }
-    if (config.endpoint !== undefined) {
-      if (performance.now() < patientUntil) {
-        await sleep(POLL_MS);
-        continue;
-      }
-      throw unanswered(config.endpoint);
-    }
-    if (isStopped(config))
-      throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
-    const canStart = mayStart(config);
-    const foreign = foreignMount(config);
-    if (foreign !== undefined && performance.now() >= patientUntil) throw foreign;
-    if (performance.now() > readOnlyUntil && !canStart) {
-      throw new PalaceError(
-        "STORE_READ_ONLY",
-        `${config.paths.home} cannot be written here, and no broker of elsewhere answers`,
-        "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
-      );
-    }
-    if (performance.now() > deadline) {
-      throw new PalaceError(
-        "BROKER_START_FAILED",
-        `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${config.paths.logFile}`,
-        "run `palace logs`",
-      );
-    }
-    const gone = vanishedPalace(config.paths);
-    if (gone !== undefined) throw gone;
-    const failed = lastStart === undefined ? undefined : readFailed(config.paths);
-    if (failed !== undefined) throw failed;
-    // Again after a while, ever longer: what was started may have died, or ended for want of work before we came.
-    if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
-      if (lastStart !== undefined) againMs *= 2;
-      if (takeStarting(config.paths, START_MARK_MS)) {
-        // Who held the mark until now may have brought one up since we looked; what is wrong with it the next look tells.
-        const isUp = await findBroker(config).then(
-          (meanwhile) => meanwhile !== undefined,
-          () => true,
-        );
-        if (isUp) dropStarting(config.paths);
-        else {
-          spawnBroker(config);
-          started = true;
-        }
-      }
+    } else if (performance.now() - since >= (options.patienceMs ?? 0)) throw unanswered(config.endpoint);
+    await sleep(POLL_MS);
+  }
+}
+
+/** As ensureBroker, over this container's bridge, whose resident is started if need be. */
+async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const sinceMs = Date.now();
+  let lastStart: number | undefined;
+  for (;;) {
+    const found = await findBroker(config);
+    if (found !== undefined) return { ...found, started: false };
+    const missing = missingBridge(config);
+    if (missing !== undefined) throw missing;
+    const fault = bridgeFault(config, sinceMs);
+    if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
+    if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
+      spawnResident(config);
       lastStart = performance.now();
       onStarting?.();
     }
     await sleep(POLL_MS);
   }
+}
+
+type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
+
+/** Errors: why no broker will come, or none came in time. */
+function assertWorthWaiting(config: Config, { patienceMs, waitedMs, canStart, hasStarted }: Waiting): void {
+  const { paths } = config;
+  if (isStopped(config))
+    throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+  const foreign = foreignMount(config);
+  if (foreign !== undefined && waitedMs >= (patienceMs ?? 0)) throw foreign;
+  if (waitedMs > (patienceMs ?? START_TIMEOUT_MS) && !canStart)
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${paths.home} cannot be written here, and no broker of elsewhere answers`,
+      "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
+    );
+  if (waitedMs > START_TIMEOUT_MS)
+    throw new PalaceError(
+      "BROKER_START_FAILED",
+      `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${paths.logFile}`,
+      "run `palace logs`",
+    );
+  const gone = vanishedPalace(paths);
+  if (gone !== undefined) throw gone;
+  const failed = hasStarted ? readFailed(paths) : undefined;
+  if (failed !== undefined) throw failed;
+}
+
+/** True: a broker was started here, and not somebody else's start waited for. */
+async function startUnlessUp(config: Config): Promise<boolean> {
+  if (!takeStarting(config.paths, START_MARK_MS)) return false;
+  // Who held the mark until now may have brought one up since we looked; what is wrong with it the next look tells.
+  const isUp = await findBroker(config).then(
+    (meanwhile) => meanwhile !== undefined,
+    () => true,
+  );
+  if (isUp) dropStarting(config.paths);
+  else spawnBroker(config);
+  return !isUp;
 }
 
 /** The error for an endpoint that was given verbatim, behind which nobody is. */

@@ -57,41 +57,13 @@ const GRAPH_NAME = "knowledge_graph.sqlite3";
 export function resolvePaths(env: Env, palace?: string): Paths {
   // Node's own homedir() is empty where HOME is set and empty.
   const user = readVariable(env, "HOME") ?? os().userInfo().homedir;
-  const folder = (name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string => {
-    const value = readVariable(env, name) ?? join(user, fallback);
-    if (!isAbsolute(value))
-      throw new PalaceError("CONFIG_BAD_VALUE", `${name} is not an absolute path: ${value}`, `unset ${name}`);
-    return join(value, "palace");
-  };
-  const stateDir = folder("XDG_STATE_HOME", ".local/state");
-  const cacheDir = folder("XDG_CACHE_HOME", ".cache");
-
-  const given =
-    palace ??
-    readVariable(env, "MEMPALACE_PALACE_PATH") ??
-    readVariable(env, "MEMPALACE_PALACE") ??
-    readVariable(env, "MEMPAL_PALACE_PATH");
-  const settingsDir = settingsHome(env, user);
+  const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
+  const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
+  const { home, palaceDir, graphDir, settingsDir } = whichPalace(env, user, palace);
   // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs none of what is named by it.
   let known: string | undefined;
   const tag = (): string =>
     (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
-  // MEMPALACE_PATH is our own variable, and means the palace with all that belongs to it.
-  const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
-  const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
-  const usual = moved ?? join(settingsDir, "palace");
-  const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // Who names the folder that is taken anyway, as MemPalace's users do, means the same memory, not a second one inside of it.
-  const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
-  // The home's own ledger has one public palace; where MemPalace was told of the home itself, that is it.
-  const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
-  const isOther = named !== undefined && !isTaken && !isHome;
-  const home = isOther ? named : real(settingsDir);
-  const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
-  const classic = join(user, ".mempalace");
-  // Upstream has the graph of every palace that is not named by --palace there, however else it is named or moved.
-  const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
-  const graphDir = hasOwnGraph ? home : classic;
   return Object.freeze({
     home,
     palaceDir,
@@ -132,9 +104,48 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     cacheDir,
     settingsDir,
     // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
-    upstreamLocksDir: join(classic, "locks"),
-    knownEntitiesFile: join(classic, "known_entities.json"),
+    upstreamLocksDir: join(classicHome(user), "locks"),
+    knownEntitiesFile: join(classicHome(user), "known_entities.json"),
   });
+}
+
+function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string {
+  const value = readVariable(env, name) ?? fallback;
+  if (!isAbsolute(value))
+    throw new PalaceError("CONFIG_BAD_VALUE", `${name} is not an absolute path: ${value}`, `unset ${name}`);
+  return join(value, "palace");
+}
+
+type Places = Pick<Paths, "home" | "palaceDir" | "settingsDir"> & { graphDir: string };
+
+/** Our home, the public palace and the graph's folder, from the argument, the environment and upstream's config.json, in that order. */
+function whichPalace(env: Env, user: string, palace: string | undefined): Places {
+  const given =
+    palace ??
+    readVariable(env, "MEMPALACE_PALACE_PATH") ??
+    readVariable(env, "MEMPALACE_PALACE") ??
+    readVariable(env, "MEMPAL_PALACE_PATH");
+  const settingsDir = settingsHome(env, user);
+  // MEMPALACE_PATH is our own variable, and means the palace with all that belongs to it.
+  const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
+  const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
+  const usual = moved ?? join(settingsDir, "palace");
+  const named = given === undefined ? undefined : real(resolve(expand(given, user)));
+  // Who names the folder that is taken anyway, as MemPalace's users do, means the same memory, not a second one inside of it.
+  const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
+  // The home's own ledger has one public palace; where MemPalace was told of the home itself, that is it.
+  const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
+  const isOther = named !== undefined && !isTaken && !isHome;
+  const home = isOther ? named : real(settingsDir);
+  const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
+  const classic = classicHome(user);
+  // Upstream has the graph of every palace that is not named by --palace there, however else it is named or moved.
+  const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
+  return { home, palaceDir, settingsDir, graphDir: hasOwnGraph ? home : classic };
+}
+
+function classicHome(user: string): string {
+  return join(user, ".mempalace");
 }
 
 /**
@@ -155,7 +166,7 @@ const os = (): typeof import("node:os") => process.getBuiltinModule("node:os");
 function settingsHome(env: Env, user: string): string {
   const own = readVariable(env, "MEMPALACE_PATH") ?? readVariable(env, "MEMPALACE_CONFIG_DIR");
   if (own !== undefined) return resolve(expand(own, user));
-  const classic = join(user, ".mempalace");
+  const classic = classicHome(user);
   const newer = join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "mempalace");
   // Source: upstream-latest.md 2.2; a newer install counts only when it really holds something.
   const holds = (home: string): boolean =>

@@ -2,7 +2,7 @@
  * What goes on with closets beside the engine's writes: they get their vectors when no drawer waits for one, and go to the
  * public palace by an outbox and a collection of their own, the same pump as the drawers'. Put together by broker/palace/palace.ts.
  */
-import { type Backlog, startBacklog } from "../index/embedding/backlog.ts";
+import { Backlog } from "../index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../ledger/read/reader.ts";
 import type { Log } from "../platform/log.ts";
 import type { Changes, NewVector } from "../port/ledger.ts";
@@ -25,81 +25,81 @@ export type ClosetKeeperOptions = {
   log: Log;
 };
 
-export type ClosetKeeper = {
-  /** Closets were written, or drawers got their vectors. Cheap. */
-  wake(): void;
-  /** The model is there. */
-  embedWith(embedder: Embedder): void;
-  /** As Outbox.hold. */
-  hold(): Promise<() => void>;
-  status(): StatusReport["closets"];
-  stop(): Promise<void>;
-};
-
 const NOTHING: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
-export function startClosetKeeper(options: ClosetKeeperOptions): ClosetKeeper {
-  const { reader, driver, lockedBy, file, done, retarget, log } = options;
-  const { closets } = reader;
-  let backlog: Backlog | undefined;
-  let outbox: Outbox | undefined;
-  let holders = 0;
-  let stopped = false;
+export class ClosetKeeper {
+  readonly #options: ClosetKeeperOptions;
+  #backlog: Backlog | undefined;
+  #outbox: Outbox | undefined;
+  #holders = 0;
+  #stopped = false;
+
+  constructor(options: ClosetKeeperOptions) {
+    this.#options = options;
+    this.#send();
+  }
+
+  /** Closets were written, or drawers got their vectors. Cheap. */
+  wake(): void {
+    this.#backlog?.wake();
+    this.#send();
+  }
+
+  /** The model is there. */
+  embedWith(embedder: Embedder): void {
+    const { reader, file, log } = this.#options;
+    this.#backlog = new Backlog({
+      embedder,
+      // Drawers are what is searched; pointers to them can wait.
+      pending: (afterRow, limit) =>
+        reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
+      file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
+      onFiled: () => Promise.resolve(this.#send()),
+      log,
+    });
+  }
+
+  /** As Outbox.hold. */
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    const release = await this.#outbox?.hold();
+    return () => {
+      this.#holders -= 1;
+      release?.();
+      this.#send();
+    };
+  }
+
+  status(): StatusReport["closets"] {
+    const { reader, driver } = this.#options;
+    const pending = reader.closets.pendingCount();
+    const { entries } = driver === undefined ? { entries: 0 } : reader.closets.outboxLag();
+    return { count: reader.closets.count(), pending, lag: entries + (driver === undefined ? 0 : pending) };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([this.#backlog?.stop(), this.#outbox?.stop()]);
+    if (this.#outbox === undefined) await this.#options.driver?.close();
+  }
 
   /** Many a palace has no closets: no thread and no connection for those. */
-  const send = (): void => {
-    if (driver === undefined || stopped || holders > 0) return;
-    if (outbox !== undefined) return outbox.wake();
-    if (!closets.isAny()) return;
-    outbox = startOutbox({
+  #send(): void {
+    const { driver, lockedBy, done, retarget, log, reader } = this.#options;
+    if (driver === undefined || this.#stopped || this.#holders > 0) return;
+    if (this.#outbox !== undefined) return this.#outbox.wake();
+    if (!reader.closets.isAny()) return;
+    this.#outbox = startOutbox({
       driver,
       log,
       lockedBy,
       onState: ({ state, detail }) => log.info("public palace, closets", { state, detail }),
       source: {
-        peek: (limit) => closets.outboxEntries(limit),
+        peek: (limit) => reader.closets.outboxEntries(limit),
         done: (entries) => done([...entries]),
-        lag: () => closets.outboxLag(),
+        lag: () => reader.closets.outboxLag(),
         retarget,
       },
     });
-  };
-  send();
-
-  return {
-    wake() {
-      backlog?.wake();
-      send();
-    },
-    embedWith(embedder) {
-      backlog = startBacklog({
-        embedder,
-        // Drawers are what is searched; pointers to them can wait.
-        pending: (afterRow, limit) =>
-          reader.pendingTexts(0, 1).length > 0 ? [] : closets.pendingTexts(afterRow, limit),
-        file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
-        onFiled: () => Promise.resolve(send()),
-        log,
-      });
-    },
-    async hold() {
-      holders += 1;
-      const release = await outbox?.hold();
-      return () => {
-        holders -= 1;
-        release?.();
-        send();
-      };
-    },
-    status() {
-      const pending = closets.pendingCount();
-      const { entries } = driver === undefined ? { entries: 0 } : closets.outboxLag();
-      return { count: closets.count(), pending, lag: entries + (driver === undefined ? 0 : pending) };
-    },
-    async stop() {
-      stopped = true;
-      await Promise.all([backlog?.stop(), outbox?.stop()]);
-      if (outbox === undefined) await driver?.close();
-    },
-  };
+  }
 }

@@ -23,6 +23,7 @@ import { writeOrigin } from "./origin.ts";
 
 const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
 const PROVIDERS = ["ollama", "openai-compat", "anthropic"];
+const MODEL_OPTIONS = ["llm-provider", "llm-model", "llm-endpoint", "llm-api-key", "accept-external-llm"] as const;
 const MIB = 1024 * 1024;
 const NAME_WIDTH = 20;
 
@@ -51,18 +52,9 @@ names are looked for in English. --auto-mine files the project afterwards.`,
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {
-    const provider = values["llm-provider"];
-    if (provider !== undefined && !PROVIDERS.includes(provider))
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        `--llm-provider takes ${PROVIDERS.join(", ")}, not ${provider}`,
-        "leave it out",
-      );
-    const root = resolve(dir);
-    if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `directory not found: ${root}`, "name a project's folder");
-    const wantsModel = ["llm-provider", "llm-model", "llm-endpoint", "llm-api-key", "accept-external-llm"] as const;
-    if (values["no-llm"] !== true && wantsModel.some((name) => values[name] !== undefined))
+    assertProvider(values["llm-provider"]);
+    const root = projectFolder(dir);
+    if (values["no-llm"] !== true && MODEL_OPTIONS.some((name) => values[name] !== undefined))
       out.notice("  No language model is asked: names are found by plain rules alone. Nothing was sent anywhere.");
     if (values.lang !== undefined && values.lang !== "en")
       out.notice(`  Names are looked for by English rules; --lang ${values.lang} adds none.`);
@@ -80,15 +72,7 @@ names are looked for in English. --auto-mine files the project afterwards.`,
     const existing = FILES.find((name) => existsSync(join(root, name)));
     let written = false;
     if (existing === undefined) {
-      if (!out.isJson) {
-        banner(out, ["MemPalace Init -- Local setup"]);
-        out.text(
-          `  WING: ${printable(proposal.wing)}\n  (${files.length} files found, rooms detected from ${proposal.source})\n`,
-        );
-        for (const { name, description } of proposal.rooms)
-          out.text(`    ROOM: ${printable(name)}\n          ${printable(description)}`);
-        out.text(`\n${"-".repeat(55)}`);
-      }
+      if (!out.isJson) showProposal(proposal, files.length, out);
       written = await confirmed("Write these rooms to mempalace.yaml?", yes);
       if (written) await writeProject(root, proposal);
     }
@@ -124,6 +108,28 @@ names are looked for in English. --auto-mine files the project afterwards.`,
     return mine.execute([root, ...handed.palace], handed.env);
   },
 });
+
+/** Errors: CONFIG_USAGE. */
+function assertProvider(provider: string | undefined): void {
+  if (provider === undefined || PROVIDERS.includes(provider)) return;
+  const message = `--llm-provider takes ${PROVIDERS.join(", ")}, not ${provider}`;
+  throw new PalaceError("CONFIG_USAGE", message, "leave it out");
+}
+
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
+function projectFolder(dir: string): string {
+  const root = resolve(dir);
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) return root;
+  throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `directory not found: ${root}`, "name a project's folder");
+}
+
+function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, files: number, out: Output): void {
+  banner(out, ["MemPalace Init -- Local setup"]);
+  out.text(`  WING: ${printable(wing)}\n  (${files} files found, rooms detected from ${source})\n`);
+  for (const { name, description } of rooms)
+    out.text(`    ROOM: ${printable(name)}\n          ${printable(description)}`);
+  out.text(`\n${"-".repeat(55)}`);
+}
 
 /** Where upstream's own programs find the palace; one that is named at each call is not made the one of all calls. */
 function writeConfig({ paths }: Config, out: Output): void {

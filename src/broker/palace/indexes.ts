@@ -1,6 +1,6 @@
 /** What a search asks: words, vectors, the model, and the backlog of texts that wait for a vector. Opened by palace.ts. */
 import type { Config } from "../../config/config.ts";
-import { type Backlog, startBacklog } from "../../index/embedding/backlog.ts";
+import { Backlog } from "../../index/embedding/backlog.ts";
 import type { LocalEmbedder } from "../../index/embedding/embedder.ts";
 import { openLexicalIndex } from "../../index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../index/vectors/vector-index.ts";
@@ -50,7 +50,7 @@ export async function openIndexes(options: IndexOptions, closing: AsyncDisposabl
     config: config.model,
     recorded: () => reader.meta("model"),
     onReady: (embedder) => {
-      backlog = startBacklog({
+      backlog = new Backlog({
         embedder: embedder.backlog,
         pending: (afterRow, limit) => reader.pendingTexts(afterRow, limit),
         file: (pending, id) => writer.call("storeVectors", pending, id),

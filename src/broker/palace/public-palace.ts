@@ -10,7 +10,7 @@ import type { PalaceError } from "../../protocol/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { createTakeOver } from "../../public-palace/adopt/adoption.ts";
 import { modelOf } from "../../public-palace/adopt/model-of.ts";
-import { type ClosetKeeper, startClosetKeeper } from "../../public-palace/closet-pump.ts";
+import { ClosetKeeper } from "../../public-palace/closet-pump.ts";
 import { mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
 import { type Arrival, startArrival } from "../../public-palace/reconcile/arrival.ts";
@@ -181,7 +181,7 @@ export class PublicPalace {
   #startClosets(): ClosetKeeper {
     const { config, log, ledger } = this.#options;
     const { reader, writer } = ledger;
-    return startClosetKeeper({
+    return new ClosetKeeper({
       reader,
       driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
       // Drawers come first: their driver tells whether the palace is one that is still to be adopted.

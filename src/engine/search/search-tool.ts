@@ -11,7 +11,7 @@ import { cliOutput } from "./cli-output.ts";
 import { verdictOn } from "./confidence.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { sanitizeQuery } from "./query-sanitizer.ts";
-import { search, type SearchDependencies } from "./search.ts";
+import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -53,33 +53,36 @@ export async function searchTool(
     now,
   };
   const answer = await search(dependencies, request);
-  const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
+  const { since = null, before = null } = values;
   if (isForCli) {
-    const { since, before } = values;
-    const filters = { wing: place.wing, room: place.room, since, before };
-    return { query: asked, cli_output: cliOutput(asked, filters, hits) };
+    const filters = { wing: place.wing, room: place.room, since: values["since"], before: values["before"] };
+    return { query: asked, cli_output: cliOutput(asked, filters, answer.hits) };
   }
+  const filters = {
+    wing: place.wing ?? null,
+    room: place.room ?? null,
+    source_file: sourceFile ?? null,
+    since,
+    before,
+  };
+  return { query: sanitized.query, filters, ...answerPayload(answer, request.explain), ...extras };
+}
+
+/** What was found, and how good it is. */
+function answerPayload(answer: SearchAnswer, explain: boolean): Record<string, unknown> {
+  const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
   return {
-    query: sanitized.query,
-    filters: {
-      wing: place.wing ?? null,
-      room: place.room ?? null,
-      source_file: sourceFile ?? null,
-      since: values["since"] ?? null,
-      before: values["before"] ?? null,
-    },
     total_before_filter: candidates,
     results: hits,
     ...verdictOn(hits, phrases),
     ...(answer.isTruncated && { distinct_results_truncated: true }),
     ...(phrases !== undefined && { phrases }),
-    ...(request.explain && { reranked }),
+    ...(explain && { reranked }),
     ...(vectorDisabledReason !== undefined && {
       vector_disabled: true,
       vector_disabled_reason: vectorDisabledReason,
       ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
     }),
-    ...extras,
   };
 }
 

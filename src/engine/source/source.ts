@@ -2,7 +2,7 @@
  * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
  * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
  */
-import type { IdRecipe, Metadata } from "../../port/drawer.ts";
+import type { IdRecipe, Metadata, NewDrawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { buildClosets } from "../closet/closets.ts";
@@ -25,8 +25,33 @@ export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
 }
 
 function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
-  const { params } = call;
-  const { wing, room, sourceFile, content, sha256, mtime, names, drawersMax, cut, halls, languages } = checked(() => ({
+  const given = documentOf(tx, call.params);
+  const { wing, room, sourceFile, sha256, mtime, cut } = given;
+  const text = strip(given.content);
+  // As upstream: what is too short to be filed leaves what stands under its name alone, notes made by hand among it.
+  if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
+    tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
+    return { drawers: 0, removed: 0 };
+  }
+  const chunks = chunkDocument(text, cut);
+  if (chunks.length > given.drawersMax) return { drawers: 0, removed: 0, tooMany: chunks.length };
+  const removed = tx.deleteSource(sourceFile);
+  const filedAt = localTimestamp(call.atMs * 1000);
+  const tagging = { recipe: tx.idRecipe(), known: knownNames(given.names), languages: given.languages };
+  const isExtracted = call.params["isExtracted"] === true;
+  const drawers = drawersOf(tx, chunks, given, { params: call.params, filedAt, tagging, isExtracted });
+  tx.insertDrawers(drawers);
+  const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
+  tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
+  tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
+  return { drawers: chunks.length, removed };
+}
+
+type SentDocument = ReturnType<typeof documentOf>;
+
+/** What a feeder has sent, checked. Errors: PROTOCOL_BAD_PARAMS. */
+function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
+  return checked(() => ({
     wing: validName(params["wing"], "wing"),
     room: validName(params["room"], "room"),
     sourceFile: fileName(params),
@@ -39,25 +64,29 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
     halls: hallList(params["halls"]),
     languages: languageList(params["languages"]),
   }));
-  const text = strip(content);
-  // As upstream: what is too short to be filed leaves what stands under its name alone, notes made by hand among it.
-  if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
-    tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
-    return { drawers: 0, removed: 0 };
-  }
-  const chunks = chunkDocument(text, cut);
-  if (chunks.length > drawersMax) return { drawers: 0, removed: 0, tooMany: chunks.length };
-  const removed = tx.deleteSource(sourceFile);
-  const filedAt = localTimestamp(call.atMs * 1000);
+}
+
+type Filing = {
+  params: WriteCall["params"];
+  filedAt: string;
+  tagging: Parameters<typeof nameTags>[1];
+  isExtracted: boolean;
+};
+
+/** A drawer for each chunk, with all that upstream's miner says of one. */
+function drawersOf(
+  tx: LedgerTx,
+  chunks: ReturnType<typeof chunkDocument>,
+  { wing, room, sourceFile, mtime, halls }: SentDocument,
+  { params, filedAt, tagging, isExtracted }: Filing,
+): NewDrawer[] {
   const optional: Metadata = {
     ...optionalText(params, "contentDate", "content_date"),
     ...optionalText(params, "contentDateSource", "content_date_source"),
     ...optionalText(params, "sourceDirIno", "source_dir_ino"),
   };
-  const tagging = { recipe: tx.idRecipe(), known: knownNames(names), languages };
-  const isExtracted = params["isExtracted"] === true;
   const hallOf = hallFinder(halls);
-  const drawers = chunks.map((chunk) => {
+  return chunks.map((chunk) => {
     const entities = nameTags(chunk.text, tagging);
     const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
     const metadata: Metadata = {
@@ -80,11 +109,6 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
     };
     return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata };
   });
-  tx.insertDrawers(drawers);
-  const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
-  tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
-  tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
-  return { drawers: chunks.length, removed };
 }
 
 /** Upstream's format mode says where a drawer comes from, and not how many there are. */

@@ -27,91 +27,110 @@ type Body = { relations: ReadonlyMap<string, Relation>; levels: ReadonlyMap<stri
 type Paragraph = { text: string; level: number; depth: number | undefined; note: string };
 type Table = { rows: string[][] };
 
-function readBody(xml: string, { relations, levels, text }: Body): void {
-  // Paragraphs lie in paragraphs where a text box is, tables in the cells of tables.
-  const paragraphs: Paragraph[] = [];
-  const tables: Table[] = [];
-  const links: { at: number; href: string }[] = [];
-  let isText = false;
-  let hidden = 0;
-  let note = "";
-
-  const say = (part: string): void => {
-    const paragraph = paragraphs.at(-1);
-    if (paragraph !== undefined && hidden === 0) paragraph.text += part;
-  };
-  const put = (block: string): void => {
-    const cells = tables.at(-1)?.rows.at(-1);
-    if (cells === undefined) text.block(block);
-    else if (cells.length > 0) cells[cells.length - 1] += `${block}\n`;
-  };
-  const opened: Record<string, (attributes: Readonly<Record<string, string>>) => void> = {
-    p: () => {
-      paragraphs.push({ text: "", level: 0, depth: undefined, note });
-      note = "";
-    },
-    pStyle: ({ val = "" }) => {
-      const paragraph = paragraphs.at(-1);
-      if (paragraph !== undefined) paragraph.level = levels.get(val) ?? 0;
-    },
-    outlineLvl: ({ val = "" }) => {
-      const paragraph = paragraphs.at(-1);
-      if (paragraph !== undefined && Number(val) < HEADING_MAX) paragraph.level = Number(val) + 1;
-    },
-    numPr: () => {
-      const paragraph = paragraphs.at(-1);
-      if (paragraph !== undefined) paragraph.depth ??= 0;
-    },
-    ilvl: ({ val = "" }) => {
-      const paragraph = paragraphs.at(-1);
-      if (paragraph?.depth !== undefined) paragraph.depth = Math.min(Number(val) || 0, 8);
-    },
-    t: () => (isText = true),
-    tab: () => say("\t"),
-    br: () => say("\n"),
-    cr: () => say("\n"),
-    noBreakHyphen: () => say("-"),
-    tbl: () => tables.push({ rows: [] }),
-    tr: () => tables.at(-1)?.rows.push([]),
-    tc: () => tables.at(-1)?.rows.at(-1)?.push(""),
-    hyperlink: (attributes) => {
-      const relation = relations.get(attributes["r:id"] ?? "");
-      links.push({
-        at: paragraphs.at(-1)?.text.length ?? 0,
-        href: relation?.isExternal === true ? relation.target : "",
-      });
-    },
-    footnoteReference: ({ id = "" }) => say(`[^${id}]`),
-    endnoteReference: ({ id = "" }) => say(`[^${id}]`),
-    footnote: ({ id = "", type }) => (note = type === undefined ? `[^${id}]: ` : ""),
-    endnote: ({ id = "", type }) => (note = type === undefined ? `[^${id}]: ` : ""),
-    // The same again, for programs that do not know what stands before it.
-    Fallback: () => (hidden += 1),
-  };
-  const closed: Record<string, () => void> = {
-    t: () => (isText = false),
-    Fallback: () => (hidden -= 1),
-    hyperlink: () => {
-      const link = links.pop();
-      const paragraph = paragraphs.at(-1);
-      if (link === undefined || link.href === "" || paragraph === undefined) return;
-      const words = paragraph.text.slice(link.at);
-      if (words.trim() !== "") paragraph.text = `${paragraph.text.slice(0, link.at)}[${words}](${link.href})`;
-    },
-    p: () => {
-      const paragraph = paragraphs.pop();
-      if (paragraph !== undefined && hidden === 0 && paragraph.text.trim() !== "") put(format(paragraph));
-    },
-    tbl: () => {
-      const rows = tables.pop()?.rows ?? [];
-      if (hidden === 0) put(table(rows));
-    },
-  };
+function readBody(xml: string, body: Body): void {
+  const reader = new BodyReader(body);
+  const { opened, closed } = reader;
   readXml(xml, {
     open: (name, attributes) => (Object.hasOwn(opened, name) ? opened[name]?.(attributes) : undefined),
-    text: (part) => (isText ? say(part) : undefined),
+    text: (part) => reader.read(part),
     close: (name) => (Object.hasOwn(closed, name) ? closed[name]?.() : undefined),
   });
+}
+
+/** Where in the document it is, and what each element does there. */
+class BodyReader {
+  readonly #body: Body;
+  // Paragraphs lie in paragraphs where a text box is, tables in the cells of tables.
+  readonly #paragraphs: Paragraph[] = [];
+  readonly #tables: Table[] = [];
+  readonly #links: { at: number; href: string }[] = [];
+  #isText = false;
+  #hidden = 0;
+  #note = "";
+
+  constructor(body: Body) {
+    this.#body = body;
+  }
+
+  read(part: string): void {
+    if (this.#isText) this.#say(part);
+  }
+
+  readonly opened: Readonly<Record<string, (attributes: Readonly<Record<string, string>>) => void>> = {
+    p: () => {
+      this.#paragraphs.push({ text: "", level: 0, depth: undefined, note: this.#note });
+      this.#note = "";
+    },
+    pStyle: ({ val = "" }) => this.#change((paragraph) => (paragraph.level = this.#body.levels.get(val) ?? 0)),
+    outlineLvl: ({ val = "" }) =>
+      this.#change((paragraph) => {
+        if (Number(val) < HEADING_MAX) paragraph.level = Number(val) + 1;
+      }),
+    numPr: () => this.#change((paragraph) => (paragraph.depth ??= 0)),
+    ilvl: ({ val = "" }) =>
+      this.#change((paragraph) => {
+        if (paragraph.depth !== undefined) paragraph.depth = Math.min(Number(val) || 0, 8);
+      }),
+    t: () => (this.#isText = true),
+    tab: () => this.#say("\t"),
+    br: () => this.#say("\n"),
+    cr: () => this.#say("\n"),
+    noBreakHyphen: () => this.#say("-"),
+    tbl: () => this.#tables.push({ rows: [] }),
+    tr: () => this.#tables.at(-1)?.rows.push([]),
+    tc: () => this.#tables.at(-1)?.rows.at(-1)?.push(""),
+    hyperlink: (attributes) => {
+      const relation = this.#body.relations.get(attributes["r:id"] ?? "");
+      const href = relation?.isExternal === true ? relation.target : "";
+      this.#links.push({ at: this.#paragraphs.at(-1)?.text.length ?? 0, href });
+    },
+    footnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
+    endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
+    footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
+    endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
+    // The same again, for programs that do not know what stands before it.
+    Fallback: () => (this.#hidden += 1),
+  };
+
+  readonly closed: Readonly<Record<string, () => void>> = {
+    t: () => (this.#isText = false),
+    Fallback: () => (this.#hidden -= 1),
+    hyperlink: () => this.#endLink(),
+    p: () => {
+      const paragraph = this.#paragraphs.pop();
+      if (paragraph !== undefined && paragraph.text.trim() !== "") this.#put(() => format(paragraph));
+    },
+    tbl: () => {
+      const rows = this.#tables.pop()?.rows ?? [];
+      this.#put(() => table(rows));
+    },
+  };
+
+  #change(change: (paragraph: Paragraph) => void): void {
+    const paragraph = this.#paragraphs.at(-1);
+    if (paragraph !== undefined) change(paragraph);
+  }
+
+  #say(part: string): void {
+    if (this.#hidden === 0) this.#change((paragraph) => (paragraph.text += part));
+  }
+
+  /** A block of the document, or of the table's cell that it stands in. */
+  #put(block: () => string): void {
+    if (this.#hidden > 0) return;
+    const cells = this.#tables.at(-1)?.rows.at(-1);
+    if (cells === undefined) this.#body.text.block(block());
+    else if (cells.length > 0) cells[cells.length - 1] += `${block()}\n`;
+  }
+
+  #endLink(): void {
+    const link = this.#links.pop();
+    if (link === undefined || link.href === "") return;
+    this.#change((paragraph) => {
+      const words = paragraph.text.slice(link.at);
+      if (words.trim() !== "") paragraph.text = `${paragraph.text.slice(0, link.at)}[${words}](${link.href})`;
+    });
+  }
 }
 
 function format({ text, level, depth, note }: Paragraph): string {

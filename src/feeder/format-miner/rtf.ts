@@ -16,77 +16,103 @@ export function readRtf(bytes: Buffer, max: number): string {
   const source = decode(bytes);
   if (!source.trimStart().startsWith("{\\rtf"))
     throw new Unconverted("extraction_error", "is no RTF, whatever its name says");
-  const text = new Text(max);
-  const groups: Group[] = [];
-  let group: Group = { isAside: false, skip: 1, font: undefined };
-  const fonts = new Map<number, string>();
-  let isFontTable = false;
-  let codePage = "windows-1252";
-  let hex: number[] = [];
-  let left = 0;
-  const say = (part: string): void => {
-    if (!group.isAside) text.add(part);
-  };
-  const flush = (): void => {
-    if (hex.length === 0) return;
-    const page = (group.font === undefined ? undefined : fonts.get(group.font)) ?? codePage;
-    say(new TextDecoder(page).decode(Uint8Array.from(hex)));
-    hex = [];
-  };
+  return new RtfReader(source, new Text(max)).read();
+}
 
-  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < source.length;) {
-    const at = TOKEN.lastIndex;
-    const token = TOKEN.exec(source);
-    if (token === null) {
-      TOKEN.lastIndex = at + 1;
-      continue;
-    }
-    const [, word, digits, byte, symbol, brace, plain] = token;
-    if (byte !== undefined) {
-      if (left > 0) left -= 1;
-      else hex.push(Number.parseInt(byte, 16));
-      continue;
-    }
-    flush();
-    if (brace === "{") {
-      if (groups.length >= DEPTH_MAX) throw new Unconverted("extraction_error", "is nested too deep");
-      groups.push(group);
-      group = { ...group };
-      left = 0;
-    } else if (brace === "}") {
-      group = groups.pop() ?? group;
-      left = 0;
-      // What stands behind the document is no part of it.
-      if (groups.length === 0) break;
-    } else if (symbol !== undefined) {
-      left = 0;
-      if (symbol === "*") group.isAside = true;
-      else say(SPOKEN.get(symbol) ?? "");
-    } else if (word !== undefined) {
-      const number = digits === undefined ? undefined : Number(digits);
-      left = 0;
-      if (word === "bin") TOKEN.lastIndex += Math.max(0, number ?? 0);
-      else if (word === "u" && number !== undefined) {
-        say(String.fromCharCode(number & 0xffff));
-        left = group.skip;
-      } else if (word === "uc") group.skip = Math.min(Math.max(0, number ?? 1), 32);
-      else if (word === "ansicpg") codePage = codePageOf(number ?? 0) ?? codePage;
-      else if (word === "f") group.font = number;
-      else if (word === "plain") group.font = undefined;
-      else if (word === "fcharset" && isFontTable && group.font !== undefined) {
-        const page = CODE_PAGE_OF_CHARSET.get(number ?? 0);
-        if (page !== undefined) fonts.set(group.font, page);
-      } else if (ASIDE.has(word)) {
-        group.isAside = true;
-        isFontTable = word === "fonttbl";
-      } else say(SPOKEN.get(word) ?? "");
-    } else if (plain !== undefined) {
-      say(plain.slice(Math.min(left, plain.length)));
-      left = Math.max(0, left - plain.length);
-    }
+class RtfReader {
+  readonly #source: string;
+  readonly #text: Text;
+  readonly #groups: Group[] = [];
+  #group: Group = { isAside: false, skip: 1, font: undefined };
+  readonly #fonts = new Map<number, string>();
+  #isFontTable = false;
+  #codePage = "windows-1252";
+  /** Bytes of the document's code page that are not decoded yet. */
+  #hex: number[] = [];
+  /** Characters to be passed over. */
+  #left = 0;
+
+  constructor(source: string, text: Text) {
+    this.#source = source;
+    this.#text = text;
   }
-  flush();
-  return text.toString();
+
+  read(): string {
+    for (TOKEN.lastIndex = 0; TOKEN.lastIndex < this.#source.length;) {
+      const at = TOKEN.lastIndex;
+      const token = TOKEN.exec(this.#source);
+      if (token === null) TOKEN.lastIndex = at + 1;
+      else if (this.#step(token) === "end") break;
+    }
+    this.#flush();
+    return this.#text.toString();
+  }
+
+  #step([, word, digits, byte, symbol, brace, plain]: RegExpExecArray): "end" | undefined {
+    if (byte !== undefined) {
+      if (this.#left > 0) this.#left -= 1;
+      else this.#hex.push(Number.parseInt(byte, 16));
+      return undefined;
+    }
+    this.#flush();
+    if (plain !== undefined) {
+      this.#say(plain.slice(Math.min(this.#left, plain.length)));
+      this.#left = Math.max(0, this.#left - plain.length);
+      return undefined;
+    }
+    // Line ends are nothing.
+    if (brace === undefined && symbol === undefined && word === undefined) return undefined;
+    this.#left = 0;
+    if (brace === "{") this.#begin();
+    else if (brace === "}") return this.#end();
+    else if (symbol === "*") this.#group.isAside = true;
+    else if (symbol !== undefined) this.#say(SPOKEN.get(symbol) ?? "");
+    else if (word !== undefined) this.#word(word, digits === undefined ? undefined : Number(digits));
+    return undefined;
+  }
+
+  #begin(): void {
+    if (this.#groups.length >= DEPTH_MAX) throw new Unconverted("extraction_error", "is nested too deep");
+    this.#groups.push(this.#group);
+    this.#group = { ...this.#group };
+  }
+
+  /** What stands behind the document is no part of it. */
+  #end(): "end" | undefined {
+    this.#group = this.#groups.pop() ?? this.#group;
+    return this.#groups.length === 0 ? "end" : undefined;
+  }
+
+  #word(word: string, number: number | undefined): void {
+    const group = this.#group;
+    if (word === "bin") TOKEN.lastIndex += Math.max(0, number ?? 0);
+    else if (word === "u" && number !== undefined) {
+      this.#say(String.fromCharCode(number & 0xffff));
+      this.#left = group.skip;
+    } else if (word === "uc") group.skip = Math.min(Math.max(0, number ?? 1), 32);
+    else if (word === "ansicpg") this.#codePage = codePageOf(number ?? 0) ?? this.#codePage;
+    else if (word === "f") group.font = number;
+    else if (word === "plain") group.font = undefined;
+    else if (word === "fcharset" && this.#isFontTable && group.font !== undefined) {
+      const page = CODE_PAGE_OF_CHARSET.get(number ?? 0);
+      if (page !== undefined) this.#fonts.set(group.font, page);
+    } else if (ASIDE.has(word)) {
+      group.isAside = true;
+      this.#isFontTable = word === "fonttbl";
+    } else this.#say(SPOKEN.get(word) ?? "");
+  }
+
+  #say(part: string): void {
+    if (!this.#group.isAside) this.#text.add(part);
+  }
+
+  #flush(): void {
+    if (this.#hex.length === 0) return;
+    const { font } = this.#group;
+    const page = (font === undefined ? undefined : this.#fonts.get(font)) ?? this.#codePage;
+    this.#say(new TextDecoder(page).decode(Uint8Array.from(this.#hex)));
+    this.#hex = [];
+  }
 }
 
 /** Bytes beyond ASCII should be written as \'hh; where they are not, they are UTF-8 or Western. */

@@ -4,6 +4,7 @@
  * point loses nothing: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../platform/log.ts";
+import { within } from "../../platform/within.ts";
 import type { Changes, NewVector, PendingText } from "../../port/ledger.ts";
 import type { Embedder } from "../../port/search.ts";
 
@@ -17,89 +18,91 @@ export type BacklogOptions = {
   log: Log;
 };
 
-export type Backlog = {
-  /** There may be new texts. */
-  wake(): void;
-  /** Resolves when nothing waited at some moment after the call, or after the time. */
-  settled(timeoutMs: number): Promise<void>;
-  stop(): Promise<void>;
-};
-
 const PAGE = 64;
 const RETRY_MS = 5_000;
 
-export function startBacklog({ embedder, pending, file, onFiled, log }: BacklogOptions): Backlog {
-  let stopped = false;
-  let woken = Promise.withResolvers<void>();
-  let asked = true;
-  let settled: (() => void)[] = [];
+/** The texts that wait, and the loop that works on them. */
+export class Backlog {
+  readonly #options: BacklogOptions;
+  readonly #running: Promise<void>;
+  #stopped = false;
+  #woken = Promise.withResolvers<void>();
+  #asked = true;
+  /** Who waits until nothing does. */
+  #settled: (() => void)[] = [];
 
-  const fileAll = async (texts: PendingText[], vectors: Float32Array[]): Promise<void> => {
-    const named = texts.flatMap(({ row, textVersion }, index) => {
-      const vector = vectors[index];
-      return vector === undefined ? [] : [{ row, textVersion, vector }];
-    });
-    await onFiled(await file(named, embedder.identity.id));
-  };
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** There may be new texts. */
+  wake(): void {
+    this.#asked = true;
+    this.#woken.resolve();
+    this.#woken = Promise.withResolvers();
+  }
+
+  /** Resolves when nothing waited at some moment after the call, or after the time. */
+  async settled(timeoutMs: number): Promise<void> {
+    const done = new Promise<void>((resolve) => this.#settled.push(resolve));
+    this.wake();
+    await within(done, timeoutMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    for (const done of this.#settled) done();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const waiters = this.#settled;
+      this.#settled = [];
+      this.#asked = false;
+      try {
+        while ((await this.#pass()) > 0);
+        for (const done of waiters) done();
+      } catch (error) {
+        this.#settled.push(...waiters);
+        if (this.#stopped) return;
+        this.#options.log.error("embedding failed, will retry", { why: String(error), retryMs: RETRY_MS });
+        await Promise.race([this.#woken.promise, new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())]);
+      }
+      if (!this.#asked && this.#settled.length === 0) await this.#woken.promise;
+    }
+  }
 
   /** All pages from the first row on; the last page's filing is awaited before the list is read anew. */
-  const pass = async (): Promise<number> => {
+  async #pass(): Promise<number> {
+    const { embedder, pending } = this.#options;
     let filing: Promise<void> = Promise.resolve();
     let afterRow = 0;
     let count = 0;
     for (;;) {
-      const texts = stopped ? [] : pending(afterRow, PAGE);
+      const texts = this.#stopped ? [] : pending(afterRow, PAGE);
       const last = texts.at(-1);
       if (last === undefined) break;
       afterRow = last.row;
       count += texts.length;
       const vectors = await embedder.embed(texts.map(({ text }) => text));
       await filing;
-      filing = fileAll(texts, vectors);
+      filing = this.#file(texts, vectors);
       // An error is met at the next await; until then it must not count as unhandled.
       filing.catch(() => {});
     }
     await filing;
     return count;
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      const waiters = settled;
-      settled = [];
-      asked = false;
-      try {
-        while ((await pass()) > 0);
-        for (const done of waiters) done();
-      } catch (error) {
-        settled.push(...waiters);
-        if (stopped) return;
-        log.error("embedding failed, will retry", { why: String(error), retryMs: RETRY_MS });
-        await Promise.race([woken.promise, new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())]);
-      }
-      if (!asked && settled.length === 0) await woken.promise;
-    }
-  };
-  const running = run();
-
-  return {
-    wake() {
-      asked = true;
-      woken.resolve();
-      woken = Promise.withResolvers();
-    },
-    async settled(timeoutMs) {
-      const done = new Promise<void>((resolve) => settled.push(resolve));
-      this.wake();
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([done, new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))]);
-      clearTimeout(timer);
-    },
-    async stop() {
-      stopped = true;
-      this.wake();
-      for (const done of settled) done();
-      await running;
-    },
-  };
+  async #file(texts: PendingText[], vectors: Float32Array[]): Promise<void> {
+    const { embedder, file, onFiled } = this.#options;
+    const named = texts.flatMap(({ row, textVersion }, index) => {
+      const vector = vectors[index];
+      return vector === undefined ? [] : [{ row, textVersion, vector }];
+    });
+    await onFiled(await file(named, embedder.identity.id));
+  }
 }

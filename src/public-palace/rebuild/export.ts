@@ -71,64 +71,25 @@ export type ExportReport = {
 
 /** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
 export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
-  const { tag, ledgerFile } = input;
   const dir = resolve(input.dir);
   assertUsable({ ...input, dir });
-  const draft = `${dir}.export-${tag}`;
+  const draft = `${dir}.export-${input.tag}`;
   // Of an export that was killed: one is made at a time.
   rmSync(draft, { recursive: true, force: true });
   makeFolder(draft);
-  const snapshot = new Snapshot(ledgerFile, input.lastRow);
-  let server: ChromaServer | undefined;
+  const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
   try {
-    const leftOut = snapshot.missing;
-    if (snapshot.drawers > 0 && snapshot.embedded === 0)
-      throw new PalaceError(
-        "STORE_UNAVAILABLE",
-        `none of the ${snapshot.drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
-        "run `palace doctor` to see what the model waits for",
-      );
-    if (leftOut > 0 && !input.partial)
-      throw new PalaceError(
-        "STORE_UNAVAILABLE",
-        `${leftOut} of ${snapshot.drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
-        "run `palace doctor` to see what the model waits for, or leave them out: --partial",
-      );
+    assertExportable(snapshot, input.partial);
     const { collections, why } = readOtherCollections(input.palaceDir, input.collection);
     const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
     faultPoint("export.before-server");
     await steps.step("starting Chroma", 0, total);
-    const started = await chromaFor(draft, input.chroma);
-    server = started.server;
-    const open = (name: string): PalaceDriver => openDriver(draft, server, name);
-    const hash = await fill(open(input.collection), snapshot.pages(), (rows) =>
-      steps.step("writing drawers", rows, total),
-    );
-    // Also a palace of no rows is one; a server has made it by now.
-    if (server === undefined && hash.rows === 0) createEmpty(draft, input.collection);
-    let written = hash.rows;
-    const others: { name: string; hash: ContentHash }[] = [];
-    for (const { name, records } of collections) {
-      if (records.size === 0) continue;
-      const from = written;
-      const all = await fill(open(name), [[...records.values()]], (rows) =>
-        steps.step(`writing ${name}`, from + rows, total),
-      );
-      others.push({ name, hash: all });
-      written += all.rows;
-    }
-    await server?.stop();
-    server = undefined;
+    const written = await writeCollections({ input, draft, snapshot, collections, total, steps });
     faultPoint("export.before-verify");
-    const expected = { rows: hash.rows, hash: hash.hex, record: (id: string) => snapshot.record(id) };
-    await verifyCollection(draft, input.collection, expected, (rows) => steps.step("verifying", rows, total));
-    for (const { name, hash: all } of others) {
-      const records = collections.find((one) => one.name === name)?.records;
-      const same = { rows: all.rows, hash: all.hex, record: (id: string) => records?.get(id) };
-      await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, written, total));
-    }
+    await verifyAll({ input, draft, snapshot, written, total, steps });
     const graph = writeGraphFiles(snapshot, draft);
-    if (snapshot.model === MODEL_NAME) writeModelName(draft, [input.collection, ...others.map(({ name }) => name)]);
+    const names = [input.collection, ...written.others.map(({ name }) => name)];
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, names);
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
@@ -136,26 +97,93 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     renameSync(draft, dir);
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
+    const { rows: drawers, hex: hash } = written.drawers;
+    const leftOut = snapshot.missing;
     return {
-      ...{
-        dir,
-        drawers: hash.rows,
-        leftOut,
-        later: snapshot.drawers - snapshot.embedded - leftOut,
-        hash: hash.hex,
-        graph,
-      },
+      ...{ dir, drawers, leftOut, later: snapshot.drawers - snapshot.embedded - leftOut, hash, graph },
       others: [
         ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
         ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),
       ],
-      writer: started.server === undefined ? "files" : "chroma",
-      ...(started.why !== undefined && { withoutChroma: started.why }),
+      writer: written.writer,
+      ...(written.withoutChroma !== undefined && { withoutChroma: written.withoutChroma }),
     };
   } finally {
     snapshot.close();
-    await server?.stop();
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Errors: STORE_UNAVAILABLE, where drawers have no vector that were not agreed to be left out. */
+function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
+  if (drawers > 0 && embedded === 0)
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `none of the ${drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
+      "run `palace doctor` to see what the model waits for",
+    );
+  if (missing > 0 && !partial)
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${missing} of ${drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
+      "run `palace doctor` to see what the model waits for, or leave them out: --partial",
+    );
+}
+
+type Collections = ReturnType<typeof readOtherCollections>["collections"];
+type Work = { input: ExportInput; draft: string; snapshot: Snapshot; total: number; steps: Steps };
+type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
+  drawers: ContentHash;
+  others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
+};
+
+/** Every collection that has rows, and the drawers' in any case. The server has ended when it resolves. */
+async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
+  const { input, draft, snapshot, collections, total, steps } = work;
+  const { server, why } = await chromaFor(draft, input.chroma);
+  try {
+    const open = (name: string): PalaceDriver => openDriver(draft, server, name);
+    const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
+      steps.step("writing drawers", rows, total),
+    );
+    // Also a palace of no rows is one; a server has made it by now.
+    if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
+    let from = drawers.rows;
+    const others: Written["others"] = [];
+    for (const { name, records } of collections) {
+      if (records.size === 0) continue;
+      const hash = await fill(open(name), [[...records.values()]], (rows) =>
+        steps.step(`writing ${name}`, from + rows, total),
+      );
+      others.push({ name, hash, records });
+      from += hash.rows;
+    }
+    return {
+      drawers,
+      others,
+      writer: server === undefined ? "files" : "chroma",
+      ...(why !== undefined && { withoutChroma: why }),
+    };
+  } finally {
+    await server?.stop();
+  }
+}
+
+/** Errors: STORE_CORRUPT, where a collection does not hold what was handed over. */
+async function verifyAll({
+  input,
+  draft,
+  snapshot,
+  written,
+  total,
+  steps,
+}: Work & { written: Written }): Promise<void> {
+  const { drawers, others } = written;
+  const expected = { rows: drawers.rows, hash: drawers.hex, record: (id: string) => snapshot.record(id) };
+  await verifyCollection(draft, input.collection, expected, (rows) => steps.step("verifying", rows, total));
+  for (const { name, hash, records } of others) {
+    const same = { rows: hash.rows, hash: hash.hex, record: (id: string) => records.get(id) };
+    await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, total, total));
   }
 }
 
