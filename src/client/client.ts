@@ -87,10 +87,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
       (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
-      const result = (await request("tools/call", params, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as {
-        content: { text: string }[];
-      };
-      return JSON.parse(result.content[0]?.text ?? "null") as Json;
+      return toolValue(await request("tools/call", params, options.timeoutMs ?? REQUEST_TIMEOUT_MS));
     },
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
     close: () => link.close(),
@@ -110,8 +107,13 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
+/** What a tool said, decoded from its MCP result. */
+export function toolValue(result: unknown): Json {
+  return JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? "null") as Json;
+}
+
 /** Errors that are not ours by code (upstream's numbers) get the code of the same meaning. */
-function toPalaceError({ code, message, data }: RpcError): PalaceError {
+export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
   if (isErrorCode(wire.code)) return new PalaceError(wire.code, message, wire.hint ?? "", options);

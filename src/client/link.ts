@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
-import { PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
+import { ABSENCE_PATIENCE_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
@@ -195,7 +195,8 @@ export class Link {
     const stream = await this.#reach.open(config, agent);
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
-    const patienceMs = this.#spools ? OUTAGE_PATIENCE_MS : this.#wasConnected ? RESTART_PATIENCE_MS : undefined;
+    const firstMs = this.#spools ? OUTAGE_PATIENCE_MS : ABSENCE_PATIENCE_MS;
+    const patienceMs = this.#wasConnected && !this.#spools ? RESTART_PATIENCE_MS : firstMs;
     await this.#reach.ensure(config, {
       patienceMs: this.#isAway ? 0 : patienceMs,
       onStarting: () => (this.#startingUntilMs = this.#clock.now() + STARTING_PATIENCE_MS),

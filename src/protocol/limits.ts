@@ -76,6 +76,8 @@ export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 export const DIAL_TIMEOUT_MS = 2_000;
 /** A cold machine under load takes its time; a start that failed says so itself and is not waited for. */
 export const START_TIMEOUT_MS = 30_000;
+/** A command waits so long for a broker that only others can start: long enough for one that is being replaced. */
+export const ABSENCE_PATIENCE_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
 /** A mine that takes longer is answered with how far it is. */
 export const MINE_WAIT_MS = 45_000;

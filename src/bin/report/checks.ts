@@ -14,6 +14,7 @@ import { isStopped, vanishedPalace } from "../../platform/marks.ts";
 import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
+import { ABSENCE_PATIENCE_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
@@ -95,7 +96,10 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
   try {
     const running = await findBroker(config);
     if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
-    const found = running === undefined ? await ensureBroker(config) : { ...running, started: false };
+    const found =
+      running === undefined
+        ? await ensureBroker(config, { patienceMs: ABSENCE_PATIENCE_MS })
+        : { ...running, started: false };
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
     const status = await askWhenOpen(client).catch(asKnown);
     const erasure = await askErasure(client);

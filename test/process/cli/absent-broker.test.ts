@@ -1,0 +1,57 @@
+/** Commands in a place whose broker runs elsewhere and is down: they say so at once, and a write is kept as an agent's is. */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ABSENCE_PATIENCE_MS, START_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+/** Two loaded cores are slow to start a process; only who waits for a broker as `palace start` does takes longer. */
+const AT_ONCE_MS = START_TIMEOUT_MS / 3;
+const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
+
+const isRoot = process.getuid?.() === 0;
+
+/** As in the devbox: the palace can be read and not written, and its broker's socket leads nowhere. */
+function mountReadOnly({ config }: TestPalace): Disposable {
+  const { home } = config.paths;
+  execFileSync("mount", ["--bind", home, home]);
+  execFileSync("mount", ["-o", "remount,bind,ro", home]);
+  return { [Symbol.dispose]: () => execFileSync("umount", ["-l", home]) };
+}
+
+async function expectAtOnce(palace: TestPalace, broker: string | undefined, code: number): Promise<void> {
+  const env = { MEMPALACE_BROKER: broker };
+  for (const args of [["search", "anything"], ["call", "status", "{}"], ["doctor"]]) {
+    const startedAt = performance.now();
+    const { code: got, stdout, stderr } = await palace.run("palace", args, { env });
+    expect(performance.now() - startedAt, args.join(" ")).toBeLessThan(AT_ONCE_MS);
+    expect(got, stdout + stderr).toBe(args[0] === "doctor" ? 1 : code);
+    expect(stdout + stderr, args.join(" ")).toMatch(/no broker/);
+  }
+  const written = await palace.run("palace", ["call", "add_drawer", JSON.stringify(drawer), "--json"], { env });
+  expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
+  expect(written.code).toBe(0);
+}
+
+test("a command hears at once that no broker answers where MEMPALACE_BROKER points, and its write is kept and delivered", async () => {
+  expect(ABSENCE_PATIENCE_MS).toBeLessThan(1_000);
+  await using palace = createTestPalace();
+  await expectAtOnce(palace, `unix:${palace.config.paths.socketPath}`, 3);
+  const refused = await palace.run("palace", ["call", "add_drawer", '{"wing":"w"}'], {
+    env: { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
+  });
+  expect(refused.stderr).toMatch(/Missing required/);
+  await palace.startBroker();
+  const listed = await palace.run("palace", ["call", "list_drawers", '{"wing":"away"}', "--json"]);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
+});
+
+test.runIf(isRoot)("where the palace can only be read and its broker is down, a command hears so at once", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  broker.kill("SIGKILL");
+  await new Promise((resolve) => broker.once("exit", resolve));
+  using _mount = mountReadOnly(palace);
+  await expectAtOnce(palace, undefined, 7);
+  expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
+});
