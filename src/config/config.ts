@@ -75,7 +75,7 @@ export type Config = Readonly<{
   /** Secrets in what agents are handed. */
   redact: (typeof REDACT)[number];
   /** How long the journal keeps its rows. */
-  auditMs: number;
+  journalRetentionMs: number;
   logLevel: LogLevel;
   /** What a key that is let in by a forced command asked sshd for. */
   sshCommand: string | undefined;
@@ -136,7 +136,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
       mineDir: readVariable(env, "MEMPAL_DIR"),
     },
-    auditMs: auditMs(env),
+    journalRetentionMs: journalRetentionMs(env),
     redact: choice(env, "MEMPALACE_REDACT", REDACT, "recall"),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
@@ -177,7 +177,7 @@ function tokenFromFile(env: Env): string | undefined {
 }
 
 /** Not shorter than a repeated key must be known. */
-function auditMs(env: Env): number {
+function journalRetentionMs(env: Env): number {
   const value = readVariable(env, "MEMPALACE_AUDIT_DAYS");
   if (value === undefined) return AUDIT_DAYS * DAY_MS;
   const days = Number(value);

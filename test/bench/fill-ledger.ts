@@ -19,7 +19,11 @@ export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
 /** The journal of a ledger that was just filled is young. */
-const NOTHING_PRUNED = { auditMs: Number.MAX_SAFE_INTEGER, undoMs: Number.MAX_SAFE_INTEGER, imagesBytes: 2 ** 40 };
+const NOTHING_PRUNED = {
+  journalRetentionMs: Number.MAX_SAFE_INTEGER,
+  undoMs: Number.MAX_SAFE_INTEGER,
+  imagesBytes: 2 ** 40,
+};
 const DOCUMENTS_PER_GROUP = 8;
 const VECTORS_PER_GROUP = 2_000;
 

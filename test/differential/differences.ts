@@ -211,7 +211,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: NEW,
     tools: ["search"],
     what: "`date_filter_pool_truncated` is never said",
-    why: "3.11 looks for dates among a bounded number of hits; here all drawers of the window are looked at, up to 2,000 of them",
+    why: "3.11 looks for dates among a bounded number of hits; here all drawers of the window are looked at",
     mend: (theirs, ours) => [withoutKeys(theirs, [TRUNCATED]), ours],
   },
   {

@@ -31,7 +31,7 @@ test("parts of one sending stay or go together", () => {
   const [first, second] = ["the beginning of it. ".repeat(10), "and its end. ".repeat(10)];
   part(0, first, 1);
   part(first.length, second, SOURCE_PARTS_KEPT_MS);
-  writer.prune({ auditMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 }, SOURCE_PARTS_KEPT_MS + 10);
+  writer.prune({ journalRetentionMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 }, SOURCE_PARTS_KEPT_MS + 10);
   const parts = { sending: "one", length: first.length + second.length };
   const source = { wing: "w", room: "r", sourceFile: "/f", sha256: "s", mtime: 1, addedBy: "t" };
   const filed = write("source.replace", { ...source, parts }, SOURCE_PARTS_KEPT_MS + 20);

@@ -32,7 +32,7 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     });
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS })).toMatchObject({ writes: 0 });
     // What is young is not cut off by what was dated back: the journal is pruned by the time of arrival.
-    writer.maintain({ auditMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 }, now);
+    writer.maintain({ journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 }, now);
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now })).toMatchObject({ writes: 1, too_old: 0 });
   } finally {
     reader.close();

@@ -17,7 +17,11 @@ export type OpenLedger = {
 export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
   const { paths } = config;
   const { ledgerFile } = paths;
-  const retention = { auditMs: config.auditMs, undoMs: UNDO_KEPT_MS, imagesBytes: UNDO_SIZE_MAX_BYTES };
+  const retention = {
+    journalRetentionMs: config.journalRetentionMs,
+    undoMs: UNDO_KEPT_MS,
+    imagesBytes: UNDO_SIZE_MAX_BYTES,
+  };
   // For as long as the broker lives, as upstream's server has it.
   const settings = { drawerSize: config.filing().cut.size };
   const data: WriterData = { ledgerFile, retention, settings, fault: config.fault };

@@ -14,7 +14,7 @@ const TEXT_MAX = 256;
 const FORGOTTEN = "";
 
 /** How long things are kept; `imagesBytes`: of before-images, the oldest go first. */
-export type Retention = { auditMs: number; undoMs: number; imagesBytes: number };
+export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
 /** Rows a step deletes: some milliseconds, others' writes come in between. */
 const PRUNED_PER_STEP = 2_000;
@@ -82,7 +82,7 @@ export class Journal {
     const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
     const images = pruneImages.run(undoSeq, PRUNED_PER_STEP).changes;
     undoFrom.run({ seq: undoSeq });
-    const rows = prune.run(firstSince.get(now - retention.auditMs) ?? 0, PRUNED_PER_STEP).changes;
+    const rows = prune.run(firstSince.get(now - retention.journalRetentionMs) ?? 0, PRUNED_PER_STEP).changes;
     return images > 0 || rows === PRUNED_PER_STEP;
   }
 

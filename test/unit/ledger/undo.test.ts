@@ -11,7 +11,7 @@ import { FORGET_REACHES } from "../../../src/ledger/schema/hygiene-schema.ts";
 import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
 
 type Answer = Record<string, unknown>;
-const FOREVER = { auditMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 };
+const FOREVER = { journalRetentionMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 };
 
 let folder: string, file: string, writer: LedgerWriter, reader: SqliteLedgerReader;
 let clock = 1000;
@@ -169,7 +169,7 @@ test("before-images end with their time and their size, and it is said of how ma
   expect(all("SELECT * FROM change")).toEqual([]);
   expect(undo("b", since)).toMatchObject({ writes: 20, too_old: 20, items: [] });
   expect(Number(all("SELECT count(*) FROM journal").flat()[0])).toBeGreaterThan(20);
-  while (writer.prune({ ...FOREVER, auditMs: 0 }, clock + 1));
+  while (writer.prune({ ...FOREVER, journalRetentionMs: 0 }, clock + 1));
   expect(all("SELECT key FROM journal")).toEqual([]);
 });
 

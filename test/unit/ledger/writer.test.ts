@@ -74,7 +74,7 @@ test("a write repeated with its key is answered again and not done again, in its
 
 test("keys older than the moment are forgotten, younger ones kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
-  const older = (than: number): boolean => writer.prune({ auditMs: 0, undoMs: 0, imagesBytes: 1 }, than);
+  const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);
   older(20);
   expect(read("SELECT key FROM journal")).toEqual(["young"]);
   older(21);
