@@ -14,7 +14,7 @@ export function keepCall({ config, agent, name, args, key }: KeptCall, away: Pal
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const spool = new Spool(config.paths.spoolDir);
-  const response = JSON.parse(answerInstead(line, { agent, tools: config.tools, spool, away })) as RpcResponse;
+  const response = JSON.parse(answerInstead(line, { agent, config, spool, away })) as RpcResponse;
   if ("error" in response) throw toPalaceError(response.error);
   return toolValue(response.result);
 }

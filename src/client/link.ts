@@ -55,6 +55,8 @@ const RESTART_PATIENCE_MS = 10_000;
 const OUTAGE_PATIENCE_MS = 700;
 /** A broker that is being started here answers in a fraction of this. */
 const STARTING_PATIENCE_MS = 10_000;
+/** A request that holds it may be one whose answer tells how ids are made. */
+const ADD_DRAWER = '"mempalace_add_drawer"';
 const RETRY_MS = 50;
 const RETRY_MAX_MS = 1_000;
 /** How often a broker is looked for while writes are kept for it. */
@@ -82,6 +84,7 @@ export class Link {
   /** Nobody was there just now: it is not waited for again, only looked for. */
   #isAway = false;
   #startingUntilMs = 0;
+  #hasLearnt = false;
   #agent: string;
   #impatience: Timer | undefined;
   #retry: Timer | undefined;
@@ -256,6 +259,14 @@ export class Link {
       this.#pending.delete(id);
     }
     this.#options.onLine(bytes);
+    if (!this.#hasLearnt && pending?.line.includes(ADD_DRAWER) === true) void this.#learn(pending.line, bytes);
+  }
+
+  /** Once: how this palace makes ids, for writes that are kept later. */
+  async #learn(request: string, answer: Buffer): Promise<void> {
+    this.#hasLearnt = true;
+    const { learnIdRecipe } = await import("./id-recipe.ts");
+    learnIdRecipe(this.#options.config.paths, request, answer.toString("utf8"));
   }
 
   #repeat(id: RequestId): void {
@@ -319,7 +330,7 @@ export class Link {
     const agent = this.#agent;
     const outage = this.#outage;
     if (outage === undefined) return;
-    this.#options.onLine(outage.answerInstead(line, { agent, tools: config.tools, spool: outage.spool, away }));
+    this.#options.onLine(outage.answerInstead(line, { agent, config, spool: outage.spool, away }));
   }
 
   #lookAgain(): void {

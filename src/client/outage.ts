@@ -2,6 +2,7 @@
  * What an agent is told while no broker can be reached: that the server is there and which tools it has, that its write is
  * kept and will be filed, and, at once, that nothing can be read for now. Loaded when it happens.
  */
+import type { Config } from "../config/config.ts";
 import { answerWithoutPalace } from "../engine/tools/apply.ts";
 import { checkArguments } from "../engine/tools/arguments.ts";
 import { toolsOf } from "../engine/tools/tool-profile.ts";
@@ -10,13 +11,14 @@ import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
 import type { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
-import { IDEMPOTENCY_META, type RpcError, type ToolProfile } from "../protocol/spec.ts";
+import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
+import { ADD_DRAWER, promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 
 /** Why there is no broker, and where writes are kept meanwhile. */
-export type Absence = { agent: string; tools: ToolProfile; spool: Spool; away: PalaceError };
+export type Absence = { agent: string; config: Config; spool: Spool; away: PalaceError };
 
 /** The broker's errors that leave nothing but waiting for a broker; others are the user's to mend and say so. */
 export function isOutage({ code }: PalaceError): boolean {
@@ -35,10 +37,10 @@ export function answerInstead(line: string, absence: Absence): string {
   }
 }
 
-function resultOf({ method, params = {} }: Message, line: string, { agent, tools, spool, away }: Absence): object {
+function resultOf({ method, params = {} }: Message, line: string, { agent, config, spool, away }: Absence): object {
   if (method === "initialize") return introduction(params["protocolVersion"], VERSION);
   if (method === "ping") return {};
-  if (method === "tools/list") return { tools: toolsOf(tools) };
+  if (method === "tools/list") return { tools: toolsOf(config.tools) };
   const name = String(params["name"]);
   const tool = method === "tools/call" ? findTool(name) : undefined;
   if (tool === undefined || !WRITE_TOOLS.has(name)) throw away;
@@ -57,11 +59,20 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, tools
   });
   if (refused !== undefined) return toolResult(refused.value);
   spool.append({ atMs, agent, tool: name, key, line });
+  const id = name === ADD_DRAWER ? promisedId(config.paths, checked.values) : undefined;
+  const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
   return toolResult({
     success: true,
     spooled: true,
-    message: `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one.`,
+    ...(id !== undefined && { drawer_id: id }),
+    message: `${kept}; ${aboutId(name, id)}.`,
   });
+}
+
+function aboutId(name: string, id: string | undefined): string {
+  if (id !== undefined) return "drawer_id is the id that the drawer has from then on";
+  if (name !== ADD_DRAWER) return "ids of what it makes are known then";
+  return "its id is known then, as no answer has shown on this machine how this palace makes ids";
 }
 
 function toolResult(value: unknown): object {

@@ -31,9 +31,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   engine: layer([...FOUNDATION, "port"], { closedNode: NO_IO }),
   transport: layer(FOUNDATION),
   broker: layer([...FOUNDATION, "engine", "port", "transport"]),
-  // The tools, their parameters, and what a write refuses by its arguments alone: for agents while there is no broker.
+  // The tools, their parameters, what a write refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
   client: layer([...FOUNDATION, "transport"], {
     mayImportFiles: [
+      "engine/drawer/drawer.ts",
       "engine/tools/tool-table.ts",
       "engine/tools/tool-profile.ts",
       "engine/tools/arguments.ts",

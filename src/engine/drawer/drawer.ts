@@ -34,6 +34,18 @@ function drawerIds(recipe: IdRecipe, wing: string, room: string, content: string
   return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
+/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
+export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
+  const { wing, room, content } = readNew(params);
+  return drawerIds(recipe, wing, room, content)[0];
+}
+
+function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
+  const wing = validName(params["wing"], "wing");
+  const room = validName(params["room"], "room");
+  return { wing, room, content: validContent(params["content"]) };
+}
+
 export function sliceId(id: string, index: number): string {
   return `${id}_chunk_${String(index).padStart(6, "0")}`;
 }
@@ -41,9 +53,7 @@ export function sliceId(id: string, index: number): string {
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
-    const wing = validName(params["wing"], "wing");
-    const room = validName(params["room"], "room");
-    const content = validContent(params["content"]);
+    const { wing, room, content } = readNew(params);
     const parts = slices(content, drawerSize);
     const recipe = tx.idRecipe();
     const ids = drawerIds(recipe, wing, room, content);

@@ -54,6 +54,41 @@ test("an agent that starts and works while the broker is stopped by hand: its wr
   expect(await shim.close()).toBe(0);
 });
 
+test("a kept drawer's id is told at once and is the one it gets, also to an agent that never saw a broker; before any answer the reason is told", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const before = await palace.shim();
+  const unknown = (await before.call("mempalace_add_drawer", note(0))) as { message: string };
+  expect(unknown).not.toHaveProperty("drawer_id");
+  expect(unknown.message).toContain("no answer has shown");
+  await before.close();
+  await palace.run("palace", ["start"]);
+  const shim = await palace.shim();
+  await shim.call("mempalace_add_drawer", note(1));
+  await palace.run("palace", ["stop"]);
+  const later = await palace.shim();
+  const kept = [
+    { agent: shim, drawer: note(2) },
+    { agent: later, drawer: { ...note(3, "two"), content: `  of many slices ${"long ".repeat(400)}` } },
+  ];
+  const ids: string[] = [];
+  for (const { agent, drawer } of kept) {
+    const answer = (await agent.call("mempalace_add_drawer", drawer)) as { drawer_id: string; spooled: boolean };
+    expect(answer).toMatchObject({ spooled: true, drawer_id: expect.stringMatching(/^drawer_spool_/) as string });
+    ids.push(answer.drawer_id);
+  }
+  const diary = (await shim.call("mempalace_diary_write", { agent_name: "one", entry: "e" })) as { message: string };
+  expect(diary.message).toContain("ids of what it makes are known then");
+  await palace.run("palace", ["start"]);
+  await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
+  for (const [index, { drawer }] of kept.entries())
+    expect(await later.call("mempalace_get_drawer", { drawer_id: ids[index] })).toMatchObject({
+      content: drawer["content"],
+    });
+  await shim.close();
+  await later.close();
+});
+
 test("what a tool refuses by its arguments is refused in an outage too, in the broker's words, and is not kept", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
