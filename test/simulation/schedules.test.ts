@@ -98,11 +98,12 @@ async function runSchedule(
         maybe.add(content);
         const answer = await new Promise<Answer>((resolve) => {
           waiting.set(index, resolve);
-          const params = {
-            name: "mempalace_add_drawer",
-            arguments: { wing: "w", room: "r", content },
-            _meta: { [IDEMPOTENCY_META]: content },
-          };
+          // A drawer is itself however often it is filed; a diary would have the entry twice.
+          const call =
+            index % 2 === 0
+              ? { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content } }
+              : { name: "mempalace_diary_write", arguments: { agent_name: name, entry: content } };
+          const params = { ...call, _meta: { [IDEMPOTENCY_META]: content } };
           link.send(index, JSON.stringify({ jsonrpc: "2.0", id: index, method: "tools/call", params }));
         });
         if (isDead) return;
@@ -199,11 +200,13 @@ test(
         const find = reader.prepare<[string], { text: string }>(
           "SELECT text FROM drawer WHERE text LIKE ? ORDER BY row",
         );
+        const journaled = reader.prepare<[string], number>("SELECT count(*) FROM journal WHERE key LIKE ?").pluck();
         for (const seed of seeds.slice(from, from + PER_LEDGER)) {
           const { kept, maybe, order, ...counts } = await runSchedule(seed, ledger, home);
           const found = find.all(`${seed} %`).map(({ text }) => text);
           const say = `SIMULATION_SEED=${seed} npx vitest run test/simulation`;
           expect(new Set(found).size, `doubled; ${say}`).toBe(found.length);
+          expect(journaled.get(`${seed} %`), `journal rows; ${say}`).toBe(found.length);
           expect(
             [...kept].filter((one) => !found.includes(one)),
             `acknowledged and lost; ${say}`,

@@ -1,8 +1,10 @@
 /** While no broker can be reached agents go on writing, nothing is lost or doubled, and reads say so at once. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
+import { appliedTwice } from "../../helpers/journal-rows.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const note = (index: number, who = "one"): Record<string, string> => ({
@@ -10,6 +12,18 @@ const note = (index: number, who = "one"): Record<string, string> => ({
   room: who,
   content: `${who} writes ${index}`,
 });
+
+/** Nothing makes a diary entry harmless that comes twice. */
+async function entries(palace: TestPalace, agent: string): Promise<string[]> {
+  const client = await palace.client();
+  const found = (await client.callTool("mempalace_diary_read", { agent_name: agent, last_n: 100 })) as {
+    entries: { content: string }[];
+    total?: number;
+  };
+  client.close();
+  expect(found.entries.length).toBe(found.total ?? 0);
+  return found.entries.map(({ content }) => content).sort();
+}
 
 async function contents(palace: TestPalace): Promise<string[]> {
   const client = await palace.client();
@@ -156,12 +170,14 @@ test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does no
   await shim.call("mempalace_add_drawer", note(0));
   broker.kill("SIGSTOP");
   const writes = [1, 2, 3].map((index) => shim.call("mempalace_add_drawer", note(index)));
+  writes.push(shim.call("mempalace_diary_write", { agent_name: "held", entry: "while it was held" }));
   const reading = shim.call("mempalace_search", { query: "writes" });
   for (const answer of await Promise.all(writes)) expect(answer).toMatchObject({ spooled: true });
   await expect(reading).rejects.toThrow(/no broker/);
   broker.kill("SIGCONT");
   await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
   expect(await contents(palace)).toEqual([0, 1, 2, 3].map((index) => note(index)["content"]));
+  expect(await entries(palace, "held")).toEqual(["while it was held"]);
   await shim.close();
 });
 
@@ -169,6 +185,7 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const acknowledged = new Set<string>();
+  const noted = new Set<string>();
   for (let round = 0; round < 4; round++) {
     const shim = await palace.shim();
     let killed = false;
@@ -177,6 +194,12 @@ test("agents killed while they keep writes, brokers killed while these are deliv
         const one = note(index, `round${round}`);
         await shim.call("mempalace_add_drawer", one);
         acknowledged.add(String(one["content"]));
+        if (index % 4 !== 1) continue;
+        await shim.call("mempalace_diary_write", {
+          agent_name: `round${round}`,
+          entry: `round${round} notes ${index}`,
+        });
+        noted.add(`round${round} notes ${index}`);
       }
     })();
     const before = acknowledged.size;
@@ -199,6 +222,14 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   const found = await contents(palace);
   expect(new Set(found).size).toBe(found.length);
   expect([...acknowledged].filter((one) => !found.includes(one))).toEqual([]);
+  for (let round = 0; round < 4; round++) {
+    const own = await entries(palace, `round${round}`);
+    expect(new Set(own).size, "a diary entry twice").toBe(own.length);
+    expect([...noted].filter((one) => one.startsWith(`round${round} `) && !own.includes(one))).toEqual([]);
+  }
+  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  expect(appliedTwice(ledger)).toEqual([]);
+  ledger.close();
   // In each agent's order.
   for (let round = 0; round < 4; round++) {
     const own = found.filter((one) => one.startsWith(`round${round} `)).map((one) => Number(one.split(" ").at(-1)));

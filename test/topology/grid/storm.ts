@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
+import { appliedTwice } from "../../helpers/journal-rows.ts";
 
 /** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */
 export type Account = {
@@ -13,6 +14,8 @@ export type Account = {
   deleted: Set<string>;
   /** Objects of the facts told of this agent. */
   facts: Set<string>;
+  /** Its diary: a second application of one of these is a second entry. */
+  entries: Set<string>;
   /** Asked for, and never answered: may be there or not. */
   unknown: Set<string>;
   spooled: number;
@@ -25,6 +28,7 @@ export function newAccount(room: string): Account {
     present: new Map(),
     deleted: new Set(),
     facts: new Set(),
+    entries: new Set(),
     unknown: new Set(),
     spooled: 0,
     acknowledged: 0,
@@ -32,11 +36,11 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * `count` writes, of which every eighth moves and every tenth deletes an own drawer, and every twelfth tells a fact. Ends early
- * when the agent is gone.
+ * `count` writes, of which every eighth moves and every tenth deletes an own drawer, every twelfth tells a fact, and two
+ * in eleven are diary entries, which nothing makes harmless when they come twice. Ends early when the agent is gone.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
-  const { room, present, deleted, facts, unknown } = account;
+  const { room, present, deleted, facts, entries, unknown } = account;
   let last: { id: string; content: string } | undefined;
   const call = async (tool: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await agent.call(tool, args);
@@ -48,8 +52,8 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   for (let index = from; index < from + count; index++) {
     const content = `${room} writes ${index}`;
     if (last !== undefined && index % 8 === 5) {
-      await call("mempalace_update_drawer", { drawer_id: last.id, room: `${room}-moved` });
-      present.set(last.content, `${room}-moved`);
+      await call("mempalace_update_drawer", { drawer_id: last.id, room: `${room}-moved${index}` });
+      present.set(last.content, `${room}-moved${index}`);
     } else if (last !== undefined && index % 10 === 7) {
       unknown.add(last.content);
       await call("mempalace_delete_drawer", { drawer_id: last.id });
@@ -62,6 +66,12 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
       await call("mempalace_kg_add", { subject: room, predicate: "told", object: `fact ${index}` });
       unknown.delete(`fact ${index}`);
       facts.add(`fact ${index}`);
+    } else if (index % 11 === 4 || index % 11 === 9) {
+      const entry = `${room} notes ${index}`;
+      unknown.add(entry);
+      await call("mempalace_diary_write", { agent_name: room, entry, wing: "grid-diary" });
+      unknown.delete(entry);
+      entries.add(entry);
     } else {
       unknown.add(content);
       const answer = await call("mempalace_add_drawer", { wing: "grid", room, content });
@@ -78,6 +88,9 @@ export function assertAccounts(copy: string, accounts: readonly Account[]): void
   try {
     assertDrawers(database, accounts);
     assertFacts(database, accounts);
+    assertEntries(database, accounts);
+    // Every call of these agents has arguments of its own.
+    for (const { room } of accounts) expect(appliedTwice(database, `%"${room}%`), `${room}: applied twice`).toEqual([]);
     const one = (sql: string): unknown => database.prepare(sql).pluck().get();
     const total = one("SELECT count(*) FROM drawer");
     expect(one("PRAGMA integrity_check")).toBe("ok");
@@ -115,6 +128,24 @@ function assertDrawers(database: Database.Database, accounts: readonly Account[]
     expect(strange, `${room}: nobody wrote this`).toEqual([]);
     const order = own.map(({ text }) => Number(text.slice(text.lastIndexOf(" "))));
     expect(order, `${room}: out of order`).toEqual(order.toSorted((a, b) => a - b));
+  }
+}
+
+function assertEntries(database: Database.Database, accounts: readonly Account[]): void {
+  const noted = database.prepare<[string], string>(
+    "SELECT text FROM drawer WHERE wing = 'grid-diary' AND text LIKE ? ORDER BY row",
+  );
+  for (const { room, entries, unknown } of accounts) {
+    const found = noted.pluck().all(`${room} notes %`);
+    expect(found.length, `${room}: an entry twice`).toBe(new Set(found).size);
+    expect(
+      [...entries].filter((entry) => !found.includes(entry)),
+      `${room}: an entry is lost`,
+    ).toEqual([]);
+    expect(
+      found.filter((entry) => !entries.has(entry) && !unknown.has(entry)),
+      `${room}: nobody noted this`,
+    ).toEqual([]);
   }
 }
 
