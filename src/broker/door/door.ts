@@ -161,14 +161,16 @@ export class OpenDoor {
   /** Who floods us with failures floods no log with it. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
+    const { at, log } = this.#options;
     const address = request.socket.remoteAddress ?? "";
-    this.#options.log.warn("refused", { door: "tcp", status, why, address, path: pathOf(request) });
+    log.warn("refused", { door: at.kind === "tcp" ? "tcp" : at.name, status, why, address, path: pathOf(request) });
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     // Node takes its own listener away with the upgrade; a peer that is gone already must not end us.
     socket.on("error", () => {});
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
+    if (!isStream) this.#logRefusal(request, BAD_UPGRADE);
     const admitted = isStream ? this.#admit(request, "unknown") : BAD_UPGRADE;
     if (admitted === undefined) return void socket.destroy();
     if (!("peer" in admitted)) return refuse(socket, admitted);

@@ -3,8 +3,8 @@
  * learns who listens in the broker's place.
  */
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -15,15 +15,22 @@ import { keysOf, parseProofHeader } from "../../../src/protocol/proof.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-type Behind = TestPalace & { port: number; url: string };
+type Behind = TestPalace & {
+  port: number;
+  url: string;
+  /** What the broker has logged. */
+  said(): string;
+};
 
 /** A palace with a broker that listens on a free port of the loopback; `prepare` runs before it starts. */
 async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise<Behind> {
   const port = await freePort();
   const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await prepare?.(palace);
-  await palace.startBroker();
-  return Object.assign(palace, { port, url: `http://127.0.0.1:${port}` });
+  const broker = await palace.startBroker();
+  let said = "";
+  broker.stderr?.on("data", (text: string) => (said += text));
+  return Object.assign(palace, { port, url: `http://127.0.0.1:${port}`, said: () => said });
 }
 
 async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {
@@ -122,6 +129,39 @@ test("a revoked token's connections are cut and it does not come in again; nor d
   const invented = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
   await expect(elsewhere(palace, invented)).rejects.toMatchObject({ code: "BROKER_DENIED" });
   await expect(elsewhere(palace, undefined)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+});
+
+test("a token that has expired is cut and refused like a revoked one; what is refused stands in the log", async () => {
+  await using palace = await withTcp();
+  const token = await addToken(palace, "guest", "--days", "1");
+  const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
+  const stream = await openStream(loadConfig(env), "guest");
+  const closed = once(stream?.socket.resume() as Socket, "close");
+  // As if the day had passed.
+  const file = palace.config.paths.tokensFile;
+  const kept = readFileSync(file, "utf8");
+  expect(kept).toMatch(/"expiresAtMs": ?\d+/);
+  writeFileSync(file, kept.replace(/("expiresAtMs": ?)\d+/, `$1${Date.now() - 1}`));
+  expect(await Promise.race([closed.then(() => "cut"), delay(10_000, "still open")])).toBe("cut");
+  await expect(elsewhere(palace, token)).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(401);
+
+  const socket = connect({ host: "127.0.0.1", port: palace.port });
+  socket.write("GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(answer.toString()).toContain("HTTP/1.1 400");
+  socket.destroy();
+
+  const refusals = (): string[] =>
+    palace
+      .said()
+      .split("\n")
+      .filter((line) => line.includes("refused"));
+  const isTold = (status: string, path: string): boolean =>
+    refusals().some((line) => line.includes(status) && line.includes(path));
+  await expect.poll(() => isTold("401", "/mcp")).toBe(true);
+  await expect.poll(() => isTold("400", "/elsewhere")).toBe(true);
+  expect(palace.said()).not.toContain(token);
 });
 
 test("wrong tokens are answered 429 after ten, the right one of the same address goes on", async () => {
