@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { findBroker } from "../../../src/client/discover.ts";
 import { ensureBroker } from "../../../src/client/start.ts";
@@ -94,12 +95,25 @@ describe("the broker's life", () => {
 
   it("answers initialize before the palace is open", async () => {
     await using palace = createTestPalace();
-    const broker = await palace.startBroker();
-    const health = (await findBroker(palace.config))?.health;
-    expect(["opening", "ready"]).toContain(health?.status);
-    await using shim = await palace.shim();
-    expect(broker.exitCode).toBeNull();
-    expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+    const first = await palace.startBroker();
+    await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
+    first.kill("SIGTERM");
+    await once(first, "exit");
+    // Whoever opens the ledger now waits for this connection.
+    const holder = new Database(palace.config.paths.ledgerFile);
+    holder.pragma("locking_mode = EXCLUSIVE");
+    holder.exec("BEGIN EXCLUSIVE");
+    try {
+      // The shim starts the broker, so that nothing but the answer takes of the time that SQLite waits.
+      await using shim = await palace.shim();
+      const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "early", version: "1" } };
+      expect(await shim.request("initialize", hello)).toMatchObject({ serverInfo: { name: "mempalace" } });
+      expect((await findBroker(palace.config))?.health.status).toBe("opening");
+      holder.close();
+      expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
+    } finally {
+      holder.close();
+    }
   });
 
   it("starts over whatever a dead one left: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
