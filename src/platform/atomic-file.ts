@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { faultPoint } from "./fault.ts";
 
 /** As writeFileAtomic names them. */
 const TEMPORARY = /\.\d+\.tmp$/;
@@ -28,17 +29,21 @@ export function writeFileAtomic(path: string, content: string, mode = 0o600, own
   try {
     const file = openSync(temporary, "w", mode);
     try {
+      faultPoint("file.before-write");
       // Not writeSync: that may write a part on a disk that fills up, and says so only by its result.
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
         fchmodSync(file, mode);
       }
+      faultPoint("file.before-sync");
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
+    faultPoint("file.before-rename");
     renameSync(temporary, path);
+    faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
     // A write that fails does not say where.
