@@ -10,6 +10,7 @@ import { leave } from "../platform/leave.ts";
 import { unwritable } from "../platform/marks.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { nearestWord } from "./terminal/nearest.ts";
 import { Output } from "./terminal/output.ts";
 import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
 import { spelled } from "./terminal/spelling.ts";
@@ -141,7 +142,10 @@ function parse<T extends ParseArgsOptionsConfig>(
   } catch (error) {
     if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
       throw error;
-    throw usageError(parts.usage, (error.message.split(". ")[0] ?? "").replace(/\.$/, ""));
+    const problem = (error.message.split(". ")[0] ?? "").replace(/\.$/, "");
+    const [, flag] = /^Unknown option '--([^'=]+)/.exec(problem) ?? [];
+    const near = flag === undefined ? undefined : nearestWord(flag, Object.keys({ ...COMMON, ...parts.options }));
+    throw usageError(parts.usage, near === undefined ? problem : `${problem}; did you mean --${near}?`);
   }
 }
 
