@@ -7,15 +7,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
-import { atMost, ms, type Row } from "./measure.ts";
+import { atMost, ms, noModel, type Row } from "./measure.ts";
 
 const FILES = 500;
 
 export async function bench(): Promise<Row[]> {
-  if (realModelDir === undefined) {
-    process.stderr.write("left out: docs (../shared/models is not there)\n");
-    return [];
-  }
+  if (realModelDir === undefined) return noModel("docs");
   await using palace = createTestPalace({ built: true, env: { MEMPALACE_MODEL_DIR: realModelDir } });
   await palace.startBroker();
   const client = await palace.client();

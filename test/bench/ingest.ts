@@ -6,7 +6,7 @@ import { openEmbedder } from "../../src/index/embedding/embedder.ts";
 import { findModel } from "../../src/index/embedding/model-files.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
-import { atLeast, type Row } from "./measure.ts";
+import { atLeast, noModel, type Row } from "./measure.ts";
 
 const SOURCES = 400;
 const CHUNKS_PER_SOURCE = 40;
@@ -70,10 +70,7 @@ async function lexical(): Promise<Row> {
 }
 
 async function withModel(): Promise<Row[]> {
-  if (realModelDir === undefined) {
-    process.stderr.write("left out: ingest with the model (../shared/models is not there)\n");
-    return [];
-  }
+  if (realModelDir === undefined) return noModel("ingest with the model");
   const corpus = new Corpus(2);
   const files = await findModel({
     dir: realModelDir,

@@ -66,6 +66,11 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
+/** A claim that could not be measured does not hold. */
+export function noModel(name: string): Row[] {
+  return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
+}
+
 export const ms = (value: number): string => `${value.toFixed(value < 1 ? 3 : 1)} ms`;
 
 /** The benchmarks run what users run. Ends the process where nothing was built. */

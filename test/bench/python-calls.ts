@@ -106,9 +106,12 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
   const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
+  // As an agent asks that has nothing to think about.
+  const atOnce = await timeBoth(SEARCHES, search(theirs), search(ours));
   const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [
     ratio("MCP search p50", 5, searches.one, searches.other),
+    ratio("MCP search p50, no rest between calls", 5, atOnce.one, atOnce.other),
     ratio("MCP add_drawer p50", 50, adds.one, adds.other),
   ];
 }

@@ -122,9 +122,9 @@ async function oursTook(
 }
 
 async function feed(palace: TestPalace, folder: string, expected: "filed" | "unchanged"): Promise<void> {
-  const { code, stdout, stderr } = await palace.run("mempalace-docs", [folder, "--json"]);
+  const { code, stdout, stderr } = await palace.run("palace", ["mine", "projects", folder, "--json"]);
   const report = code === 0 ? (JSON.parse(stdout) as Record<string, number>) : {};
-  if (code !== 0 || report[expected] !== report["files"]) throw new Error(`mempalace-docs: ${stdout}${stderr}`);
+  if (code !== 0 || report[expected] !== report["files"]) throw new Error(`palace mine projects: ${stdout}${stderr}`);
 }
 
 /** Documents below docs/, and one word that only the last one has. */

@@ -10,7 +10,7 @@ import { CONVERSATION_PART_DRAWERS_MAX } from "../../src/protocol/limits.ts";
 import { createOpencodeDatabase, fillOpencode } from "../helpers/opencode-database.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
-import { atMost, ms, type Row } from "./measure.ts";
+import { atMost, ms, noModel, type Row } from "./measure.ts";
 
 const SESSIONS = 140;
 const MESSAGES = 1500;
@@ -22,10 +22,7 @@ const TIMED = 640;
 const TIMED_MAX_MS = 120_000;
 
 export async function bench(): Promise<Row[]> {
-  if (realModelDir === undefined) {
-    process.stderr.write("left out: sessions (../shared/models is not there)\n");
-    return [];
-  }
+  if (realModelDir === undefined) return noModel("sessions");
   await using palace = createTestPalace({ built: true });
   // Without the model first: what the miner itself takes is not what is left of the machine by the embedder.
   const broker = await palace.startBroker();
