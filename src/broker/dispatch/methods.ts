@@ -121,8 +121,8 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
   },
   "palace.wakeUp": async ({ ready, redact }, { params, earlierWrites }) => {
     await earlierWrites;
-    const { reader, arriving } = (await ready()).reads;
-    if (!reader.isFounded()) return { story: arriving?.() ?? NO_PALACE };
+    const { reader, arriving, isFounded } = (await ready()).reads;
+    if (!isFounded()) return { story: arriving?.() ?? NO_PALACE };
     const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
     // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
     const clean = (text: string): string => mask(text, redact).text;

@@ -9,7 +9,7 @@ import type { Log } from "../../platform/log.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
 import { type Erasure, startErasure } from "../../public-palace/erase/erasure.ts";
-import { mayHold } from "../../public-palace/format/chroma-file.ts";
+import { isMadeByChroma, mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type GraphSync, startGraphSync } from "../../public-palace/graph/sync.ts";
 import { createSettingsStore } from "../../public-palace/settings-file.ts";
 import type { PalaceStatus } from "../engine.ts";
@@ -223,8 +223,12 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
 
 function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): ReadContext {
   const { model } = indexes;
+  const arriving = (): string | undefined => publicPalace.arrival.detail();
   return {
     reader: ledger.reader,
+    // What is still being adopted is not empty: until then the answer says that it is on its way.
+    isFounded: () =>
+      ledger.reader.everHeldDrawers() || (arriving() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
     vectors: indexes.vectors,
     embedder: () => model.embedder,
@@ -235,7 +239,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     files: sourceFiles,
     ...ledger.settings,
     graph,
-    arriving: () => publicPalace.arrival.detail(),
+    arriving,
     settled: async (timeoutMs) => indexes.backlog()?.settled(timeoutMs),
   };
 }

@@ -30,7 +30,9 @@ export interface SettingsStore {
 }
 
 export type ReadContext = SearchDependencies & {
-  reader: LedgerReader & { isFounded(): boolean; drawerCount(): number };
+  reader: LedgerReader & { drawerCount(): number };
+  /** False where there is no palace: no drawer was ever filed, and Chroma has made no files here. */
+  isFounded: () => boolean;
   settings: SettingsStore;
   files: SourceFiles;
   /** Characters of a row of what an agent files. */
@@ -92,7 +94,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     return followTunnels(reader, values);
   }),
   mempalace_search: (context, values) =>
-    context.reader.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
+    context.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
   mempalace_check_duplicate: founded((context, values) =>
     checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
   ),
@@ -184,9 +186,9 @@ export async function prepareWrite(context: ReadContext, method: string, values:
   return PREPARATIONS[method]?.(context, values);
 }
 
-/** A palace that never held a drawer answers as upstream does without one. */
+/** Without a palace the answer is upstream's; one that holds no drawers yet is a palace. */
 function founded(read: ReadTool): ReadTool {
-  return (context, values) => (context.reader.isFounded() ? read(context, values) : NO_PALACE);
+  return (context, values) => (context.isFounded() ? read(context, values) : NO_PALACE);
 }
 
 /** The graph is asked after others' writes are in; it needs no palace. */

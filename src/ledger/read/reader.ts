@@ -45,8 +45,8 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database.close();
   }
 
-  /** False until the first drawer was filed: upstream answers "No palace found" then. */
-  isFounded(): boolean {
+  /** False until the first drawer was filed. */
+  everHeldDrawers(): boolean {
     return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
   }
 

@@ -87,6 +87,15 @@ export function readCollections(database: ChromaDatabase): ChromaCollection[] {
     .all(DEFAULT_DATABASE);
 }
 
+/** Whether Chroma has made its tables here, with or without a collection. Where the file cannot be read now: yes, for all we know. */
+export function isMadeByChroma(palaceDir: string): boolean {
+  try {
+    return readChroma(palaceDir, 0, hasTables) ?? false;
+  } catch {
+    return true;
+  }
+}
+
 /**
  * Whether the collection lies in this palace. Where it is not known which one it is, or the file cannot be read now: yes, for
  * all we know.
