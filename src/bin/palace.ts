@@ -32,6 +32,7 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   bridge: ["the way from a container to its host's broker, over SSH", () => import("./verb/bridge.ts")],
   gate: ["the host's end of a bridge (sshd runs it)", () => import("./verb/gate.ts")],
   forget: ["erase drawers, a source, or whatever holds a text", () => import("./verb/forget.ts")],
+  audit: ["who wrote what, and when", () => import("./verb/audit.ts")],
   undo: ["take back what one agent wrote", () => import("./verb/undo.ts")],
   spool: ["writes that wait for a broker: list, replay", () => import("./verb/spool.ts")],
   mine: [

@@ -40,6 +40,27 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 /** How far what was forgotten is out of the files. `notes`: where it may stay. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
+/** Writes of the journal, the newest first. `before`: only those with a smaller `seq`; absent: all. */
+export type AuditRequest = { agent?: string; tool?: string; sinceMs?: number; before?: number; limit: number };
+
+/** One write: who, through which door, when it arrived and, where its client dates it earlier, what that says; what was asked. */
+export type AuditEntry = {
+  seq: number;
+  at_ms: number;
+  claimed_ms?: number;
+  agent: string;
+  door: string;
+  uid: number;
+  pid: number;
+  method: string;
+  request_id: string;
+  /** Long texts are told by their length and hash, secrets of well-known shape are masked. */
+  arguments: Record<string, unknown>;
+};
+
+/** `next`: goes on from there as `before`; null: there are no more. A page may be empty and others follow. */
+export type AuditPage = { entries: AuditEntry[]; next: number | null };
+
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };
 export type UndoReport = {
   writes: number;

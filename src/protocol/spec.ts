@@ -6,7 +6,16 @@
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "./errors.ts";
 import type { ConversationPart, ExtractMode, MinedSource, Miner, SourceContent, SourcePart } from "./filing.ts";
-import type { ErasureReport, ForgetPreview, ForgetResult, ForgetSelector, UndoReport, UndoRequest } from "./hygiene.ts";
+import type {
+  AuditPage,
+  AuditRequest,
+  ErasureReport,
+  ForgetPreview,
+  ForgetResult,
+  ForgetSelector,
+  UndoReport,
+  UndoRequest,
+} from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
 
 export type * from "./status.ts";
@@ -183,6 +192,8 @@ export type Methods = {
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
+  /** Who wrote what, and when, as far back as the journal goes. */
+  "memory.audit": { params: AuditRequest; result: AuditPage };
   /** Layer 1 of upstream's wake-up: what matters most, of all or of one wing. */
   "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };

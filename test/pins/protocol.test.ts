@@ -83,6 +83,7 @@ test("our own methods are these", () => {
     "memory.erasure": true,
     "memory.undoPreview": true,
     "memory.undo": true,
+    "memory.audit": true,
     "palace.wakeUp": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;

@@ -24,7 +24,20 @@ export const PALACE_VERBS = [
     "call",
     "tools",
   ],
-  ...["export", "repair", "repair-status", "migrate", "jobs", "token", "bridge", "gate", "forget", "undo", "spool"],
+  ...[
+    "export",
+    "repair",
+    "repair-status",
+    "migrate",
+    "jobs",
+    "token",
+    "bridge",
+    "gate",
+    "forget",
+    "audit",
+    "undo",
+    "spool",
+  ],
   ...["mine", "closets", "adopt", "why"],
 ] as const;
 

@@ -4,6 +4,7 @@ import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
+import { readTime } from "../terminal/time.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
@@ -12,7 +13,6 @@ Takes back what the agent of that name wrote (by the time it arrived, not by the
 What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** The file itself is nothing that an undo touches. */
 const KINDS: Readonly<Record<string, string>> = { source: "mark of a file", triple: "fact" };
 const SHOWN_MAX = 40;
@@ -88,17 +88,4 @@ function tell(plan: UndoReport, out: Output, title: string): void {
     out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
   }
   if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
-}
-
-/** Errors: CONFIG_USAGE. */
-function readTime(value: string, name: string, now: number): number {
-  const ago = /^(\d{1,6})([smhd])$/.exec(value);
-  if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] ?? ""] ?? 0);
-  const time = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(`${value}T00:00`) : Date.parse(value);
-  if (!Number.isNaN(time)) return time;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    `--${name} ${value} is no time`,
-    `write --${name} 2h, or --${name} 2026-11-22T14:30`,
-  );
 }

@@ -39,10 +39,14 @@ export type ChildDispatchOptions = EngineHost & {
 const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
   ...Object.fromEntries(
-    ["memory.forgetPreview", "memory.forget", "memory.erasure", "memory.undoPreview", "memory.undo"].map((name) => [
-      name,
-      "MEMPALACE_ENGINE=builtin palace restart",
-    ]),
+    [
+      "memory.forgetPreview",
+      "memory.forget",
+      "memory.erasure",
+      "memory.undoPreview",
+      "memory.undo",
+      "memory.audit",
+    ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
   ),
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,
   "source.list": MINE_INSTEAD(),

@@ -51,7 +51,7 @@ export function toRpcError(error: unknown): RpcError {
 const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["broker.stop", "job.start", "job.cancel"] as const),
   ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
-  ...(["memory.undoPreview", "memory.undo"] as const),
+  ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
 ]);
 
 /** Of the machine more than of the memory: its folders, what was exported where; and a look through every row of it. */

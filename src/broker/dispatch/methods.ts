@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { previewCompressed } from "../../engine/closet/compress.ts";
 import { findLogical, drawerPayload } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
-import { readSelector } from "../../engine/hygiene/hygiene.ts";
+import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer, type RedactMode } from "../../engine/text/redact.ts";
@@ -164,6 +164,10 @@ const OURS: Readonly<Record<MethodName, Handler>> = {
     return (await ready()).hygiene.previewUndo(params);
   },
   "memory.undo": (dependencies, call) => write(dependencies, "memory.undo", call),
+  "memory.audit": async ({ ready, redact }, { params, earlierWrites }) => {
+    await earlierWrites;
+    return redactAnswer((await ready()).hygiene.audit(readAudit(params)), redact);
+  },
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };

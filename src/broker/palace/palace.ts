@@ -8,6 +8,7 @@ import type { ReadContext } from "../../engine/tools/read-tools.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
+import type { AuditPage, AuditRequest } from "../../protocol/hygiene.ts";
 import { type Erasure, startErasure } from "../../public-palace/erase/erasure.ts";
 import { isMadeByChroma, mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type GraphSync, startGraphSync } from "../../public-palace/graph/sync.ts";
@@ -48,6 +49,7 @@ export type Palace = {
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
+  audit(request: AuditRequest): AuditPage;
   erased: Erasure["settled"];
 };
 
@@ -111,6 +113,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     hygiene: {
       previewForget: (selector) => ledger.writer.call("previewForget", selector),
       previewUndo: (params) => ledger.writer.call("previewUndo", params),
+      audit: (request) => ledger.reader.journal.page(request),
       erased: (timeoutMs) => erasure.settled(timeoutMs),
     },
     status: () => status(parts, queue),

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { TextMark } from "../../protocol/hygiene.ts";
+import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
@@ -13,6 +13,7 @@ import { asTyped, InvalidValue } from "../text/validate.ts";
 /** A shorter text would stand in half of all drawers. */
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
+const AUDIT_PAGE_MAX = 500;
 /** Answers stay within a frame. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
@@ -88,6 +89,21 @@ export function readUndo(params: Record<string, unknown>): UndoParams {
   if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs))
     return { agent, sinceMs, untilMs };
   throw asTyped(new InvalidValue("agent must be a name, sinceMs and untilMs moments in ms"));
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function readAudit({ agent, tool, sinceMs, before, limit }: Record<string, unknown>): AuditRequest {
+  const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
+  const isNumber = (value: unknown): value is number | undefined => value === undefined || Number.isFinite(value);
+  if (!isText(agent) || !isText(tool) || !isNumber(sinceMs) || !isNumber(before) || !Number.isInteger(limit))
+    throw asTyped(new InvalidValue("agent and tool must be names, sinceMs, before and limit numbers"));
+  return {
+    ...(agent !== undefined && { agent }),
+    ...(tool !== undefined && { tool }),
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(before !== undefined && { before }),
+    limit: Math.max(1, Math.min(limit as number, AUDIT_PAGE_MAX)),
+  };
 }
 
 export function previewUndo(tx: LedgerTx, { agent, sinceMs, untilMs }: UndoParams): Record<string, unknown> {

@@ -14,6 +14,7 @@ import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
+import { SqliteJournalReader } from "./journal-reader.ts";
 import { keepStatements } from "./kept-statements.ts";
 import { minedSources } from "./mined-sources.ts";
 
@@ -33,12 +34,14 @@ export class SqliteLedgerReader implements LedgerReader {
   readonly #database: LedgerDatabase;
   readonly graph: SqliteGraphReader;
   readonly closets: SqliteClosetReader;
+  readonly journal: SqliteJournalReader;
 
   constructor(file: string) {
     this.#file = file;
     this.#database = keepStatements(openForReading(file));
     this.graph = new SqliteGraphReader(this.#database);
     this.closets = new SqliteClosetReader(this.#database);
+    this.journal = new SqliteJournalReader(this.#database);
   }
 
   close(): void {

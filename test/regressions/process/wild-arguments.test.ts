@@ -85,6 +85,7 @@ test.each([
   ["drawer.reveal", `{"id":${WILD}}`, BAD_PARAMS],
   ["memory.forgetPreview", `{"ids":[${WILD}]}`, BAD_PARAMS],
   ["memory.forget", `{"match":${WILD}}`, BAD_PARAMS],
+  ["memory.audit", `{"agent":${WILD},"limit":1}`, BAD_PARAMS],
   ["memory.undoPreview", `{"agent":${WILD},"sinceMs":0,"untilMs":1}`, BAD_PARAMS],
   ["memory.undo", `{"agent":"a","sinceMs":${WILD},"untilMs":1}`, BAD_PARAMS],
   ["memory.erasure", `{"waitMs":${WILD}}`, { result: {} }],

@@ -1,0 +1,97 @@
+/** `palace audit`: a person sees who wrote what and when, finds the agent to take back, and nobody else may look. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+type Listed = {
+  entries: { seq: number; agent: string; method: string; at_ms: number; claimed_ms?: number; arguments: object }[];
+  more: boolean;
+};
+
+async function audit(palace: TestPalace, ...options: string[]): Promise<Listed> {
+  const { code, stdout, stderr } = await palace.run("palace", ["audit", "--json", ...options]);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as Listed;
+}
+
+test("audit lists writes newest first, by agent, tool and time", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  for (const agent of ["one", "two"]) {
+    const client = await connectClient({ config: palace.config, agent, start: "never" });
+    for (let index = 0; index < 3; index++)
+      await client.callTool("mempalace_add_drawer", { wing: "w", room: agent, content: `${agent} says ${index}` });
+    await client.callTool("mempalace_kg_add", { subject: agent, predicate: "wrote", object: "three" });
+    client.close();
+  }
+  const all = await audit(palace);
+  expect(all.more).toBe(false);
+  expect(all.entries.map(({ agent, method }) => `${agent} ${method}`)).toEqual(
+    ["two", "one"].flatMap((agent) => [`${agent} kg_add`, ...Array<string>(3).fill(`${agent} add_drawer`)]),
+  );
+  expect(all.entries[1]?.arguments).toMatchObject({ content: "two says 2" });
+
+  const ofOne = await audit(palace, "--client", "one", "--tool", "mempalace_add_drawer", "--limit", "2");
+  expect(ofOne.entries.map(({ arguments: asked }) => asked)).toMatchObject([
+    { content: "one says 2" },
+    { content: "one says 1" },
+  ]);
+  expect(ofOne.more).toBe(true);
+  expect((await audit(palace, "--client", "nobody")).entries).toEqual([]);
+  expect((await audit(palace, "--since", "1h")).entries.length).toBe(8);
+  expect((await audit(palace, "--since", "2100-01-01")).entries).toEqual([]);
+
+  const shown = await palace.run("palace", ["audit", "--client", "two", "--tool", "kg_add"]);
+  expect(shown.stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\ttwo\tunix\tkg_add\t/);
+  expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
+});
+
+test("audit goes on over many pages of others' writes, masks secrets, and is for admins", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const client = await connectClient({ config: palace.config, agent: "busy", start: "never" });
+  const secret = `ghp_${"aB3dE5fG7h".repeat(4).slice(0, 36)}`;
+  const note = (content: string): object => ({ wing: "w", room: "r", content });
+  const first = await connectClient({ config: palace.config, agent: "first", start: "never" });
+  await first.callTool("mempalace_add_drawer", note(`the key is ${secret}`) as never);
+  first.close();
+  await Promise.all(
+    Array.from({ length: 600 }, (_, index) => client.callTool("mempalace_add_drawer", note(`busy ${index}`) as never)),
+  );
+  client.close();
+  expect((await audit(palace, "--limit", "1000")).entries.length).toBe(601);
+  const [found] = (await audit(palace, "--client", "first")).entries;
+  expect(JSON.stringify(found)).toContain("[redacted");
+  expect(JSON.stringify(found)).not.toContain(secret);
+
+  const added = await palace.run("palace", ["token", "add", "box", "--role", "agent", "--json"]);
+  const { token } = JSON.parse(added.stdout) as { token: string };
+  const env = { HOME: `${palace.home}/else`, MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: token };
+  const agent = await connectClient({ config: loadConfig(env), agent: "box", start: "never" });
+  await expect(agent.call("memory.audit", { limit: 1 })).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  agent.close();
+});
+
+test("a write that waited for a broker shows when it arrived and what its client says", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["stop"]);
+  const shim = await palace.shim();
+  await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "made in an outage" });
+  await shim.close();
+  // As if it had lain there for two days.
+  const { spoolDir } = palace.config.paths;
+  const file = join(spoolDir, readdirSync(spoolDir).find((name) => name.endsWith(".json")) ?? "");
+  const madeAtMs = Date.now() - 2 * 86_400_000;
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, "utf8")) as object), atMs: madeAtMs }));
+  const startedAtMs = Date.now();
+  await palace.run("palace", ["start"]);
+  await expect.poll(async () => (await audit(palace)).entries.length).toBe(1);
+  const [entry] = (await audit(palace)).entries;
+  expect(entry).toMatchObject({ claimed_ms: madeAtMs, method: "add_drawer" });
+  expect(entry?.at_ms).toBeGreaterThanOrEqual(startedAtMs);
+});
