@@ -52,7 +52,9 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   for (let index = from; index < from + count; index++) {
     const content = `${room} writes ${index}`;
     if (last !== undefined && index % 8 === 5) {
+      unknown.add(last.content);
       await call("mempalace_update_drawer", { drawer_id: last.id, room: `${room}-moved${index}` });
+      unknown.delete(last.content);
       present.set(last.content, `${room}-moved${index}`);
     } else if (last !== undefined && index % 10 === 7) {
       unknown.add(last.content);
