@@ -89,7 +89,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   const log = createLog(write, config.logLevel);
   try {
     if (foreign !== undefined) throw foreign;
-    for (let deadline = Date.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
+    for (let deadline = performance.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
         ...{ config, miner: minerOf(palace) },
         log,
@@ -102,7 +102,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
       // The holder may be on its way out, its door closed already: then we are the next.
       else if (await isServed(config)) deadline = 0;
-      if (Date.now() > deadline) {
+      if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
         return 0;
       }

@@ -105,7 +105,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
 
   /** Fails at once while the last failure is younger than its backoff: nobody waits for a host that is known to be away. */
   #connect(): Promise<Client> {
-    if (Date.now() < this.#notBeforeMs && this.#lastFailure !== undefined) return Promise.reject(this.#lastFailure);
+    if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined) return Promise.reject(this.#lastFailure);
     const pinned = Buffer.from(this.#settings.hostKey, "base64");
     this.#connecting ??= connectSsh(this.#settings, this.#privateKey, (key) => key.equals(pinned))
       .then((client) => {
@@ -121,7 +121,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
         return client;
       })
       .catch((error: PalaceError) => {
-        this.#notBeforeMs = Date.now() + Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
+        this.#notBeforeMs = performance.now() + Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
         this.#failures += 1;
         this.#lastFailure = error;
         this.emit("down", error.message);

@@ -32,7 +32,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
     settings.kind === "command"
       ? new SshCommand(settings, paths.bridgeDir)
       : new BridgeConnection(settings, readFileSync(keyFile(paths)));
-  let idleSinceMs = Date.now();
+  let idleSinceMs = performance.now();
   const locals = new Set<Socket>();
   const say = stateWriter(paths, () => locals.size, log);
   connection.on("connected", () => {
@@ -50,7 +50,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
       .on("error", () => {})
       .on("close", () => {
         locals.delete(local);
-        idleSinceMs = Date.now();
+        idleSinceMs = performance.now();
       });
     local.pause();
     try {
@@ -65,7 +65,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   };
   const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
   say({});
-  await ending(() => locals.size > 0 || idleExitMs === 0 || Date.now() - idleSinceMs < idleExitMs);
+  await ending(() => locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
   // Said while its socket is there still: whoever finds that gone starts the next one.
   say({ state: "ended", why: "" });
   server.close();

@@ -58,10 +58,10 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
       if (this.#child === child && code !== 0) this.emit("down", said.trim() || "ssh ended");
       if (this.#child === child) this.#child = undefined;
     });
-    for (const deadline = Date.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
+    for (const deadline = performance.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
       const wasOver = isOver;
       if (await this.#isListening()) break;
-      if (!wasOver && Date.now() < deadline) continue;
+      if (!wasOver && performance.now() < deadline) continue;
       child.kill();
       const why = said.trim() || "no connection";
       this.emit("down", why);

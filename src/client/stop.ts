@@ -73,9 +73,9 @@ async function endBroker(config: Config): Promise<boolean> {
     // It may have seen the mark itself, and be gone by now.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
   }
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new PalaceError(
         "TRANSPORT_TIMEOUT",
         "the broker is still draining",

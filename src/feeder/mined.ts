@@ -24,13 +24,13 @@ export async function whenTakenOver(
   signal: AbortSignal,
   notice: (line: string) => void,
 ): Promise<void> {
-  const givenUpAtMs = Date.now() + LOOK_MAX_MS;
+  const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
     const { error, adoption, strays } = await caller.call("palace.status", {});
     // Of a broker before adoption.
     const state = adoption?.state ?? "none";
     const isTakingOver = state === "running" || (state === "verifying" && strays.state === "looking");
-    const isLooking = state === "none" && strays.state === "looking" && Date.now() < givenUpAtMs;
+    const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
     if (error !== undefined || !(isTakingOver || isLooking)) return;
     if (state === "running" && !isTold) notice("Waiting until the palace that was there is taken over.");
     isTold ||= state === "running";

@@ -75,8 +75,8 @@ async function adopt(config: Config, progress: Progress): Promise<StatusReport> 
         throw new PalaceError("STORE_UNAVAILABLE", status.strays.detail, "palace doctor");
       // A server that is away is told by the driver alone.
       const isAway = state === "none" && status.driver.state === "unreachable";
-      refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? Date.now()) : undefined;
-      if (refusedAtMs !== undefined && Date.now() - refusedAtMs > REFUSED_MAX_MS)
+      refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? performance.now()) : undefined;
+      if (refusedAtMs !== undefined && performance.now() - refusedAtMs > REFUSED_MAX_MS)
         throw isAway
           ? new PalaceError(
               "STORE_UNAVAILABLE",

@@ -159,13 +159,13 @@ async function searchMode(
   out: Output,
   signal: AbortSignal,
 ): Promise<{ mode: string; model: string | null }> {
-  const deadline = Date.now() + MODEL_MAX_MS;
+  const deadline = performance.now() + MODEL_MAX_MS;
   const progress = new Progress({ silent: out.isJson || !process.stderr.isTTY });
   try {
     for (;;) {
       const { mode, model, modelState, pending, embedded } = (await client.call("palace.status", {})).search;
       const isReady = modelState === "loading" ? false : modelState !== "ready" || pending === 0;
-      if (isReady || Date.now() > deadline) return { mode, model };
+      if (isReady || performance.now() > deadline) return { mode, model };
       progress.step(embedded, embedded + pending, "embedding", undefined);
       await sleep(POLL_MS, undefined, { signal });
     }
@@ -225,9 +225,9 @@ function startBroker(env: Env): ChildProcess {
 
 /** Errors: BROKER_START_FAILED. */
 async function waitForBroker(config: Config, broker: ChildProcess, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   while ((await findBroker(config)) === undefined) {
-    if (broker.exitCode !== null || Date.now() > deadline)
+    if (broker.exitCode !== null || performance.now() > deadline)
       throw new PalaceError(
         "BROKER_START_FAILED",
         "the demo's broker did not start",

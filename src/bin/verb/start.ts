@@ -38,11 +38,11 @@ Starts the broker if none is running, and lets agents start it again by themselv
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   spawnBroker(config, ["--new"]);
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   while ((await findBroker(config)) === undefined || vanishedPalace(config.paths) !== undefined) {
     const failed = readFailed(config.paths);
     if (failed !== undefined && failed.code !== "PALACE_GONE") throw failed;
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new PalaceError(
         "BROKER_START_FAILED",
         `no broker became reachable; its log is ${logFile}`,

@@ -17,7 +17,7 @@ export class Doors {
   /** Those that clients are told of. */
   readonly published: Door[] = [];
   /** When a peer last came, asked or went. */
-  lastUsedMs = Date.now();
+  lastUsedMs = performance.now();
 
   constructor(options: DoorsOptions) {
     this.#options = options;
@@ -51,7 +51,7 @@ export class Doors {
 
   async #openAt(at: DoorOptions["at"]): Promise<void> {
     const { config: _config, ...options } = this.#options;
-    const onPeers = (): void => void (this.lastUsedMs = Date.now());
+    const onPeers = (): void => void (this.lastUsedMs = performance.now());
     this.#open.push(await openDoor({ ...options, at, onPeers }));
   }
 }

@@ -128,7 +128,7 @@ class Broker {
       if (why !== undefined) this.#end(why);
     };
     leaveIfUnwanted();
-    this.#doors.lastUsedMs = Date.now();
+    this.#doors.lastUsedMs = performance.now();
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
     // Our own bugs end the broker in order: what is acknowledged is committed, the next one starts from there.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
@@ -175,7 +175,7 @@ class Broker {
     const { idleExitMs } = this.#options.config;
     const { isSocketOnly, lastUsedMs } = this.#doors;
     if (idleExitMs <= 0 || !isSocketOnly || this.#doors.peers() > 0 || this.#engine.isBusy()) return false;
-    return Date.now() - lastUsedMs > idleExitMs;
+    return performance.now() - lastUsedMs > idleExitMs;
   }
 
   #now(): Pick<Health, "status" | "error"> {

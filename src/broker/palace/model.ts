@@ -49,9 +49,9 @@ export class Model {
 
   /** Resolves when it is ready, or will not be for now, or after the time. */
   async settled(timeoutMs: number): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     const isComing = (): boolean => ["loading", "downloading"].includes(this.state.modelState);
-    while (isComing() && Date.now() < deadline && !this.#closing.signal.aborted) await sleep(SETTLED_POLL_MS);
+    while (isComing() && performance.now() < deadline && !this.#closing.signal.aborted) await sleep(SETTLED_POLL_MS);
   }
 
   async close(): Promise<void> {
@@ -81,8 +81,8 @@ export class Model {
     if (found !== undefined) return found;
     if (config.offline)
       return this.#missing("no model on this machine and MEMPALACE_OFFLINE is set; searching by words only");
-    if (Date.now() < this.#downloadAt) return undefined;
-    this.#downloadAt = Date.now() + DOWNLOAD_AGAIN_MS;
+    if (performance.now() < this.#downloadAt) return undefined;
+    this.#downloadAt = performance.now() + DOWNLOAD_AGAIN_MS;
     return this.#download();
   }
 

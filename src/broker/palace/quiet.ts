@@ -26,8 +26,8 @@ export function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): voi
   };
   return {
     wake: () => {
-      wokenAtMs ??= Date.now();
-      schedule(Date.now() - wokenAtMs > QUIET_WAIT_MAX_MS ? 0 : QUIET_MS);
+      wokenAtMs ??= performance.now();
+      schedule(performance.now() - wokenAtMs > QUIET_WAIT_MAX_MS ? 0 : QUIET_MS);
     },
     stop: () => {
       stopped = true;

@@ -66,7 +66,7 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
       const detail = torn === null ? why : `its index cannot be read (${torn}), what is in it is embedded anew`;
       const progress = { read: 0, total, taken: 0, detail };
       if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
-      let loggedAtMs = Date.now();
+      let loggedAtMs = performance.now();
       log.info("taking over the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
       for (let done = false; !done && !stopped;) {
         const batch = await reader.call("next");
@@ -80,8 +80,8 @@ export function createTakeOver(options: TakeOverOptions): TakingOver {
           await onFiled(changes);
         }
         onProgress({ ...progress });
-        if (Date.now() - loggedAtMs < LOG_EVERY_MS) continue;
-        loggedAtMs = Date.now();
+        if (performance.now() - loggedAtMs < LOG_EVERY_MS) continue;
+        loggedAtMs = performance.now();
         log.info("taking over the palace's rows", progress);
       }
       return progress.taken;

@@ -95,9 +95,9 @@ class Eraser {
   }
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
-    const until = Date.now() + timeoutMs;
+    const until = performance.now() + timeoutMs;
     // What stood in the way of the look before this one proves nothing: the one under way is waited for.
-    for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - Date.now()) {
+    for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);
       if (this.#problems.length > 0) break;
@@ -162,9 +162,9 @@ class Eraser {
         );
       return undefined;
     }
-    for (const until = Date.now() + SENT_MAX_MS; unsent(ids) > 0; await delay(POLL_MS)) {
+    for (const until = performance.now() + SENT_MAX_MS; unsent(ids) > 0; await delay(POLL_MS)) {
       if (this.#stopped) return undefined;
-      if (Date.now() > until) return `the public palace was not told yet: ${detail()}`;
+      if (performance.now() > until) return `the public palace was not told yet: ${detail()}`;
       wake();
     }
     faultPoint("erase.after-sent");
@@ -190,9 +190,9 @@ class Eraser {
   async #eraseGraph(erase: () => Promise<Thread<EraseMethods>>): Promise<string | undefined> {
     const { file, unsent, wake } = this.#options.graph;
     if (!existsSync(file)) return undefined;
-    for (const until = Date.now() + SENT_MAX_MS; unsent() > 0; await delay(POLL_MS)) {
+    for (const until = performance.now() + SENT_MAX_MS; unsent() > 0; await delay(POLL_MS)) {
       if (this.#stopped) return undefined;
-      if (Date.now() > until) return "the graph's file was not told yet: palace status says why";
+      if (performance.now() > until) return "the graph's file was not told yet: palace status says why";
       wake();
     }
     await (await erase()).call("graph", file);
