@@ -2,7 +2,6 @@
  * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
  * writes through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
+import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import {
   MEMPALACE_VERSIONS,
@@ -97,16 +97,7 @@ const ledgerIds = ({ palace }: Scene): string[] => idsIn(palace.config.paths.led
 const palaceIds = ({ palaceDir }: Scene): string[] =>
   idsIn(join(palaceDir, "chroma.sqlite3"), "SELECT embedding_id FROM embeddings");
 
-/** The same folder under another name, in a mount namespace of the stray's own; not a link, which would be resolved. */
-const mountMissing = ((): string | undefined => {
-  try {
-    execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return "a mount namespace needs root and unshare";
-  }
-})();
-if (mountMissing !== undefined) console.log(`left out: strays at another mount point (${mountMissing})`);
+if (otherMountMissing !== undefined) console.log(`left out: strays at another mount point (${otherMountMissing})`);
 
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
@@ -150,12 +141,9 @@ for (const version of MEMPALACE_VERSIONS) {
       await isNamed(scene, written);
     });
 
-    it.skipIf(mountMissing)("at another mount point, of the same HOME, is reported as well", async () => {
+    it.skipIf(otherMountMissing)("at another mount point, of the same HOME, is reported as well", async () => {
       await using scene = await setScene(version);
-      const mount = join(otherHome, "mounted");
-      mkdirSync(mount);
-      const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;
-      const wrapper = ["unshare", "--mount", "sh", "-c", script, "sh", scene.palaceDir, mount];
+      const { path: mount, wrapper } = throughOtherMount(scene.palaceDir, join(otherHome, "mounted"));
       const written = await meddle(scene, { home: scene.palace.home, palace: mount, wrapper });
       await isNamed(scene, written);
     });
@@ -172,84 +160,84 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
   );
 }
 
-describe.skipIf((await mempalaceMissing(NEW)) !== undefined || mountMissing !== undefined)("MemPalace mines", () => {
-  // Upstream against itself loses a part of its vectors like this, and says nothing.
-  it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
-    await using scene = await setScene(NEW);
-    const { palace, palaceDir, env } = scene;
-    const projects = ["one", "two"].map((name) => {
-      const project = join(otherHome, name);
-      mkdirSync(project);
-      for (let index = 0; index < 12; index++)
-        writeFileSync(
-          join(project, `note${index}.md`),
-          `# Note ${index} of ${name}\n\n${`Mined by ${name}. `.repeat(60)}`,
-        );
-      writeFileSync(join(project, "mempalace.yaml"), `wing: mined_${name}\nrooms:\n  - name: general\n`);
-      return project;
-    });
-    const mount = join(otherHome, "mounted");
-    mkdirSync(mount);
-    const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;
-    const wrapper = ["unshare", "--mount", "sh", "-c", script, "sh", palaceDir, mount];
-    let mining = true;
-    // Beside a Chroma that is being written to its miner often gives up by itself; what an agent files through it goes in.
-    const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
-      const place = options.palace === undefined ? [] : ["--palace", options.palace];
-      await runMempalace(NEW, [...place, "mine", project], options);
-      await using stray = await openMempalace(NEW, options);
-      for (let index = 0; index < 10; index++)
-        if (await stuck(stray.call("add_drawer", { wing: "stray", room: name, content: `${name} files ${index}` })))
-          break;
-    };
-    const [one = "", two = ""] = projects;
-    const miners = meddle("one", one, { home: otherHome, palace: palaceDir, timeoutMs: STRAY_MAX_MS })
-      .then(() => meddle("two", two, { home: palace.home, palace: mount, wrapper, timeoutMs: STRAY_MAX_MS }))
-      .finally(() => (mining = false));
-    const agents = await Promise.all([1, 2, 3, 4].map(() => palace.shim(env)));
-    let written = 0;
-    await Promise.all(
-      agents.map(async (agent, number) => {
-        for (let index = 0; mining || index < 50; index++) {
-          const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
-          expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
-          written += 1;
-          if (index > 50) await delay(20);
-        }
-      }),
-    );
-    await miners;
-    for (const agent of agents) await agent.close();
-    // Every drawer of ours is in the public palace as well, and every row of theirs in the memory.
-    const wings = (): { ours: number; others: number } => ({
-      ours: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing = 'ours'").length,
-      others: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing <> 'ours'").length,
-    });
-    const inDrawers = `SELECT e.embedding_id FROM embeddings e JOIN segments s ON s.id = e.segment_id
-      JOIN collections c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'`;
-    expect(wings().ours).toBe(OURS + written);
-    await expect
-      .poll(() => ledgerIds(scene).filter((id) => !palaceIds(scene).includes(id)).length, { timeout: SETTLED_MAX_MS })
-      .toBe(0);
-    const theirs = (): number => {
-      const filed = new Set(ledgerIds(scene));
-      return idsIn(join(palaceDir, "chroma.sqlite3"), inDrawers).filter((id) => !filed.has(id)).length;
-    };
-    await expect
-      .poll(theirs, { timeout: SETTLED_MAX_MS })
-      .toBe(0)
-      .catch(async (cause: unknown) => {
-        const { adoption, strays, driver } = await status(palace);
-        throw new Error(`not taken over: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
+describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
+  "MemPalace mines",
+  () => {
+    // Upstream against itself loses a part of its vectors like this, and says nothing.
+    it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
+      await using scene = await setScene(NEW);
+      const { palace, palaceDir, env } = scene;
+      const projects = ["one", "two"].map((name) => {
+        const project = join(otherHome, name);
+        mkdirSync(project);
+        for (let index = 0; index < 12; index++)
+          writeFileSync(
+            join(project, `note${index}.md`),
+            `# Note ${index} of ${name}\n\n${`Mined by ${name}. `.repeat(60)}`,
+          );
+        writeFileSync(join(project, "mempalace.yaml"), `wing: mined_${name}\nrooms:\n  - name: general\n`);
+        return project;
       });
-    expect(wings().others).toBeGreaterThanOrEqual(10);
-    // Said when a second comparison has proved it.
-    await expect
-      .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
-      .toMatchObject({ state: "found", rows: 0 });
-    expect(await doctor(scene)).toMatchObject({ state: "warn" });
-  }, 600_000);
-});
+      const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
+      let mining = true;
+      // Beside a Chroma that is being written to its miner often gives up by itself; what an agent files through it goes in.
+      const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
+        const place = options.palace === undefined ? [] : ["--palace", options.palace];
+        await runMempalace(NEW, [...place, "mine", project], options);
+        await using stray = await openMempalace(NEW, options);
+        for (let index = 0; index < 10; index++)
+          if (await stuck(stray.call("add_drawer", { wing: "stray", room: name, content: `${name} files ${index}` })))
+            break;
+      };
+      const [one = "", two = ""] = projects;
+      const miners = meddle("one", one, { home: otherHome, palace: palaceDir, timeoutMs: STRAY_MAX_MS })
+        .then(() => meddle("two", two, { home: palace.home, palace: mount, wrapper, timeoutMs: STRAY_MAX_MS }))
+        .finally(() => (mining = false));
+      const agents = await Promise.all([1, 2, 3, 4].map(() => palace.shim(env)));
+      let written = 0;
+      await Promise.all(
+        agents.map(async (agent, number) => {
+          for (let index = 0; mining || index < 50; index++) {
+            const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
+            expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
+            written += 1;
+            if (index > 50) await delay(20);
+          }
+        }),
+      );
+      await miners;
+      for (const agent of agents) await agent.close();
+      // Every drawer of ours is in the public palace as well, and every row of theirs in the memory.
+      const wings = (): { ours: number; others: number } => ({
+        ours: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing = 'ours'").length,
+        others: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing <> 'ours'").length,
+      });
+      const inDrawers = `SELECT e.embedding_id FROM embeddings e JOIN segments s ON s.id = e.segment_id
+      JOIN collections c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'`;
+      expect(wings().ours).toBe(OURS + written);
+      await expect
+        .poll(() => ledgerIds(scene).filter((id) => !palaceIds(scene).includes(id)).length, { timeout: SETTLED_MAX_MS })
+        .toBe(0);
+      const theirs = (): number => {
+        const filed = new Set(ledgerIds(scene));
+        return idsIn(join(palaceDir, "chroma.sqlite3"), inDrawers).filter((id) => !filed.has(id)).length;
+      };
+      await expect
+        .poll(theirs, { timeout: SETTLED_MAX_MS })
+        .toBe(0)
+        .catch(async (cause: unknown) => {
+          const { adoption, strays, driver } = await status(palace);
+          throw new Error(`not taken over: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
+        });
+      expect(wings().others).toBeGreaterThanOrEqual(10);
+      // Said when a second comparison has proved it.
+      await expect
+        .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
+        .toMatchObject({ state: "found", rows: 0 });
+      expect(await doctor(scene)).toMatchObject({ state: "warn" });
+    }, 600_000);
+  },
+);
 
 /** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
 const INDEXED = 1_150;

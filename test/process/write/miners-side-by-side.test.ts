@@ -1,0 +1,154 @@
+/**
+ * The founding hazard in the default arrangement: our driver writes the palace's files itself, and two real MemPalaces that no
+ * lock reaches, one under a second HOME and one through a second mount path, mine into the same palace at the same time, amid a
+ * storm of our own. Each of them is proven to have really mined.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import type { StatusReport } from "../../../src/protocol/spec.ts";
+import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import {
+  MEMPALACE_VERSIONS,
+  mempalaceMissing,
+  type MempalaceVersion,
+  runMempalace,
+} from "../../helpers/python-mempalace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+const AGENTS = 4;
+const MINED_MIN = 500;
+const FILES = 12;
+/** Drawers of 800 characters, of which each file has this many. */
+const DRAWERS_A_FILE = 48;
+const MINE_MAX_MS = 240_000;
+const SETTLED_MAX_MS = 180_000;
+
+/** A project whose drawers are all different. */
+function makeProject(folder: string, wing: string): string {
+  mkdirSync(folder);
+  for (let file = 0; file < FILES; file++) {
+    const lines = Array.from(
+      { length: DRAWERS_A_FILE * 20 },
+      (_, line) => `${wing} file ${file} line ${line} is mined.`,
+    );
+    writeFileSync(join(folder, `note${file}.md`), `# Note ${file} of ${wing}\n\n${lines.join("\n")}\n`);
+  }
+  writeFileSync(join(folder, "mempalace.yaml"), `wing: ${wing}\nrooms:\n  - name: general\n`);
+  return folder;
+}
+
+async function status(palace: TestPalace): Promise<StatusReport> {
+  const client = await palace.client();
+  try {
+    return await client.call("palace.status", {});
+  } finally {
+    client.close();
+  }
+}
+
+/** Drawers of a wing, ids and texts, in the ledger. */
+function drawersOf(palace: TestPalace, wing: string): string[] {
+  const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  const ids = database.prepare<[string], string>("SELECT id FROM drawer WHERE wing = ?").pluck().all(wing);
+  database.close();
+  return ids;
+}
+
+/** Ids of the drawers' collection in the palace's own rows. */
+function palaceIds(palace: TestPalace): Set<string> {
+  const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
+  const ids = database
+    .prepare<[], string>(
+      `SELECT e.embedding_id FROM embeddings e JOIN segments s ON s.id = e.segment_id
+        JOIN collections c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'`,
+    )
+    .pluck()
+    .all();
+  database.close();
+  return new Set(ids);
+}
+
+async function installed(): Promise<string | undefined> {
+  for (const version of MEMPALACE_VERSIONS) {
+    const missing = await mempalaceMissing(version);
+    if (missing !== undefined) return missing;
+  }
+  return otherMountMissing;
+}
+
+const missing = await installed();
+if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
+
+describe.skipIf(missing !== undefined)("with the files driver", () => {
+  it("two MemPalaces mine side by side amid a storm: nothing of ours is lost, all of theirs is taken over and named", async () => {
+    await using palace = createTestPalace();
+    const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
+    try {
+      const { palaceDir } = palace.config.paths;
+      const env = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "tiny-model")) };
+      await palace.startBroker(env);
+      const agents = await Promise.all(Array.from({ length: AGENTS }, () => palace.shim(env)));
+      await agents[0]?.call("mempalace_add_drawer", { wing: "ours", room: "first", content: "before anybody else" });
+      await expect.poll(async () => (await status(palace)).driver.lag, { timeout: SETTLED_MAX_MS }).toBe(0);
+
+      const mine = (version: MempalaceVersion, home: string, place: string, wing: string, wrapper: string[]) =>
+        runMempalace(version, ["--palace", place, "mine", makeProject(join(otherHome, wing), wing)], {
+          ...{ home, wrapper, timeoutMs: MINE_MAX_MS },
+        });
+      const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
+      let mining = true;
+      const mined = Promise.all([
+        mine("3.11.0", otherHome, palaceDir, "second_home", []),
+        mine("3.3.6", palace.home, mount, "second_mount", wrapper),
+      ]).finally(() => (mining = false));
+
+      const acknowledged: string[] = [];
+      await Promise.all(
+        agents.map(async (agent, number) => {
+          for (let index = 0; mining || index < 50; index++) {
+            const content = `storm ${number} ${index}`;
+            const answer = await agent.call("mempalace_add_drawer", { wing: "ours", room: `agent${number}`, content });
+            acknowledged.push(String(answer["drawer_id"]));
+            await delay(10);
+          }
+        }),
+      );
+      for (const { code, output } of await mined) expect(code, output.slice(-2_000)).toBe(0);
+      for (const agent of agents) await agent.close();
+
+      const ours = new Set(drawersOf(palace, "ours"));
+      expect(
+        acknowledged.filter((id) => !ours.has(id)),
+        "acknowledged and lost",
+      ).toEqual([]);
+      // What each has mined is in the memory, all of it.
+      for (const wing of ["second_home", "second_mount"])
+        await expect
+          .poll(() => drawersOf(palace, wing).length, { timeout: SETTLED_MAX_MS })
+          .toBeGreaterThanOrEqual(MINED_MIN);
+      await expect
+        .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
+        .toMatchObject({ state: "found", rows: 0 });
+      await expect
+        .poll(async () => (await status(palace)).driver, { timeout: SETTLED_MAX_MS })
+        .toMatchObject({ lag: 0 });
+      const filed = new Set(["ours", "second_home", "second_mount"].flatMap((wing) => drawersOf(palace, wing)));
+      const inPalace = palaceIds(palace);
+      expect(
+        [...filed].filter((id) => !inPalace.has(id)),
+        "in the memory, not in the palace",
+      ).toEqual([]);
+      expect(
+        [...inPalace].filter((id) => !filed.has(id)),
+        "in the palace, not in the memory",
+      ).toEqual([]);
+    } finally {
+      rmSync(otherHome, { recursive: true, force: true });
+    }
+  }, 600_000);
+});
