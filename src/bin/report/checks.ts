@@ -22,6 +22,7 @@ import { formatBytes, formatDuration, formatEngine, plural, printable } from "..
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
+import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
 import { describeAdoption, describeStrays } from "./strays.ts";
 
 /** `hint` is empty where there is nothing to do. */
@@ -37,7 +38,14 @@ const POLL_MS = 50;
 
 /** `mayStart`: a broker is started if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
-  const checks = [checkNode(), checkHome(config), ...checkSettings(config), checkStop(config), checkSpool(config)];
+  const checks = [
+    checkNode(),
+    await checkRuntime(),
+    checkHome(config),
+    ...checkSettings(config),
+    checkStop(config),
+    checkSpool(config),
+  ];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {
     checks.push(fail("broker", reached.message, reached.hint));
@@ -154,6 +162,12 @@ function checkSettings({ filing }: Config): Check[] {
   return ignored.length === 0
     ? []
     : [warn("settings", ignored.map(printable).join("; "), "correct config.json or unset it")];
+}
+
+async function checkRuntime(): Promise<Check> {
+  return (await hasRuntime())
+    ? ok("runtime", "onnxruntime-node loads: search by meaning, once there is a model")
+    : warn("runtime", RUNTIME_MISSING, RUNTIME_HINT);
 }
 
 function checkStop({ paths }: Config): Check {

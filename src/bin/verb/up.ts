@@ -11,6 +11,7 @@ import { executable, PACKAGE_ROOT } from "../executable.ts";
 import { provePalace } from "../proof/proof.ts";
 import { alignRows } from "../terminal/output.ts";
 import { mcpEntry } from "../terminal/spelling.ts";
+import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "../report/runtime.ts";
 import { defineVerb } from "../verb.ts";
 
 const WAIT_MAX_SECONDS = 300;
@@ -50,6 +51,7 @@ One memory was written through one shim, found through another, and erased (${pr
 Next:
 ${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}
 Stop: ${isDocker ? "docker compose stop" : out.spelled("palace stop")}`);
+    if (!isDocker && !(await hasRuntime())) out.notice(`${RUNTIME_MISSING}; ${RUNTIME_HINT}`);
     return 0;
   },
 });

@@ -1,0 +1,19 @@
+/**
+ * Whether the embedding runtime is part of this installation. npm leaves an optional package out without a word where its
+ * post-install download is refused, and reports success. Imported by checks.ts and verb/up.ts.
+ */
+
+export const RUNTIME_MISSING =
+  "onnxruntime-node is not here: its download after installation was refused, and npm left it out; search goes by words only";
+export const RUNTIME_HINT =
+  "install again without that download, it is not needed: ONNXRUNTIME_NODE_INSTALL=skip npm i -g palace-devbox-*.tgz, then palace restart";
+
+/** Loads it as the broker does. */
+export async function hasRuntime(): Promise<boolean> {
+  try {
+    await import("onnxruntime-node");
+    return true;
+  } catch {
+    return false;
+  }
+}
