@@ -105,7 +105,8 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
 
   /** Fails at once while the last failure is younger than its backoff: nobody waits for a host that is known to be away. */
   #connect(): Promise<Client> {
-    if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined) return Promise.reject(this.#lastFailure);
+    if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
+      return Promise.reject(this.#lastFailure);
     const pinned = Buffer.from(this.#settings.hostKey, "base64");
     this.#connecting ??= connectSsh(this.#settings, this.#privateKey, (key) => key.equals(pinned))
       .then((client) => {
