@@ -48,6 +48,10 @@ export class Journal {
       imagesSize: database.prepare<[], { journal: number; bytes: number }>(
         "SELECT journal, sum(coalesce(octet_length(before), 0) + octet_length(id) + 64) AS bytes FROM change GROUP BY journal ORDER BY journal DESC",
       ),
+      prunedAt: database
+        .prepare<[], number>("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'pruned_at_ms'")
+        .pluck(),
+      setPrunedAt: prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('pruned_at_ms', ?)"),
       undoFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('undo_from_seq', CAST(@seq AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), @seq) AS TEXT)`,
@@ -84,6 +88,15 @@ export class Journal {
     undoFrom.run({ seq: undoSeq });
     const rows = prune.run(firstSince.get(now - retention.journalRetentionMs) ?? 0, PRUNED_PER_STEP).changes;
     return images > 0 || rows === PRUNED_PER_STEP;
+  }
+
+  /** The time that the last pruning went by, ms; infinite before the first. */
+  get prunedAtMs(): number {
+    return this.#statements.prunedAt.get() ?? Number.POSITIVE_INFINITY;
+  }
+
+  set prunedAtMs(ms: number) {
+    this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
   }
 
   /** Newest first, as many as fit: the journal row that the last of them belongs to. */

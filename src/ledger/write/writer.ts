@@ -32,6 +32,8 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** What is too old is looked for this often. */
 const PRUNE_EVERY_MS = 3_600_000;
+/** What one look may add to the time that counts: a clock set years ahead must not end every key at once. */
+const PRUNE_STEP_MAX_MS = 86_400_000;
 
 export class LedgerWriter {
   readonly #file: string;
@@ -43,7 +45,8 @@ export class LedgerWriter {
   readonly #apply: ApplyWrite;
   readonly #journal: Journal;
   readonly #maintenance: Maintenance;
-  #prunedAtMs = Number.NEGATIVE_INFINITY;
+  /** By the monotonic clock. */
+  #prunedAt = Number.NEGATIVE_INFINITY;
   /** What is forgotten goes from the file itself. */
   readonly eraser: LedgerEraser;
   /** What comes from upstream's graph files, and what has arrived there. */
@@ -238,18 +241,23 @@ export class LedgerWriter {
   /** One bounded step of what can wait for a quiet moment; true if there is more. `now`: ms. */
   maintain(retention: Retention, now: number): boolean {
     if (this.#maintenance.step()) return true;
-    if (now - this.#prunedAtMs < PRUNE_EVERY_MS) return false;
+    if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
     const more = this.prune(retention, now);
-    if (!more) this.#prunedAtMs = now;
+    if (!more) this.#prunedAt = performance.now();
     return more;
   }
 
-  /** One bounded step of dropping what the journal need not keep any longer; true if there is more. */
+  /**
+   * One bounded step of dropping what the journal need not keep any longer; true if there is more. `now`: ms by the machine's
+   * clock, believed up to a day beyond the last look.
+   */
   prune(retention: Retention, now: number): boolean {
     let more = false;
     this.#group(() => {
-      more = this.#journal.prune(retention, now);
-      this.tx.parts.dropBefore(now - SOURCE_PARTS_KEPT_MS);
+      const believed = Math.min(now, this.#journal.prunedAtMs + PRUNE_STEP_MAX_MS);
+      more = this.#journal.prune(retention, believed);
+      this.tx.parts.dropBefore(believed - SOURCE_PARTS_KEPT_MS);
+      if (!more) this.#journal.prunedAtMs = believed;
     });
     return more;
   }

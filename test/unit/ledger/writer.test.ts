@@ -72,6 +72,22 @@ test("a write repeated with its key is answered again and not done again, in its
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
+test("a clock that jumps ahead ends no key at once: a look goes a day beyond the last one at the most", () => {
+  const DAY_MS = 86_400_000;
+  const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
+  const t0 = 1_000 * DAY_MS;
+  writer.commit([call("key", { ids: ["a"] }, t0)]);
+  writer.prune(retention, t0);
+  for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  // Set back, it counts from there; a machine that was off so long comes up day by day.
+  writer.prune(retention, t0);
+  for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  for (let look = 0; look < 2; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});
+
 test("keys older than the moment are forgotten, younger ones kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
   const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);

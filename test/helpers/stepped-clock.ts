@@ -1,0 +1,44 @@
+/** A wall clock that a test steps while the product runs: in every process and thread that is started with its environment. */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The file is looked at again after so long; performance.now() is left as it is, as a stepped clock leaves it. */
+const HOOK = `import { readFileSync } from "node:fs";
+const real = Date.now;
+let offset = 0;
+let lookedAt = -Infinity;
+const now = () => {
+  if (performance.now() - lookedAt > 20) {
+    lookedAt = performance.now();
+    offset = Number(readFileSync(process.env.STEPPED_CLOCK_FILE, "utf8"));
+  }
+  return real() + offset;
+};
+globalThis.Date = class extends Date {
+  constructor(...values) {
+    super(...(values.length === 0 ? [now()] : values));
+  }
+  static now() {
+    return now();
+  }
+};
+`;
+
+export type SteppedClock = {
+  /** For the product's processes. */
+  env: { NODE_OPTIONS: string; STEPPED_CLOCK_FILE: string };
+  /** The clock goes so much before the true time from now on; negative: behind it. */
+  step(offsetMs: number): void;
+};
+
+export function makeSteppedClock(folder: string): SteppedClock {
+  const hook = join(folder, "stepped-clock.mjs");
+  const file = join(folder, "stepped-clock.offset");
+  writeFileSync(hook, HOOK);
+  const step = (offsetMs: number): void => {
+    writeFileSync(`${file}.new`, String(offsetMs));
+    renameSync(`${file}.new`, file);
+  };
+  step(0);
+  return { env: { NODE_OPTIONS: `--import=${hook}`, STEPPED_CLOCK_FILE: file }, step };
+}
