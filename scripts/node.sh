@@ -8,8 +8,12 @@ node_major=24
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $1"; say "hint: $2"; exit 1; }
 
-# True if the node found by name or path $1 is new enough.
-is_new_enough() { "$1" -e "process.exit(Number(process.versions.node.split('.')[0]) >= $node_major ? 0 : 1)" 2>/dev/null; }
+# True if the node found by name or path $1 is new enough. It is asked for its version alone: a whole Node is five times slower.
+is_new_enough() {
+  version=$("$1" --version 2>/dev/null) || return 1
+  version=${version#v}
+  [ "${version%%.*}" -ge "$node_major" ] 2>/dev/null
+}
 
 # The official binaries are npm packages, one for each platform; `node@24` itself only fetches one of these in an install
 # script, and install scripts stay off here.
@@ -80,6 +84,12 @@ install_locked() {
   fi
   # A clone that cannot be written is used as it is.
   { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true
+}
+
+# True if dist/ is there and nothing that goes into it is newer (scripts/up.ts asks the same).
+is_built() {
+  [ -d "$root/dist/bin" ] &&
+    [ -z "$(cd "$root" && find src package-lock.json tsconfig.json tsconfig.build.json -newer dist/bin 2>/dev/null)" ]
 }
 
 find_node

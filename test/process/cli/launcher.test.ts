@@ -1,5 +1,6 @@
 /** The sh launchers of scripts/, run as a user runs them: from anywhere, with little on PATH. */
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { execaSync } from "execa";
@@ -39,4 +40,36 @@ test("an unknown option is an error with the next command", () => {
   const { exitCode, stderr } = launch("up", ["--sideways"], withNode);
   expect(exitCode).toBe(2);
   expect(stderr).toContain("hint: ./scripts/up --help");
+});
+
+/** A clone in which the sources and what is built of them say which of them runs. */
+function makeClone(): string {
+  const clone = mkdtempSync(join(folder, "clone-"));
+  for (const name of ["scripts", "src/bin", "dist/bin", "node_modules"])
+    mkdirSync(join(clone, name), { recursive: true });
+  for (const name of ["palace", "node.sh"]) cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
+  for (const name of ["package-lock.json", "tsconfig.json", "tsconfig.build.json"])
+    writeFileSync(join(clone, name), "{}");
+  writeFileSync(join(clone, "node_modules/.palace-lock"), execFileSync("cksum", { input: "{}" }));
+  writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
+  writeFileSync(join(clone, "dist/bin/mp-shim.cjs"), "console.log('built');");
+  const future = Date.now() / 1000 + 60;
+  utimesSync(join(clone, "dist/bin"), future, future);
+  return clone;
+}
+
+const shimOf = (clone: string, ...args: string[]): string =>
+  execaSync(join(clone, "scripts/palace"), ["shim", ...args], {
+    ...{ cwd: folder, env: { HOME: folder, PATH: withNode }, extendEnv: false },
+  }).stdout;
+
+test("scripts/palace shim runs what is built, and the sources where that is missing, older than they are or asked for more", () => {
+  const clone = makeClone();
+  expect(shimOf(clone)).toBe("built");
+  expect(shimOf(clone, "--help")).toBe("sources shim");
+  const later = Date.now() / 1000 + 120;
+  utimesSync(join(clone, "src/bin/palace.ts"), later, later);
+  expect(shimOf(clone)).toBe("sources shim");
+  rmSync(join(clone, "dist"), { recursive: true });
+  expect(shimOf(clone)).toBe("sources shim");
 });
