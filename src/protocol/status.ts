@@ -132,6 +132,8 @@ export type StatusReport = {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
     lag: number;
+    /** Age of the oldest of them, ms; a broker of before has none. */
+    lagMs?: number;
     takenOver: number;
     detail: string;
     /** Facts that a MemPalace keeps in a file that is not read; absent where there are none. */

@@ -17,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   churn: () => import("./churn.ts"),
   pressure: () => import("./pressure.ts"),
   reconnect: () => import("./reconnect.ts"),
+  "graph-lag": () => import("./graph-lag.ts"),
   doors: () => import("./doors.ts"),
 };
 

@@ -92,6 +92,8 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
+    // It starts while the commit waits for company; a failure shows in the step.
+    this.#started().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       void this.run();
@@ -101,6 +103,7 @@ class Sync {
   /** Both ways. */
   run(): Promise<void> {
     return this.#enqueue("send", async (thread) => {
+      let isDisturbed = false;
       for (let round = 0; round < ROUNDS_MAX; round++) {
         await this.#takeOver(thread);
         const { rows, problem, others } = await thread.call("send");
@@ -108,9 +111,12 @@ class Sync {
         if (rows.length > 0) await this.#options.ledger.done(rows);
         faultPoint("graph.after-done");
         this.#enter({ sending: problem });
+        isDisturbed = others;
         if (others) await delay(round * ROUND_STEP_MS);
         else if (rows.length === 0) return;
       }
+      if (isDisturbed) this.#enter({ sending: "others write there all the time; it is tried again" });
+      else this.wake();
     });
   }
 
@@ -124,10 +130,11 @@ class Sync {
 
   status(): StatusReport["graph"] {
     const { ledger } = this.#options;
-    const lag = ledger.pending().rows;
+    const { rows: lag, oldestAtMs } = ledger.pending();
+    const lagMs = oldestAtMs === null ? 0 : Math.max(0, Date.now() - oldestAtMs);
     const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
     const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
-    return { facts: ledger.facts(), state, lag, takenOver: this.#takenOver, detail: this.#problem, ...elsewhere };
+    return { facts: ledger.facts(), state, lag, lagMs, takenOver: this.#takenOver, detail: this.#problem, ...elsewhere };
   }
 
   async stop(): Promise<void> {
