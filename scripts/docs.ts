@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/env.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
-import { DIFFERENCES, MISSING_FILES, MISSING_TOOLS } from "../test/differential/differences.ts";
+import { DIFFERENCES, MISSING_FILES } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is made from instead. -->";
@@ -54,7 +54,6 @@ function environmentPage(): string {
 
 function differencesPage(): string {
   const rows = DIFFERENCES.map(({ name, versions, what, why }) => [name, versions.join(", "), what, why]);
-  const missing = MISSING_TOOLS.map(({ tools, why }) => [tools.map((tool) => `\`${tool}\``).join(", "), why]);
   const files = MISSING_FILES.map(({ file, what, why }) => [`\`~/.mempalace/${file}\``, what, why]);
   return page(
     "Where we differ from MemPalace",
@@ -62,7 +61,6 @@ function differencesPage(): string {
       "model (`./scripts/test differential`). The answers agree but for what is listed here, and each entry was met in the last run.",
     [
       table(["Difference", "Against", "What is otherwise", "Why"], rows),
-      `## Tools that are missing\n\n${table(["Tools", "Why"], missing)}`,
       `## Files that we do not write\n\n${table(["File", "What MemPalace writes there", "Why we do not"], files)}`,
     ],
   );

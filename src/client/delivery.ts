@@ -22,6 +22,11 @@ export const WRITE_TOOLS: ReadonlySet<string> = new Set(
     "create_tunnel",
     "delete_tunnel",
     "delete_hallway",
+    "event_append",
+    "event_ack",
+    "task_create",
+    "artifact_put",
+    "patch_submit",
   ].map((name) => TOOL_PREFIX + name),
 );
 

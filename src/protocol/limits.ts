@@ -82,6 +82,13 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 /** A mine that takes longer is answered with how far it is. */
 export const MINE_WAIT_MS = 45_000;
 
+/** The longest that event_wait waits for an event, as MemPalace has it; its request is given up a moment later. */
+export const EVENT_WAIT_MAX_MS = 300_000;
+export const EVENT_WAIT_GIVEN_UP_MS = EVENT_WAIT_MAX_MS + 30_000;
+/** Waits for events of all peers, and of one: one more is BROKER_BUSY. */
+export const EVENT_WAITS_MAX = 1024;
+export const EVENT_WAITS_PEER_MAX = 64;
+
 /** The child's start, up to its answer to `initialize`: it may import, and look through its palace first. */
 export const ENGINE_START_TIMEOUT_MS = 60_000;
 

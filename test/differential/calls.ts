@@ -7,6 +7,7 @@ import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { closing, graphCalls, opening } from "./fixed-calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
+import { LOG_ROWS } from "./log-rows.ts";
 import { ROWS } from "./tool-rows.ts";
 
 export type Call = {
@@ -31,6 +32,10 @@ export class World {
   readonly contents: string[] = [];
   /** Ids of tunnels that calls so far may have made. */
   readonly tunnels: string[] = [];
+  /** Events and artifacts that calls so far have probably made, and tasks. */
+  readonly events: string[] = [];
+  readonly artifacts: string[] = [];
+  readonly tasks: string[] = [];
   /** Number of the call being made. */
   step = 0;
 
@@ -71,22 +76,27 @@ function bend(world: World, args: Record<string, unknown>): unknown {
   }
 }
 
-/** `count` calls of drawers, searches and diaries, then a third as many of the graph, which finds what those have filed. */
+/**
+ * `count` calls of drawers, searches and diaries, then a third as many of the graph, which finds what those have filed, and as many
+ * of the coordination log.
+ */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);
   const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));
   const last = closing(version);
   // What the opening filed is there to be asked for.
   world.filed.push({ ref: "@2@", isSplit: false, slices: 1 }, { ref: "@4@", isSplit: true, slices: 3 });
-  const isGraph = ([tool]: [string, ToolRow]): boolean => Object.hasOwn(GRAPH_ROWS, tool);
+  const isOf = (rows: object) => (row: [string, ToolRow]) => Object.hasOwn(rows, row[0]);
+  const [isGraph, isLog] = [isOf(GRAPH_ROWS), isOf(LOG_ROWS)];
   const rows = Object.entries(ROWS);
   draw(
     world,
     calls,
-    rows.filter((row) => !isGraph(row)),
+    rows.filter((row) => !isGraph(row) && !isLog(row)),
     count - calls.length - last.length,
   );
   draw(world, calls, rows.filter(isGraph), Math.ceil(count / 3));
+  if (world.isNew) draw(world, calls, rows.filter(isLog), Math.ceil(count / 3));
   const graph = graphCalls().map((call, index) => ({ ...call, step: calls.length + index }));
   calls.push(...graph);
   return [...calls, ...last.map((call, index) => absolute({ ...call, step: calls.length + index }))];

@@ -19,8 +19,11 @@ const TIMES = [
   "created_at",
   "updated_at",
   "last_activated",
+  "advertised_at",
 ];
-const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00)?)?$/;
+const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00|Z)?)?$/;
+/** Upstream's clock of the coordination log. */
+const HYBRID = /^\d{13}-[0-9a-f]{6}-@replica@$/;
 
 /** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
 export function compare(
@@ -45,6 +48,7 @@ export function compare(
 
 function mask(value: unknown, key = ""): unknown {
   if (typeof value === "string" && TIMES.includes(key) && STAMP.test(value)) return "<TIME>";
+  if (typeof value === "string" && key === "hlc" && HYBRID.test(value)) return "<HLC>";
   if (Array.isArray(value)) return value.map((one) => mask(one));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mask(one, name)]));

@@ -100,6 +100,25 @@ export function withoutMissed(
   return [theirs, { value: { ...(ours as { value: Row }).value, results, count: results.length } }];
 }
 
+/** Of a list of the most alike, those that both have: ours may have one or two that are more alike than what stands in their place. */
+export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
+  if (a === undefined || b === undefined) return undefined;
+  const ids = new Set(a.map(({ id }) => id));
+  const shared = b.filter(({ id }) => ids.has(id));
+  const missed = b.filter(({ id }) => !ids.has(id));
+  if (missed.length === 0 || missed.length > MISSED_MAX) return undefined;
+  // Only what stands behind all that both have may be another's in their list.
+  const isBehind = a.slice(0, shared.length).every(({ id }) => shared.some((hit) => hit["id"] === id));
+  const isMoreAlike = a.slice(shared.length).every((hit) => missed.every((one) => atLeast(one, hit)));
+  if (!isBehind || !isMoreAlike) return undefined;
+  return [{ matches: a.slice(0, shared.length) }, { matches: shared }];
+}
+
+function atLeast(one: Row, other: Row): boolean {
+  return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
+}
+
 /** 3.11 says so itself: it looked for dates among a bounded number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
@@ -238,4 +257,16 @@ export function parting(a: unknown, b: unknown, path = ""): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
     parting((a as Row)[key], (b as Row)[key], `${path}.${key}`),
   );
+}
+
+/** Answers of the coordination log with the number of their warnings, and without what is written for people to read. */
+export function withoutWords(value: unknown, key = ""): unknown {
+  if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
+  if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
+  if (["note", "handoff"].includes(key)) return typeof value;
+  if (!isRecord(value)) return value;
+  // A task's body is of another length with other words.
+  const { body_truncated: _cut, body_length: _length, ...shown } = value;
+  const kept = String(value["body"]).startsWith("Goal:\n") ? shown : value;
+  return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name, withoutWords(one, name)]));
 }

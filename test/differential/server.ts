@@ -32,7 +32,7 @@ export class DifferentialServer {
   constructor(argv: readonly string[], env: Readonly<Record<string, string | undefined>>, project: string) {
     this.#ids.set(PROJECT, project);
     this.#names.set(project, PROJECT);
-    this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|${project}`);
+    this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|task_|${project}`);
     const [command = "", ...args] = argv;
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
     // readline also splits at U+2028, which stands in some answers: this splits at line feeds alone.
@@ -89,7 +89,7 @@ export class DifferentialServer {
 
   #learn(step: number, value: unknown): void {
     if (typeof value !== "object" || value === null) return;
-    const { drawer_id, entry_id, triple_id, added, diary, chunks } = value as Record<string, unknown>;
+    const { drawer_id, entry_id, triple_id, added, diary, chunks, ...log } = value as Record<string, unknown>;
     const learn = (name: string, id: unknown): void => {
       if (typeof id !== "string") return;
       this.#ids.set(name, id);
@@ -97,6 +97,11 @@ export class DifferentialServer {
     };
     if ("reason" in value || chunks !== undefined) learn(`@${step}@`, drawer_id ?? entry_id);
     learn(`@${step}@`, triple_id);
+    const { event, task, artifact, self } = log as Record<string, Record<string, unknown> | undefined>;
+    learn(`@${step}@`, event?.["id"] ?? task?.["id"] ?? artifact?.["id"]);
+    learn(`@${step}.artifact@`, artifact?.["id"]);
+    learn(`@${step}.task@`, task?.["correlation_id"]);
+    learn("@replica@", event?.["origin_replica"] ?? artifact?.["origin_replica"] ?? self?.["replica_id"]);
     if (Array.isArray(added))
       added.forEach((one: { drawer_id?: unknown }, index) => learn(`@${step}.${index}@`, one.drawer_id));
     if (typeof diary === "object" && diary !== null)

@@ -1,6 +1,7 @@
 /** One row a tool: its share of the calls and how its arguments are made. calls.ts draws from it. */
 import type { ToolRow, World } from "./calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
+import { LOG_ROWS } from "./log-rows.ts";
 import * as value from "./values.ts";
 
 const { maybe } = value;
@@ -77,6 +78,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
   memories_filed_away: { weight: 2, make: () => ({}) },
   reconnect: { weight: 1, make: () => ({}) },
   ...GRAPH_ROWS,
+  ...LOG_ROWS,
 };
 
 function addDrawer(world: World): Record<string, unknown> {

@@ -25,6 +25,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   ledger: layer([...FOUNDATION, "port"], { closedNode: ["node:net"] }),
   // What makes a search true: words, vectors, the model.
   index: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
+  // MemPalace's coordination log: one more file of its own, whose only keeper it is. Keys and refusals are as the ledger has them.
+  logstream: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
   // MemPalace's own files. Delete this folder and the memory is still whole.
   "public-palace": layer([...FOUNDATION, "port", "ledger", "index"], { closedNode: ["node:net"] }),
   // Palace rules only: whatever they need from outside comes in through the port.
@@ -77,8 +79,10 @@ export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/maintenance.ts",
   "broker/palace/model.ts",
   "broker/palace/writer-thread.ts",
+  "broker/palace/logstream.ts",
+  "broker/palace/logstream-thread.ts",
 ];
-export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["ledger", "index", "public-palace"];
+export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["ledger", "logstream", "index", "public-palace"];
 
 /** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */
 export const TYPES_FOR_ALL = "config";

@@ -140,6 +140,20 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_hook_settings: "silent_save, desktop_toast",
     mempalace_memories_filed_away: "",
     mempalace_reconnect: "",
+    mempalace_event_append:
+      "type*, stream*, room*, from_agent*, topic, to_agent, correlation_id, branch, base_commit, status, body, metadata, artifact_ids",
+    mempalace_task_create: "project*, from_agent*, to_agent*, goal*, branch*, base_commit*, done*",
+    mempalace_event_list:
+      "stream, room, topic, type, to_agent, from_agent, writer, correlation_id, status, since_event_id, since_created_at, " +
+      "before_event_id, limit, order, preview",
+    mempalace_event_wait:
+      "stream, room, topic, type, to_agent, from_agent, writer, correlation_id, status, since_event_id, since_created_at, timeout_ms, limit",
+    mempalace_event_ack: "event_id*, from_agent*, status, body, topic",
+    mempalace_artifact_put: "kind*, content*, created_by*, metadata",
+    mempalace_artifact_get: "artifact_id*",
+    mempalace_mesh_peers: "",
+    mempalace_patch_submit:
+      "content*, from_agent*, stream*, room, topic, to_agent, correlation_id, branch, base_commit, body, metadata",
   });
 });
 

@@ -45,7 +45,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
   return {
     dispatch,
     opened: palace.opened,
-    leave: () => {},
+    leave: (peerId) => palace.open?.logstream.leave(peerId),
     health: () => palace.health(),
     report: () => ({ kind: "builtin" }),
     status: () => palace.status(),

@@ -7,6 +7,7 @@ import { previewCompressed } from "../../engine/closet/compress.ts";
 import { findLogical, drawerPayload } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { isLogRead } from "../../engine/events/log-tools.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer, type RedactMode } from "../../engine/text/redact.ts";
@@ -22,7 +23,7 @@ import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
-import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
   type MethodName,
   type RequestId,
@@ -34,6 +35,7 @@ import {
 import type { Dispatch, Notify } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";
 import type { Jobs } from "../palace/jobs.ts";
+import type { Logstream } from "../palace/logstream.ts";
 import { type Maintenance, readJobRequest } from "../palace/maintenance.ts";
 import type { Hygiene } from "../palace/palace.ts";
 import type { WriteQueue } from "../palace/queue.ts";
@@ -45,7 +47,14 @@ import { submit } from "./submit.ts";
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */
   ready: () => Promise<
-    Readonly<{ reads: ReadContext; queue: WriteQueue; jobs: Jobs; maintenance: Maintenance; hygiene: Hygiene }>
+    Readonly<{
+      reads: ReadContext;
+      queue: WriteQueue;
+      jobs: Jobs;
+      maintenance: Maintenance;
+      hygiene: Hygiene;
+      logstream: Logstream;
+    }>
   >;
   mines: MineJobs;
   status: () => StatusReport;
@@ -74,6 +83,8 @@ export type Call = {
 type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
 const MINE = `${TOOL_PREFIX}mine`;
+const MESH_PEERS = `${TOOL_PREFIX}mesh_peers`;
+const EVENT_WAIT = `${TOOL_PREFIX}event_wait`;
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { peer, params }) => {
@@ -199,7 +210,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const mine = underWay.get(peer) ?? new Map<RequestId, AbortController>();
     underWay.set(peer, mine);
     if (id !== null) mine.set(id, controller);
-    const timer = setTimeout(() => controller.abort(tooLate(method)), REQUEST_TIMEOUT_MS);
+    const timeoutMs = params["name"] === EVENT_WAIT ? EVENT_WAIT_GIVEN_UP_MS : REQUEST_TIMEOUT_MS;
+    const timer = setTimeout(() => controller.abort(tooLate(method, timeoutMs)), timeoutMs);
     const call: Call = {
       peer,
       params,
@@ -242,10 +254,10 @@ function cancel(underWay: Map<RequestId, AbortController> | undefined, params: u
   if (id !== null) underWay?.get(id)?.abort(new Cancelled("taken back by the client"));
 }
 
-function tooLate(method: string): PalaceError {
+function tooLate(method: string, timeoutMs: number): PalaceError {
   return new PalaceError(
     "TRANSPORT_TIMEOUT",
-    `${method} was not done within ${REQUEST_TIMEOUT_MS / 1000} s`,
+    `${method} was not done within ${timeoutMs / 1000} s`,
     "repeat it in a while; run `palace status`",
   );
 }
@@ -303,7 +315,19 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
     return toolResult(redactAnswer(outcome.value, dependencies.redact), outcome.replayed);
   }
   await call.earlierWrites;
-  const { reads } = await dependencies.ready();
+  const { reads, logstream } = await dependencies.ready();
+  if (name === EVENT_WAIT) {
+    const found = await logstream.wait(call.peer.id, checked.values, call.signal);
+    return toolResult(redactAnswer(found, dependencies.redact), false);
+  }
+  if (isLogRead(short)) {
+    const found = await logstream.read(short, checked.values);
+    return toolResult(redactAnswer(found, dependencies.redact), false);
+  }
+  if (name === MESH_PEERS) {
+    const drawers = reads.isFounded() ? reads.reader.drawerCount() : null;
+    return toolResult(await logstream.mesh({ drawers, embedder: reads.embedder()?.identity.id ?? null }), false);
+  }
   if (name === MINE) {
     const answer = await dependencies.mines.mine(checked.values, call.peer, call.signal, progressOf(call));
     return toolResult(answer, false);

@@ -1,5 +1,6 @@
 /** A write on its way into the queue: what must be found out before, who sends it, and when. Used by methods.ts. */
 import { randomUUID } from "node:crypto";
+import { isLogWrite } from "../../engine/events/log-tools.ts";
 import { needsFindings, prepareWrite, type ReadContext } from "../../engine/tools/read-tools.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import type { WriteCall } from "../../port/ledger.ts";
@@ -17,7 +18,8 @@ export async function submit(
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const given = keyOf(outer);
-  const { queue, reads } = await ready();
+  const { reads, ...palace } = await ready();
+  const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const findings =
     beside ??
     (await findOut(method, params, earlierWrites, () => ({

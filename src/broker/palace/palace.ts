@@ -2,6 +2,7 @@
  * An open palace: ledger, indexes, public palace, graph and write path, opened in this order and ended in the other. The composition
  * root of everything behind the queue.
  */
+import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
@@ -17,6 +18,7 @@ import type { PalaceStatus } from "../engine.ts";
 import { type OpenIndexes, openIndexes } from "./indexes.ts";
 import { Jobs } from "./jobs.ts";
 import { type OpenLedger, openLedger } from "./ledger.ts";
+import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { PublicPalace } from "./public-palace.ts";
 import type { WriteQueue } from "./queue.ts";
@@ -33,6 +35,7 @@ export type Palace = {
   jobs: Jobs;
   maintenance: Maintenance;
   hygiene: Hygiene;
+  logstream: Logstream;
   status(): PalaceStatus;
   /** Resolves when a palace that was here before this memory is adopted, or after a while. */
   arrived(): Promise<void>;
@@ -98,6 +101,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     ...{ writer: ledger.writer, vectors: indexes.vectors, ledgerFile, wakes, log, onFatal },
   });
   opening.defer(() => queue.drain());
+  const logstream = openLogstream(parts, opening);
   const jobs = new Jobs(log);
   opening.defer(() => jobs.close());
   const reads = readContext(parts);
@@ -116,12 +120,17 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
       audit: (request) => ledger.reader.journal.page(request),
       erased: (timeoutMs) => erasure.settled(timeoutMs),
     },
+    logstream,
     status: () => status(parts, queue),
     arrived: () => publicPalace.arrival.settled(),
     wakeOutbox: () => wakes.wake("outbox", "closets"),
-    drain: () => queue.drain(),
+    drain: async () => {
+      logstream.endWaits();
+      await Promise.all([queue.drain(), logstream.queue.drain()]);
+    },
     abandon: () => {
       endWarmUp();
+      logstream.endWaits();
       return indexes.model.close();
     },
     close: () => closing.disposeAsync(),
@@ -141,6 +150,20 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
     },
     log,
   });
+}
+
+/** Agents' events for each other: a file of its own, which nothing else of the palace hangs on. */
+function openLogstream({ config, log }: Parts, closing: AsyncDisposableStack): Logstream {
+  const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
+  const logstream = new Logstream({
+    paths: { palaceDir, ledgerFile },
+    serversDir: join(dirname(upstreamLocksDir), "server"),
+    keptMs: config.journalRetentionMs,
+    fault: config.fault,
+    log,
+  });
+  closing.defer(() => logstream.close());
+  return logstream;
 }
 
 /** Takes what was forgotten out of every file. */

@@ -4,6 +4,7 @@
  */
 import { invariant } from "../../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { LogstreamTx } from "../../port/logstream.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { compressDrawers } from "../closet/compress.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
@@ -14,6 +15,7 @@ import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
+import { applyToLog, isLogWrite, logRefusal } from "../events/log-tools.ts";
 import { rebuildClosets } from "../source/closet-writes.ts";
 import { replaceConversation } from "../source/conversation.ts";
 import { addPart } from "../source/source-parts.ts";
@@ -58,13 +60,14 @@ const WRITES: Readonly<Record<string, Write>> = {
   "message.add": addMessages,
 };
 
+/** Of the ledger, or of the coordination log, whose writes have a table of their own (events/log-tools.ts). */
 export function isWrite(method: string): boolean {
-  return Object.hasOwn(WRITES, method);
+  return Object.hasOwn(WRITES, method) || isLogWrite(method);
 }
 
 /** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
 export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
-  const write = isWrite(call.method) ? WRITES[call.method] : undefined;
+  const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
   invariant(write, `${call.method} is not a write`);
   return write(tx, call, settings);
 }
@@ -74,10 +77,13 @@ export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSetting
  * then. The same code judges that would write. Errors: InvalidValue, WrongType.
  */
 export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
+  const isForLog = isLogWrite(call.method);
   try {
-    return { value: applyWrite(NO_PALACE, call) };
+    return { value: isForLog ? applyToLog(NO_LOG, call) : applyWrite(NO_PALACE, call) };
   } catch (error) {
     if (error instanceof Looked) return undefined;
+    const refusal = isForLog ? logRefusal(error) : undefined;
+    if (refusal !== undefined) return { value: refusal };
     throw error;
   }
 }
@@ -85,9 +91,11 @@ export function answerWithoutPalace(call: WriteCall): { value: unknown } | undef
 class Looked extends Error {}
 
 /** Whatever is called on it, however deep, is the wish to look. */
-const NO_PALACE: LedgerTx = new Proxy((() => {}) as unknown as LedgerTx, {
-  get: () => NO_PALACE,
+const NOTHING: object = new Proxy(() => {}, {
+  get: () => NOTHING,
   apply: () => {
     throw new Looked();
   },
 });
+const NO_PALACE = NOTHING as LedgerTx;
+const NO_LOG = NOTHING as LogstreamTx;

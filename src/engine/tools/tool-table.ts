@@ -2,6 +2,8 @@
  * The tools: names, parameters and which of them write, in upstream's listing order (palace.md 2.9). Data only; reads are
  * answered in read-tools.ts, writes in apply.ts. Names and parameters are contract: test/pins holds them.
  */
+import { LOG_TOOLS } from "./log-tool-table.ts";
+
 export type PropertySchema = {
   type: "string" | "integer" | "number" | "boolean" | "array" | "object";
   description?: string;
@@ -21,9 +23,9 @@ export type Tool = {
   annotations?: { readOnlyHint: true };
 };
 
-export const TOOL_PREFIX = "mempalace_";
+export type Properties = Record<string, PropertySchema>;
 
-type Properties = Record<string, PropertySchema>;
+export const TOOL_PREFIX = "mempalace_";
 
 const text = (description: string): PropertySchema => ({ type: "string", description });
 const WING = text("Wing: a person or project");
@@ -358,6 +360,7 @@ export const TOOLS: readonly Tool[] = [
   }),
   tool("memories_filed_away", "Report what the last silent checkpoint saved, once.", {}),
   tool("reconnect", "Reopen the palace's indexes and report how they stand.", {}),
+  ...LOG_TOOLS.map(({ name, description, properties, required }) => tool(name, description, properties, required)),
 ];
 
 /**

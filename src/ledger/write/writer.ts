@@ -308,7 +308,8 @@ export class LedgerWriter {
   }
 }
 
-function failed(error: unknown): WriteOutcome {
+/** What a write that threw is answered with. */
+export function failed(error: unknown): WriteOutcome {
   if (error instanceof PalaceError) {
     return {
       outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },

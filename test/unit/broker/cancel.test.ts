@@ -64,7 +64,7 @@ test("a request that is taken back gets no answer, others of the same peer do", 
   const dependencies: MethodsDependencies = {
     ready: async () => ({
       ...{ reads: { reader: {} } as never, queue },
-      ...{ jobs: {} as never, maintenance: {} as never, hygiene: {} as never },
+      ...{ jobs: {} as never, maintenance: {} as never, hygiene: {} as never, logstream: {} as never },
     }),
     mines: {} as never,
     status: () => ({}) as never,

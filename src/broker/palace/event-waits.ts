@@ -1,0 +1,119 @@
+/**
+ * Calls that wait for an event of the coordination log. A wait is a promise and a timer: no thread, nothing on the broker's loop.
+ * Our own commits wake them at once; while there are any, others' commits are looked for.
+ */
+import { PalaceError } from "../../protocol/errors.ts";
+import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
+
+/** Other processes' commits are seen this late at most. */
+const LOOK_MS = 250;
+
+export type Wait = Disposable & {
+  /** Taken before a look; what is committed from here on is a change. */
+  mark(): number;
+  /** True when something was committed since that mark; false when the time is over. Errors: why the wait is no more. */
+  change(mark: number): Promise<boolean>;
+};
+
+type Waiter = { peerId: number; ended: Error | undefined; wake: () => void };
+
+export class EventWaits {
+  readonly #waiters = new Set<Waiter>();
+  readonly #version: () => Promise<string>;
+  #commits = 0;
+  #isOver = false;
+  #looking: NodeJS.Timeout | undefined;
+  #seen: string | undefined;
+
+  /** `version` changes with others' commits. */
+  constructor(version: () => Promise<string>) {
+    this.#version = version;
+  }
+
+  /** Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN. */
+  begin(peerId: number, timeoutMs: number, signal: AbortSignal): Wait {
+    if (this.#isOver) throw shuttingDown();
+    const own = [...this.#waiters].filter((waiter) => waiter.peerId === peerId).length;
+    if (this.#waiters.size >= EVENT_WAITS_MAX || own >= EVENT_WAITS_PEER_MAX)
+      throw new PalaceError("BROKER_BUSY", "too many calls wait for events", "end one of them first", {
+        retryAfterMs: 1_000,
+      });
+    const waiter: Waiter = { peerId, ended: undefined, wake: () => {} };
+    this.#waiters.add(waiter);
+    this.#look();
+    const onAbort = (): void => end(waiter, signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const deadline = performance.now() + timeoutMs;
+    let isLast = false;
+    return {
+      mark: () => this.#commits,
+      change: async (mark) => {
+        const leftMs = deadline - performance.now();
+        if (this.#commits === mark && waiter.ended === undefined && leftMs > 0)
+          await new Promise<void>((resolve) => {
+            const timer = setTimeout(resolve, leftMs);
+            waiter.wake = () => (clearTimeout(timer), resolve());
+          });
+        if (waiter.ended !== undefined) throw waiter.ended;
+        if (isLast) return false;
+        // What came in the last moment is looked at, once.
+        isLast = performance.now() >= deadline;
+        return this.#commits !== mark;
+      },
+      [Symbol.dispose]: () => {
+        signal.removeEventListener("abort", onAbort);
+        this.#waiters.delete(waiter);
+        if (this.#waiters.size === 0) this.#rest();
+      },
+    };
+  }
+
+  /** Something was committed. */
+  wake(): void {
+    this.#commits += 1;
+    for (const waiter of this.#waiters) waiter.wake();
+  }
+
+  leave(peerId: number): void {
+    const left = new PalaceError("BROKER_CANCELLED", "the client left before there was an event", "");
+    for (const waiter of this.#waiters) if (waiter.peerId === peerId) end(waiter, left);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    for (const waiter of this.#waiters) end(waiter, shuttingDown());
+  }
+
+  #look(): void {
+    if (this.#looking !== undefined) return;
+    let isLooking = false;
+    const look = async (): Promise<void> => {
+      if (isLooking) return;
+      isLooking = true;
+      // A file that cannot be looked at now is looked at again; the wait's own look says what is wrong.
+      const version = await this.#version().catch(() => undefined);
+      isLooking = false;
+      if (version === undefined || version === this.#seen) return;
+      this.#seen = version;
+      this.wake();
+    };
+    this.#looking = setInterval(() => void look(), LOOK_MS);
+  }
+
+  #rest(): void {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    this.#seen = undefined;
+  }
+}
+
+function end(waiter: Waiter, why: Error): void {
+  waiter.ended ??= why;
+  waiter.wake();
+}
+
+function shuttingDown(): PalaceError {
+  return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
+    retryAfterMs: 200,
+  });
+}

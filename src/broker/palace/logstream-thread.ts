@@ -1,0 +1,65 @@
+/**
+ * Entry of the coordination log's thread, a composition root: the engine's rules meet logstream.sqlite3 here. Started by
+ * logstream.ts at the first use; nothing imports it but for its types.
+ */
+import { workerData } from "node:worker_threads";
+import type { Sighting } from "../../engine/events/events.ts";
+import { applyToLog, logRefusal, lookInLog, readLog } from "../../engine/events/log-tools.ts";
+import { translateError } from "../../ledger/open.ts";
+import { HybridClock } from "../../logstream/clock.ts";
+import { LogFile, type LogPaths } from "../../logstream/log-file.ts";
+import { readPeers, readPublished } from "../../logstream/mesh-files.ts";
+import { LogRows } from "../../logstream/rows.ts";
+import { LogWriter } from "../../logstream/writer.ts";
+import { armFault } from "../../platform/fault.ts";
+import { serveThread } from "../../platform/thread.ts";
+import type { WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { Estate } from "../../port/logstream.ts";
+
+export type LogThreadData = { paths: LogPaths; serversDir: string; keptMs: number; fault: string | undefined };
+
+export type LogMethods = {
+  commit: (calls: WriteCall[]) => WriteOutcome[];
+  read: (method: string, values: Record<string, unknown>) => unknown;
+  look: (values: Record<string, unknown>, seenSeq: number) => Sighting;
+  estate: () => Estate;
+  /** Changes with others' commits. */
+  version: () => string;
+  close: () => void;
+};
+
+const { paths, serversDir, keptMs, fault } = workerData as LogThreadData;
+armFault(fault);
+
+await serveThread<LogMethods>(() => {
+  const file = new LogFile(paths);
+  const clock = new HybridClock();
+  let open: { rows: LogRows; writer: LogWriter } | undefined;
+  const log = (): { rows: LogRows; writer: LogWriter } => {
+    try {
+      file.open((database) => {
+        const rows = new LogRows(database, () => file.replicaId(), clock);
+        const writer = new LogWriter({
+          ...{ database, file: file.file, tx: rows, apply: applyToLog, refusalOf: logRefusal, keptMs },
+        });
+        open = { rows, writer };
+      });
+    } catch (error) {
+      throw translateError(error, file.file);
+    }
+    return open as { rows: LogRows; writer: LogWriter };
+  };
+  return {
+    commit: (calls) => log().writer.commit(calls),
+    read: (method, values) => readLog(log().rows, method, values),
+    look: (values, seenSeq) => lookInLog(log().rows, values, seenSeq),
+    estate: () => ({
+      replicaId: log().rows.replicaId(),
+      versionVector: log().rows.versionVector(),
+      peers: readPeers(paths.palaceDir),
+      published: readPublished(serversDir, paths.palaceDir),
+    }),
+    version: () => file.version(),
+    close: () => file.close(),
+  };
+});

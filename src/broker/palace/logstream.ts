@@ -1,0 +1,128 @@
+/**
+ * The coordination log in the broker: one thread that has logstream.sqlite3 open, a bounded queue of writes before it, and calls
+ * that wait for events. Nothing of it is started or made before somebody uses it. Made by palace.ts.
+ */
+import { arch, hostname, release, type } from "node:os";
+import { waited, waitTimeout } from "../../engine/events/events.ts";
+import { type Machine, meshPeers } from "../../engine/events/mesh.ts";
+import { InvalidValue } from "../../engine/text/validate.ts";
+import type { LogPaths } from "../../logstream/log-file.ts";
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { type Changes, type WriteOutcome, type WriteCall } from "../../port/ledger.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { EventWaits } from "./event-waits.ts";
+import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
+import { notCommitted, WriteQueue } from "./queue.ts";
+
+type Values = Record<string, unknown>;
+
+export type LogstreamOptions = {
+  paths: LogPaths;
+  /** Where MemPalace's hubs publish what they know. */
+  serversDir: string;
+  /** How long idempotency keys are kept, ms. */
+  keptMs: number;
+  fault: string | undefined;
+  log: Log;
+};
+
+const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+
+export class Logstream {
+  readonly #options: LogstreamOptions;
+  readonly #waits = new EventWaits(() => this.#call("version"));
+  #thread: Promise<Thread<LogMethods>> | undefined;
+  readonly queue: WriteQueue;
+
+  constructor(options: LogstreamOptions) {
+    this.#options = options;
+    this.queue = new WriteQueue({
+      commit: async (calls) => ({ outcomes: await this.#commit(calls), changes: NO_CHANGES }),
+      onCommit: () => this.#waits.wake(),
+    });
+  }
+
+  read(method: string, values: Values): Promise<unknown> {
+    return this.#call("read", method, values);
+  }
+
+  async mesh(machine: Pick<Machine, "drawers" | "embedder">): Promise<unknown> {
+    const about = { name: hostname(), hardware: `${type()}-${release()}-${arch()}`, ...machine };
+    return meshPeers(await this.#call("estate"), about, Date.now());
+  }
+
+  /** Resolves when there is such an event, or the time is over. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN, the signal's reason. */
+  async wait(peerId: number, values: Values, signal: AbortSignal): Promise<unknown> {
+    let timeoutMs: number;
+    try {
+      timeoutMs = waitTimeout(values);
+    } catch (error) {
+      if (error instanceof InvalidValue) return { error: error.message };
+      throw error;
+    }
+    using wait = this.#waits.begin(peerId, timeoutMs, signal);
+    for (let seenSeq = 0; ;) {
+      const before = wait.mark();
+      const sighting = await this.#call("look", values, seenSeq);
+      if ("answer" in sighting) return sighting.answer;
+      seenSeq = sighting.lastSeq;
+      if (!(await wait.change(before))) return waited(values, []);
+    }
+  }
+
+  /** A connection has closed. */
+  leave(peerId: number): void {
+    this.#waits.leave(peerId);
+  }
+
+  /** Takes no more waits, and ends those there are. */
+  endWaits(): void {
+    this.#waits.end();
+  }
+
+  async close(): Promise<void> {
+    this.#waits.end();
+    await this.queue.drain();
+    const thread = await this.#thread?.catch(() => undefined);
+    await thread?.call("close").catch(() => {});
+    await thread?.close();
+  }
+
+  async #commit(calls: WriteCall[]): Promise<WriteOutcome[]> {
+    try {
+      return await this.#call("commit", calls);
+    } catch (error) {
+      // The file could not be opened: nothing was written. Or the thread ended, and clients put the calls again with their keys.
+      const known =
+        error instanceof PalaceError
+          ? error
+          : new PalaceError("STORE_UNAVAILABLE", "the coordination log does not answer", "run `palace logs`", {
+              cause: error,
+            });
+      this.#options.log.error("the coordination log was not written", { code: known.code, why: known.message });
+      return calls.map(() => notCommitted(known));
+    }
+  }
+
+  async #call<K extends keyof LogMethods & string>(
+    method: K,
+    ...args: Parameters<LogMethods[K]>
+  ): Promise<Awaited<ReturnType<LogMethods[K]>>> {
+    const { log, ...data } = this.#options;
+    const starting = (this.#thread ??= startThread<LogMethods>(
+      threadFile(import.meta.url, "logstream-thread"),
+      data satisfies LogThreadData,
+    ));
+    try {
+      return await (await starting).call(method, ...args);
+    } catch (error) {
+      // A thread that ended by itself is started anew by the next call.
+      if (error instanceof PalaceError && error.message.includes("thread ended") && this.#thread === starting) {
+        log.error("the coordination log's thread ended", { why: String(error.cause) });
+        this.#thread = undefined;
+      }
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** Exact texts that agents hand over: patches, files, logs. Called on the log's thread. */
+import type { Artifact, LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import { addEvent } from "./events.ts";
+import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
+
+type Values = Record<string, unknown>;
+
+export function putArtifact(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
+  return { success: true, artifact: addArtifact(tx, params, atMs) };
+}
+
+export function getArtifact(reader: LogstreamReader, values: Values): unknown {
+  const id = routing(values["artifact_id"], "artifact_id");
+  const artifact = reader.artifact(id);
+  return artifact === undefined ? { error: `artifact ${reprOf(values["artifact_id"])} not found` } : { artifact };
+}
+
+/** The patch and the event that announces it: both, or neither. */
+export function submitPatch(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
+  const { content, room = "patches", ...event } = params;
+  const patch = { kind: "patch", content, created_by: event["from_agent"], metadata: event["metadata"] };
+  const artifact = addArtifact(tx, patch, atMs);
+  const announced = addEvent(
+    tx,
+    { ...event, room, type: "patch.ready", status: "ready", artifact_ids: [artifact.id] },
+    atMs,
+  );
+  return { success: true, artifact, event: announced };
+}
+
+function addArtifact(tx: LogstreamTx, values: Values, atMs: number): Artifact & { warnings?: string[] } {
+  const artifact = {
+    kind: kind(values["kind"]),
+    created_by: routing(values["created_by"], "created_by"),
+    content: artifactContent(values["content"]),
+    metadata: metadata(values["metadata"]),
+    atMs,
+  };
+  const warnings = artifact.kind === "patch" ? patchWarnings(artifact.content) : [];
+  return { ...tx.addArtifact(artifact), ...(warnings.length > 0 && { warnings }) };
+}
+
+/** It is stored as it is; who made it can still put it right. */
+function patchWarnings(content: string): string[] {
+  return [
+    ...(content.endsWith("\n") ? [] : ["the patch does not end with a newline: git apply calls its last hunk corrupt"]),
+    ...(content.includes("\r") ? ["the patch has carriage returns: git apply often refuses it; make it with LF"] : []),
+  ];
+}

@@ -1,0 +1,64 @@
+/** The tables of the coordination log: method name → what it does, what it shows. Called on the log's thread. */
+import { invariant } from "../../platform/invariant.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
+import { InvalidValue } from "../text/validate.ts";
+import { getArtifact, putArtifact, submitPatch } from "./artifacts.ts";
+import { acknowledgeEvent, appendEvent, listEvents, lookForEvents, type Sighting } from "./events.ts";
+import { createTask } from "./tasks.ts";
+
+const WRITES: Readonly<Record<string, (tx: LogstreamTx, call: WriteCall) => unknown>> = {
+  event_append: appendEvent,
+  event_ack: acknowledgeEvent,
+  task_create: createTask,
+  artifact_put: putArtifact,
+  patch_submit: submitPatch,
+};
+
+const READS: Readonly<Record<string, (reader: LogstreamReader, values: Record<string, unknown>) => unknown>> = {
+  event_list: listEvents,
+  artifact_get: getArtifact,
+};
+
+export function isLogWrite(method: string): boolean {
+  return Object.hasOwn(WRITES, method);
+}
+
+export function isLogRead(method: string): boolean {
+  return Object.hasOwn(READS, method);
+}
+
+/** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
+export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
+  const write = isLogWrite(call.method) ? WRITES[call.method] : undefined;
+  invariant(write, `${call.method} is not a write of the log`);
+  return write(tx, call);
+}
+
+/** What was refused is an ordinary answer. Undefined for errors of another kind. */
+export function logRefusal(error: unknown): unknown {
+  return error instanceof InvalidValue ? { success: false, error: error.message } : undefined;
+}
+
+export function readLog(reader: LogstreamReader, method: string, values: Record<string, unknown>): unknown {
+  const read = isLogRead(method) ? READS[method] : undefined;
+  invariant(read, `${method} is not a read of the log`);
+  return answered(() => read(reader, values));
+}
+
+/** A look of event_wait. */
+export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): Sighting {
+  return answered<Sighting>(
+    () => lookForEvents(reader, values, seenSeq),
+    (refused) => ({ answer: refused }),
+  );
+}
+
+function answered<T>(read: () => T, wrap: (refused: unknown) => T = (refused) => refused as T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidValue) return wrap({ error: error.message });
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one, and the copy's name, as text that sorts. A stamp
+ * is later than every one seen, whatever the wall clock does.
+ */
+const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
+const COUNTER_MAX = 0xff_ffff;
+/** What claims to be from further ahead is not followed. */
+const AHEAD_MAX_MS = 60_000;
+
+export class HybridClock {
+  #ms = 0;
+  #counter = 0;
+
+  /** `newest`: the latest stamp in the file, which others may have written. */
+  next(replicaId: string, newest: string | null, nowMs: number): string {
+    const [, ms = "0", counter = "0"] = STAMP.exec(newest ?? "") ?? [];
+    this.#follow(Number(ms), Number.parseInt(counter, 16), nowMs);
+    if (nowMs > this.#ms) [this.#ms, this.#counter] = [nowMs, 0];
+    else if (this.#counter < COUNTER_MAX) this.#counter += 1;
+    else [this.#ms, this.#counter] = [this.#ms + 1, 0];
+    return `${String(this.#ms).padStart(13, "0")}-${this.#counter.toString(16).padStart(6, "0")}-${replicaId}`;
+  }
+
+  #follow(ms: number, counter: number, nowMs: number): void {
+    if (ms > nowMs + AHEAD_MAX_MS) return;
+    if (ms > this.#ms || (ms === this.#ms && counter > this.#counter)) [this.#ms, this.#counter] = [ms, counter];
+  }
+}

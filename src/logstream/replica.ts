@@ -1,0 +1,52 @@
+/** The name of this copy of the palace, `replica.json` beside the log: MemPalace's, made at the first use and never changed. */
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { isRecord } from "../platform/is-record.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
+
+/** Errors: STORE_CORRUPT; a second name for one copy would number its events anew. */
+export function replicaId(palaceDir: string): string {
+  const file = join(palaceDir, "replica.json");
+  return read(file) ?? make(file);
+}
+
+function make(file: string): string {
+  const id = `rep_${randomBytes(16).toString("hex")}`;
+  const draft = `${file}.${process.pid}.new`;
+  writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
+  try {
+    // Whoever is first: a MemPalace may be making one at the same moment.
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return read(file) ?? id;
+}
+
+function read(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const id = idIn(text);
+  if (typeof id === "string" && REPLICA_ID.test(id)) return id;
+  throw new PalaceError("STORE_CORRUPT", `${file} holds no replica id`, "put it back from a backup, or delete it");
+}
+
+function idIn(text: string): unknown {
+  try {
+    const content = JSON.parse(text) as unknown;
+    return isRecord(content) ? content["replica_id"] : undefined;
+  } catch {
+    return undefined;
+  }
+}

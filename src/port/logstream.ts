@@ -1,0 +1,105 @@
+/** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in logstream/. */
+
+/** What agents say of an event, and are shown of it. Names are the file's columns and upstream's answers. */
+export type EventText = {
+  type: string;
+  stream: string;
+  room: string;
+  topic: string | null;
+  from_agent: string;
+  to_agent: string | null;
+  correlation_id: string | null;
+  branch: string | null;
+  base_commit: string | null;
+  status: string | null;
+  body: string;
+};
+
+export type NewEvent = EventText & { metadata: Record<string, unknown>; artifactIds: readonly string[]; atMs: number };
+
+export type StreamEvent = EventText & {
+  id: string;
+  /** Its place in this file, by arrival: what cursors go by. */
+  seq: number;
+  /** Which copy of the palace it was appended to, its number there, and upstream's hybrid logical clock. */
+  origin_replica: string | null;
+  origin_seq: number | null;
+  hlc: string | null;
+  artifact_ids: string[];
+  created_at: string;
+  metadata: unknown;
+};
+
+export type NewArtifact = {
+  kind: string;
+  content: string;
+  created_by: string;
+  metadata: Record<string, unknown>;
+  atMs: number;
+};
+
+export type Artifact = {
+  id: string;
+  kind: string;
+  sha256: string;
+  size_bytes: number;
+  created_by: string;
+  created_at: string;
+  origin_replica: string | null;
+};
+
+/** Columns that an event is asked for by, each by one value. `to_agent` also finds what is addressed to all, `*`. */
+export type EventFilter = Partial<
+  Record<
+    "stream" | "room" | "topic" | "type" | "to_agent" | "from_agent" | "correlation_id" | "status" | "since",
+    string
+  >
+>;
+
+/** Of events with those columns, the first `limit` in that order; both ends are exclusive places. */
+export type EventQuery = {
+  filter: EventFilter;
+  afterSeq?: number;
+  beforeSeq?: number;
+  limit: number;
+  newestFirst: boolean;
+};
+
+/** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
+export interface LogstreamReader {
+  event(id: string): StreamEvent | undefined;
+  events(query: EventQuery): StreamEvent[];
+  /** The place of the newest event, 0 where there is none. */
+  lastSeq(): number;
+  artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
+  hasArtifact(id: string): boolean;
+  /** This copy's name, made at the first use. */
+  replicaId(): string;
+  /** Of each copy whose events are here, the number of its newest. */
+  versionVector(): Record<string, number>;
+}
+
+/** One write. What it does is rolled back as a whole when it throws. */
+export interface LogstreamTx extends LogstreamReader {
+  addEvent(event: NewEvent): StreamEvent;
+  addArtifact(artifact: NewArtifact): Artifact;
+}
+
+/** Another copy of the palace that a MemPalace of this machine exchanges events with. */
+export type MeshPeer = { name: string; url: string };
+
+/** What such a MemPalace has published of its last rounds: by peer's name, and profiles by copy. */
+export type PublishedMesh = {
+  peers: Record<string, unknown>;
+  profiles: Record<string, unknown>;
+  writtenAt: string | null;
+  isWriterAlive: boolean;
+};
+
+/** Which copies of the palace are known here. */
+export type Estate = {
+  replicaId: string;
+  versionVector: Record<string, number>;
+  peers: MeshPeer[];
+  published: PublishedMesh;
+};

@@ -1,0 +1,155 @@
+/** The coordination log behind a real broker: once by its key, roles, waits, and a kill at every step of a write. */
+import { once } from "node:events";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { Client } from "../../../src/client/client.ts";
+import type { Json, JsonObject } from "../../../src/protocol/spec.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+type Event = { id: string; seq: number; body: string; hlc: string; correlation_id: string | null };
+type Answer = { success?: boolean; error?: string; event: Event; events: Event[]; timed_out?: boolean };
+
+const REQUEST = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", to_agent: "b" };
+const PATCH = "--- a\n+++ b\n";
+
+async function call(client: Client, tool: string, args: JsonObject = {}, key?: string): Promise<Answer> {
+  const options = key === undefined ? {} : { key };
+  return (await client.callTool(`mempalace_${tool}`, args, options)) as Json as unknown as Answer;
+}
+
+const logFile = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
+
+test("nothing of the log is there before it is used, and a call that comes again does nothing again", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  expect(existsSync(logFile(palace))).toBe(false);
+  const append = { ...REQUEST, body: "do it", metadata: { b: 1, a: 2 } };
+  const first = await call(client, "event_append", append, "k1");
+  expect(first).toMatchObject({ success: true, event: { seq: 1, body: "do it" } });
+  expect(await call(client, "event_append", append, "k1")).toEqual(first);
+  await expect(call(client, "event_append", { ...append, body: "other" }, "k1")).rejects.toThrow(
+    "was used for another",
+  );
+  const refused = { ...append, artifact_ids: ["art_none"] };
+  expect(await call(client, "event_append", refused, "k2")).toMatchObject({ success: false });
+  const ack = await call(client, "event_ack", { event_id: first.event.id, from_agent: "b", status: "claimed" });
+  expect(ack.event).toMatchObject({ correlation_id: first.event.id, seq: 2 });
+  expect(ack.event.hlc > first.event.hlc).toBe(true);
+  const patch = { content: PATCH, from_agent: "b", stream: "project/p", status: "x" };
+  await expect(call(client, "patch_submit", patch)).rejects.toThrow("Unknown parameter");
+  const { events } = await call(client, "event_list", { to_agent: "b" });
+  expect(events.map(({ id }) => id)).toEqual([first.event.id]);
+  client.close();
+});
+
+test("a patch whose event is refused leaves no artifact", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const patch = { content: PATCH, from_agent: "b", stream: "project/p", body: "n\0l" };
+  expect(await call(client, "patch_submit", patch)).toEqual({ success: false, error: "body contains null bytes" });
+  client.close();
+  const database = new Database(logFile(palace), { readonly: true });
+  expect(database.prepare("SELECT count(*) FROM artifacts").pluck().get()).toBe(0);
+  database.close();
+});
+
+test("a wait ends with the event it waits for, whoever appends it, and holds up nobody", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const [waiting, other] = [await palace.client(), await palace.client()];
+  const first = await call(other, "event_append", REQUEST);
+  const cursor = { since_event_id: first.event.id, timeout_ms: 60_000 };
+  // As many as a peer may hold, and others' calls go on.
+  const waits = Array.from({ length: 60 }, (_, at) =>
+    call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
+  );
+  expect(await call(waiting, "event_wait", { type: "none", timeout_ms: 1 })).toMatchObject({
+    timed_out: true,
+    events: [],
+  });
+  for (let at = 0; at < 20; at++) await call(other, "event_append", { ...REQUEST, correlation_id: `c${at}` });
+  await call(other, "event_append", { ...REQUEST, correlation_id: "ours" });
+  for (const answer of await Promise.all(waits.slice(0, 30)))
+    expect(answer).toMatchObject({ timed_out: false, events: [{ correlation_id: "ours" }] });
+  // A MemPalace of the same machine writes to the file, not to us.
+  const database = new Database(logFile(palace));
+  database
+    .prepare(
+      `INSERT INTO events (id, type, stream, room, from_agent, correlation_id, created_at) VALUES ('evt_x', 't', 's', 'r', 'a', 'theirs', '2026')`,
+    )
+    .run();
+  database.close();
+  for (const answer of await Promise.all(waits.slice(30)))
+    expect(answer).toMatchObject({ timed_out: false, events: [{ id: "evt_x" }] });
+  waiting.close();
+  other.close();
+});
+
+test("a wait outlives a restart of the broker, and a broker that is stopped does not wait for it", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  const client = await palace.client();
+  const waiting = call(client, "event_wait", { correlation_id: "late", timeout_ms: 60_000 });
+  await call(client, "event_list");
+  const stopped = performance.now();
+  broker.kill("SIGTERM");
+  await once(broker, "exit");
+  expect(performance.now() - stopped).toBeLessThan(20_000);
+  await palace.startBroker();
+  const other = await palace.client();
+  await call(other, "event_append", { ...REQUEST, correlation_id: "late" });
+  expect(await waiting).toMatchObject({ timed_out: false, events: [{ correlation_id: "late" }] });
+  client.close();
+  other.close();
+});
+
+const STEPS = ["before-begin", "after-apply", "after-key", "before-commit", "after-commit"];
+
+test.each(STEPS)(
+  "a broker killed at log.%s leaves the write whole or not at all, and it is done once",
+  async (step) => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: `log.${step}:2` });
+    const client = await palace.client();
+    const put = { content: PATCH, from_agent: "b", stream: "project/p", correlation_id: "c" };
+    await call(client, "event_append", REQUEST, "k0");
+    // The client finds no broker, or the next one, and puts the call again with its key.
+    const dying = call(client, "patch_submit", put, "k1").catch(() => undefined);
+    if (broker.exitCode === null && broker.signalCode === null) await once(broker, "exit");
+    expect(broker.signalCode).toBe("SIGKILL");
+    await palace.startBroker();
+    await dying;
+    const next = await palace.client();
+    const again = await call(next, "patch_submit", put, "k1");
+    expect(again.success).toBe(true);
+    const { events } = await call(next, "event_list", { correlation_id: "c" });
+    expect(events).toEqual([again.event]);
+    client.close();
+    next.close();
+    const database = new Database(logFile(palace), { readonly: true });
+    expect(database.prepare("SELECT count(*) FROM artifacts").pluck().get()).toBe(1);
+    expect(database.prepare("SELECT count(*) FROM event_artifacts").pluck().get()).toBe(1);
+    database.close();
+  },
+);
+
+test("a log that is put away under a running broker is made anew, and one that is no log is left as it is", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const file = logFile(palace);
+  await call(client, "event_append", REQUEST);
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(file + suffix, `${file}.away${suffix}`);
+  expect(await call(client, "event_append", REQUEST)).toMatchObject({ success: true, event: { seq: 1 } });
+  const text = "no database at all, but long enough to be taken for one".repeat(20);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  writeFileSync(file, text);
+  await expect(call(client, "event_append", REQUEST)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+  await expect(call(client, "event_list")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+  expect(readFileSync(file, "utf8")).toBe(text);
+  client.close();
+});
