@@ -1,7 +1,15 @@
 /** Reads and inserts of one connection to the log, as the engine's rules ask for them. */
 import { hash, randomBytes } from "node:crypto";
 import type { LedgerDatabase } from "../ledger/open.ts";
-import type { Artifact, EventQuery, LogstreamTx, NewArtifact, NewEvent, StreamEvent } from "../port/logstream.ts";
+import type {
+  Artifact,
+  EventPage,
+  EventQuery,
+  LogstreamTx,
+  NewArtifact,
+  NewEvent,
+  StreamEvent,
+} from "../port/logstream.ts";
 import type { HybridClock } from "./clock.ts";
 
 type Named = Record<string, unknown>;
@@ -58,7 +66,7 @@ export class LogRows implements LogstreamTx {
     return row && this.#toEvent(row);
   }
 
-  events({ filter, afterSeq, beforeSeq, limit, newestFirst }: EventQuery): StreamEvent[] {
+  events({ filter, afterSeq, beforeSeq, limit, sizeMaxBytes, newestFirst }: EventQuery): EventPage {
     const { since, to_agent: toAgent, ...equal } = filter;
     const conditions = Object.keys(equal).map((column) => `${column} = @${column}`);
     if (toAgent !== undefined) conditions.push("(to_agent = @to_agent OR to_agent = '*')");
@@ -67,13 +75,20 @@ export class LogRows implements LogstreamTx {
     if (beforeSeq !== undefined) conditions.push("rowid < @beforeSeq");
     const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
     const sql = `SELECT ${EVENT} FROM events${where} ORDER BY rowid ${newestFirst ? "DESC" : "ASC"} LIMIT @limit`;
-    const rows = this.#prepared(sql).all({
+    const rows = this.#prepared(sql).iterate({
       ...filter,
       ...(afterSeq !== undefined && { afterSeq }),
       ...(beforeSeq !== undefined && { beforeSeq }),
       limit,
-    }) as EventRow[];
-    return rows.map((row) => this.#toEvent(row));
+    }) as IterableIterator<EventRow>;
+    const events: StreamEvent[] = [];
+    let sizeBytes = 0;
+    for (const row of rows) {
+      sizeBytes += Buffer.byteLength(row.body) + Buffer.byteLength(row.metadata_json);
+      if (events.length > 0 && sizeBytes > sizeMaxBytes) return { events, more: true };
+      events.push(this.#toEvent(row));
+    }
+    return { events, more: false };
   }
 
   lastSeq(): number {

@@ -56,19 +56,24 @@ export type EventFilter = Partial<
   >
 >;
 
-/** Of events with those columns, the first `limit` in that order; both ends are exclusive places. */
+/** Of events with those columns, the first `limit` in that order, or fewer where they are long; both ends are exclusive places. */
 export type EventQuery = {
   filter: EventFilter;
   afterSeq?: number;
   beforeSeq?: number;
   limit: number;
+  /** Bytes of their texts together; the first event is given whatever its size. */
+  sizeMaxBytes: number;
   newestFirst: boolean;
 };
+
+/** `more`: there were others within the limit, and no room for them. */
+export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
 export interface LogstreamReader {
   event(id: string): StreamEvent | undefined;
-  events(query: EventQuery): StreamEvent[];
+  events(query: EventQuery): EventPage;
   /** The place of the newest event, 0 where there is none. */
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;

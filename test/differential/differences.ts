@@ -7,6 +7,7 @@ import type { Call } from "./calls.ts";
 import { GRAPH_DIFFERENCES } from "./graph-differences.ts";
 import {
   baseNames,
+  firstEvents,
   goneTogether,
   isRecord,
   joinedRows,
@@ -283,6 +284,14 @@ export const DIFFERENCES: readonly Difference[] = [
     what: "wording of a task's `Delivery` part and `handoff`, of the `note` on `from_agent`, and of `warnings` on patches",
     why: "the same in our own words; agents read them, nothing parses them",
     mend: (theirs, ours) => [withoutWords(theirs), withoutWords(ours)],
+  },
+  {
+    name: "event-pages",
+    versions: NEW,
+    tools: ["event_list", "event_wait"],
+    what: "a list whose events have more than 1 MiB of text together ends early and says `more`",
+    why: "500 events may have 160 MiB: no message is so large, and making it would hold up everybody else's answers",
+    mend: firstEvents,
   },
   {
     name: "mesh-machine",

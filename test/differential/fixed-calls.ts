@@ -52,6 +52,16 @@ function copies(): Fixed[] {
   ];
 }
 
+/** More text than one answer of ours has room for. */
+function longEvents(): Fixed[] {
+  const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
+  return [
+    ...Array.from({ length: 5 }, () => ({ tool: "event_append", args: event })),
+    ...["event_list", "event_wait"].map((tool) => ({ tool, args: { stream: "long" } })),
+    { tool: "event_list", args: { stream: "long", preview: true, limit: 2 } },
+  ];
+}
+
 /** The ids of steps 2 and 4 are used by name in calls.ts. */
 export function opening(version: MempalaceVersion): Fixed[] {
   const long = "long drawer ".repeat(150);
@@ -140,6 +150,7 @@ export function closing(version: MempalaceVersion): Fixed[] {
           // Nothing in the project is long enough to be filed.
           { tool: "mine", args: { source: PROJECT } },
           { tool: "list_wings", args: {} },
+          ...longEvents(),
           ...copies(),
           ...minedCalls(),
         ]),

@@ -259,6 +259,15 @@ export function parting(a: unknown, b: unknown, path = ""): string[] {
   );
 }
 
+/** Of their events as many as ours has, where ours says that there are more. */
+export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
+  const [a, b] = [theirs, ours].map((answer) => ("value" in answer && isRecord(answer.value) ? answer.value : {}));
+  if (a === undefined || b?.["more"] !== true) return undefined;
+  const [all, some] = [a["events"] as unknown[], b["events"] as unknown[]];
+  if (some.length === 0 || some.length >= all.length) return undefined;
+  return [{ value: { ...a, events: all.slice(0, some.length), count: some.length, more: true } }, ours];
+}
+
 /** Answers of the coordination log with the number of their warnings, and without what is written for people to read. */
 export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));

@@ -101,7 +101,7 @@ export class DifferentialServer {
     learn(`@${step}@`, event?.["id"] ?? task?.["id"] ?? artifact?.["id"]);
     learn(`@${step}.artifact@`, artifact?.["id"]);
     learn(`@${step}.task@`, task?.["correlation_id"]);
-    learn("@replica@", event?.["origin_replica"] ?? artifact?.["origin_replica"] ?? self?.["replica_id"]);
+    learn("@replica@", (event ?? task)?.["origin_replica"] ?? artifact?.["origin_replica"] ?? self?.["replica_id"]);
     if (Array.isArray(added))
       added.forEach((one: { drawer_id?: unknown }, index) => learn(`@${step}.${index}@`, one.drawer_id));
     if (typeof diary === "object" && diary !== null)

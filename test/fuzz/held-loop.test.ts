@@ -111,7 +111,9 @@ function argumentsOf({ tool: name, parameter, piece: part, size }: Call): Record
   const tool = TOOLS.find((one) => one.name === name) as Tool;
   const { properties, required = [] } = tool.inputSchema;
   const text = ofSize(part, size);
-  const sane = required.map((need) => [need, saneValue(need, properties[need])] as const);
+  const sane: (readonly [string, unknown])[] = required.map((need) => [need, saneValue(need, properties[need])]);
+  // What waits is not asked to.
+  if ("timeout_ms" in properties) sane.push(["timeout_ms", 1]);
   return { ...Object.fromEntries(sane), [parameter]: hostileValue(text, properties[parameter]) };
 }
 

@@ -67,7 +67,7 @@ export class Logstream {
       const sighting = await this.#call("look", values, seenSeq);
       if ("answer" in sighting) return sighting.answer;
       seenSeq = sighting.lastSeq;
-      if (!(await wait.change(before))) return waited(values, []);
+      if (!(await wait.change(before))) return waited(values, { events: [], more: false });
     }
   }
 

@@ -1,8 +1,13 @@
 /** Exact texts that agents hand over: patches, files, logs. Called on the log's thread. */
 import type { Artifact, LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
 import type { WriteCall } from "../../port/ledger.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { addEvent } from "./events.ts";
 import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
+
+/** The rest of a message around it. */
+const ANSWER_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 
 type Values = Record<string, unknown>;
 
@@ -13,7 +18,14 @@ export function putArtifact(tx: LogstreamTx, { params, atMs }: WriteCall): unkno
 export function getArtifact(reader: LogstreamReader, values: Values): unknown {
   const id = routing(values["artifact_id"], "artifact_id");
   const artifact = reader.artifact(id);
-  return artifact === undefined ? { error: `artifact ${reprOf(values["artifact_id"])} not found` } : { artifact };
+  if (artifact === undefined) return { error: `artifact ${reprOf(values["artifact_id"])} not found` };
+  if (Buffer.byteLength(JSON.stringify(JSON.stringify({ artifact }, null, 2))) > ANSWER_MAX_BYTES)
+    throw new PalaceError(
+      "TRANSPORT_FRAME_TOO_LARGE",
+      `the artifact ${id} is larger than a message once its characters are escaped`,
+      "hand it over as several artifacts",
+    );
+  return { artifact };
 }
 
 /** The patch and the event that announces it: both, or neither. */

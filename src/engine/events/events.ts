@@ -2,7 +2,14 @@
  * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream): append, acknowledge, list. What is appended is
  * never changed; a correction is a new event. Called on the log's thread.
  */
-import type { EventFilter, EventQuery, LogstreamReader, LogstreamTx, StreamEvent } from "../../port/logstream.ts";
+import type {
+  EventFilter,
+  EventPage,
+  EventQuery,
+  LogstreamReader,
+  LogstreamTx,
+  StreamEvent,
+} from "../../port/logstream.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import { EVENT_WAIT_MAX_MS } from "../../protocol/limits.ts";
 import { validTemporal } from "../graph/temporal.ts";
@@ -24,6 +31,8 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
+/** In JSON within JSON a character may become seven: an answer must fit a frame, and be made between others' answers. */
+const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;
 const ACK_TYPE = "event.ack";
@@ -85,9 +94,9 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
 /** Newest first, unless a place to go on from is given. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
-  const found = reader.events(eventQuery(reader, { ...values, order }));
+  const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));
   const events = isTruthy(values["preview"]) ? found.map(previewed) : found;
-  return { events, count: events.length, ...noteOn(values) };
+  return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
 /** What a wait was told by a look: its answer, or how far it has looked. */
@@ -97,12 +106,13 @@ export type Sighting = { answer: unknown } | { lastSeq: number };
 export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): Sighting {
   const query = eventQuery(reader, { ...values, order: "asc", before_event_id: null });
   const lastSeq = reader.lastSeq();
-  const events = reader.events({ ...query, afterSeq: Math.max(query.afterSeq ?? 0, seenSeq) });
-  return events.length === 0 ? { lastSeq } : { answer: waited(values, events) };
+  const page = reader.events({ ...query, afterSeq: Math.max(query.afterSeq ?? 0, seenSeq) });
+  return page.events.length === 0 ? { lastSeq } : { answer: waited(values, page) };
 }
 
-export function waited(values: Values, events: readonly StreamEvent[]): unknown {
-  return { timed_out: events.length === 0, events, count: events.length, ...noteOn(values) };
+export function waited(values: Values, { events, more }: EventPage): unknown {
+  const isOver = events.length === 0;
+  return { timed_out: isOver, events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
 /** How long a wait may take, ms. Errors: InvalidValue. */
@@ -145,6 +155,7 @@ export function eventQuery(reader: Pick<LogstreamReader, "event">, values: Value
     ...(afterSeq !== undefined && { afterSeq }),
     ...(beforeSeq !== undefined && { beforeSeq }),
     limit: Math.min(limit, EVENTS_SHOWN_MAX),
+    sizeMaxBytes: EVENTS_SIZE_MAX_BYTES,
     newestFirst: order === "desc",
   };
 }

@@ -1,13 +1,14 @@
 /** What the fields of events and artifacts may hold, with upstream's messages (3.11). Pure; used by this folder's other files. */
 import { isRecord } from "../../platform/is-record.ts";
 import { pythonRepr } from "../graph/temporal.ts";
-import { codePointLength, compareText, strip, wellFormed } from "../text/text.ts";
+import { codePointLength, compareText, head, strip, wellFormed } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 export const BODY_MAX_BYTES = 256 * 1024;
 export const ARTIFACT_MAX_BYTES = 4 * 1024 * 1024;
 const METADATA_MAX_BYTES = 64 * 1024;
 const ROUTING_MAX = 256;
+const REPR_MAX = 4_000;
 
 const STATUSES = ["applied", "blocked", "claimed", "failed", "open", "ready", "superseded"];
 const KINDS = ["file", "json", "log", "note", "patch"];
@@ -34,7 +35,7 @@ export function eventType(value: unknown): string {
   if (text === "") throw new InvalidValue("type must be a non-empty string");
   if (!EVENT_TYPE.test(text))
     throw new InvalidValue(
-      `type=${pythonRepr(text)} is not a valid event type (lowercase letters, digits, '.', '_', '-'; max 64 chars)`,
+      `type=${reprOf(text)} is not a valid event type (lowercase letters, digits, '.', '_', '-'; max 64 chars)`,
     );
   return text;
 }
@@ -108,9 +109,9 @@ export function artifactIds(value: unknown): string[] {
   return [...new Set(value as string[])];
 }
 
-/** As Python's repr() shows what JSON brought; a bounded part of it, as it goes into a message. */
+/** As Python's repr() shows what JSON brought, by its beginning: more than that stands in no message. */
 export function reprOf(value: unknown): string {
-  if (typeof value === "string") return pythonRepr(value);
+  if (typeof value === "string") return pythonRepr(head(value, REPR_MAX));
   if (Array.isArray(value)) return `[${value.map(reprOf).join(", ")}]`;
   if (isRecord(value))
     return `{${Object.entries(value)
