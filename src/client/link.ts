@@ -78,6 +78,7 @@ export class Link {
   #socket: Socket | undefined;
   /** True once what was kept is delivered: requests flow. */
   #isOpen = false;
+  #openedAtMs = 0;
   #connecting: Promise<void> | undefined;
   #closed = false;
   #wasConnected = false;
@@ -228,6 +229,7 @@ export class Link {
 
   #open(socket: Socket): void {
     this.#isOpen = true;
+    this.#openedAtMs = this.#clock.now();
     if (!this.#isStuck) this.#retryMs = RETRY_MAX_MS;
     else this.#withdrawWrites();
     const lines = [...this.#unsent, ...[...this.#pending.values()].map((pending) => pending.line)];
@@ -277,6 +279,9 @@ export class Link {
   #onClose(socket: Socket): void {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
+    const now = this.#clock.now();
+    // What it was at work on all that time, a wait for an event say, begins its patience with brokers that go away now.
+    if (now - this.#openedAtMs > PATIENCE_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
     this.#silence.stop();

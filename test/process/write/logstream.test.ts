@@ -11,6 +11,8 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 type Event = { id: string; seq: number; body: string; hlc: string; correlation_id: string | null };
 type Answer = { success?: boolean; error?: string; event: Event; events: Event[]; timed_out?: boolean };
 
+/** So long a broker waits for what does not end by itself. */
+const DRAIN_MAX_MS = 8_000;
 const REQUEST = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", to_agent: "b" };
 const PATCH = "--- a\n+++ b\n";
 
@@ -67,7 +69,7 @@ test("a wait ends with the event it waits for, whoever appends it, and holds up 
   const waits = Array.from({ length: 60 }, (_, at) =>
     call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
   );
-  expect(await call(waiting, "event_wait", { type: "none", timeout_ms: 1 })).toMatchObject({
+  expect(await call(waiting, "event_wait", { type: "none", timeout_ms: 600 })).toMatchObject({
     timed_out: true,
     events: [],
   });
@@ -98,7 +100,7 @@ test("a wait outlives a restart of the broker, and a broker that is stopped does
   const stopped = performance.now();
   broker.kill("SIGTERM");
   await once(broker, "exit");
-  expect(performance.now() - stopped).toBeLessThan(20_000);
+  expect(performance.now() - stopped).toBeLessThan(DRAIN_MAX_MS);
   await palace.startBroker();
   const other = await palace.client();
   await call(other, "event_append", { ...REQUEST, correlation_id: "late" });

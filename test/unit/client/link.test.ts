@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Link } from "../../../src/client/link.ts";
 import { loadConfig } from "../../../src/config/config.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../../src/platform/clock.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 
 type Line = { id: number; method: string };
@@ -60,13 +61,17 @@ async function serve(answer: (line: Line, socket: Socket) => void): Promise<void
   await once(server, "listening");
 }
 
-function open(): { link: Link; answers: { id: number; result?: unknown; error?: { data: { code: string } } }[] } {
+function open(clock: Clock = SYSTEM_CLOCK): {
+  link: Link;
+  answers: { id: number; result?: unknown; error?: { data: { code: string } } }[];
+} {
   const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "broker.sock")}` });
   const answers: { id: number }[] = [];
   link = new Link({
     config,
     agent: "test",
     start: "auto",
+    clock,
     onLine: (line) => answers.push(JSON.parse(String(line)) as { id: number }),
   });
   return { link, answers };
@@ -103,6 +108,23 @@ test("a busy broker is asked again after the time it names, and its owner hears 
   expect(answers[0]?.result).toBe("at last");
   expect(asked.length).toBe(3);
   expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(55);
+});
+
+test("a request that a broker has had for long is put to the next one, too", async () => {
+  const asked: number[] = [];
+  await serve(({ id }, socket) => {
+    asked.push(id);
+    if (asked.length > 1) socket.write(reply(id, { result: "from the next" }));
+  });
+  let aheadMs = 0;
+  const clock = { ...SYSTEM_CLOCK, now: () => SYSTEM_CLOCK.now() + aheadMs };
+  const { link, answers } = open(clock);
+  link.send(1, request(1));
+  await expect.poll(() => asked).toEqual([1]);
+  // A wait for an event may take five minutes.
+  aheadMs = 300_000;
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => answers).toMatchObject([{ id: 1, result: "from the next" }]);
 });
 
 test("what got no answer is put to the next broker at the same endpoint, also when that comes a while later", async () => {
