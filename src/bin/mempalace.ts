@@ -32,6 +32,9 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   hook: ["Do what a coding agent's hook asks for", async () => (await import("./upstream/hook.ts")).verb],
   hallways: ["List names that occur together", async () => (await import("./upstream/hallways.ts")).verb],
   daemon: ["Start, stop or look at the broker", async () => (await import("./upstream/daemon.ts")).verb],
+  logstream: ["Events of agents for each other", async () => (await import("./coordination/logstream.ts")).verb],
+  task: ["Create or run tasks of agents", async () => (await import("./coordination/task.ts")).verb],
+  artifact: ["Exact texts that agents hand over", async () => (await import("./coordination/artifact.ts")).verb],
   instructions: ["Output skill instructions", async () => (await import("./upstream/instructions.ts")).verb],
   mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
 };

@@ -41,6 +41,12 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   ],
   closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
   adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
+  logstream: [
+    "events of agents for each other: append, list, wait, watch, ack",
+    () => import("./coordination/logstream.ts"),
+  ],
+  task: ["work for another agent: create, launch", () => import("./coordination/task.ts")],
+  artifact: ["exact texts that agents hand over: put, get", () => import("./coordination/artifact.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };
 

@@ -38,7 +38,7 @@ export const PALACE_VERBS = [
     "undo",
     "spool",
   ],
-  ...["mine", "closets", "adopt", "why"],
+  ...["mine", "closets", "adopt", "logstream", "task", "artifact", "why"],
 ] as const;
 
 const UPSTREAM_VERBS = [

@@ -5,7 +5,6 @@
 type Absent = { why: string; hint: string; actions?: string };
 
 const LLM = "this program asks no language model";
-const COORDINATION = "this memory does not pass work between agents";
 
 export const ABSENT: Readonly<Record<string, Absent>> = {
   serve: {
@@ -15,7 +14,7 @@ export const ABSENT: Readonly<Record<string, Absent>> = {
   update: { why: "this is another program than MemPalace's", hint: "npm install -g palace-devbox" },
   export: { why: "that is a verb of palace", hint: "palace export DIR" },
   audit: { why: "how well a palace is ordered is not scored", hint: "palace doctor looks for what is wrong" },
-  rules: { why: `${COORDINATION}, and has no rules for it`, hint: "mempalace instructions help" },
+  rules: { why: "this memory has no rules for agents", hint: "mempalace instructions help" },
   rooms: { why: LLM, hint: "list them: palace call list_rooms", actions: "{propose,apply} --wing WING" },
   wings: {
     why: "wings stay as they are",
@@ -34,7 +33,4 @@ export const ABSENT: Readonly<Record<string, Absent>> = {
   },
   "migrate-wings": { why: "wings are found under the names they have", hint: "mempalace status" },
   palace: { why: "the model is told by its files", hint: "palace doctor", actions: "set-embedder [--model M]" },
-  logstream: { why: COORDINATION, hint: "mempalace --help" },
-  task: { why: COORDINATION, hint: "mempalace --help" },
-  artifact: { why: COORDINATION, hint: "mempalace --help" },
 };

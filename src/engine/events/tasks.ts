@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { LogstreamTx } from "../../port/logstream.ts";
 import type { WriteCall } from "../../port/ledger.ts";
+import { handoff } from "../../protocol/handoff.ts";
 import { strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { addEvent } from "./events.ts";
@@ -34,13 +35,6 @@ export function createTask(tx: LogstreamTx, { params, atMs }: WriteCall): unknow
 const DELIVERY =
   "Acknowledge this event as claimed, then send the work with mempalace_patch_submit under the same correlation id, " +
   "or answer blocked or failed and say why.";
-
-export function handoff(correlationId: string, agent: string): string {
-  return (
-    `MemPalace task ${correlationId} is for you, ${agent}: list its events, acknowledge the request as claimed, ` +
-    "work to its definition of done, and answer in the same stream."
-  );
-}
 
 function required(value: unknown, field: string): string {
   const text = typeof value === "string" ? strip(value) : "";

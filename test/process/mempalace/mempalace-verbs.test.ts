@@ -195,7 +195,15 @@ test.each<[string[], number, string]>([
   [["migrate-wings"], 1, "mempalace status"],
   [["palace"], 2, "set-embedder"],
   [["update", "check"], 1, "npm install"],
-  [["logstream", "list"], 1, "does not pass work"],
+  [["logstream", "sync"], 1, "no other copy"],
+  [["logstream"], 0, "palace logstream append"],
+  [["logstream", "list"], 0, "No matching events."],
+  [["logstream", "list", "--order", "up"], 2, "--order"],
+  [["logstream", "list", "--limit", "0"], 1, "limit must be a positive integer"],
+  [["logstream", "wait", "--timeout-ms", "1"], 2, "Timed out; no matching events."],
+  [["logstream", "append", "--type", "t"], 2, "--stream"],
+  [["task"], 0, "palace task create"],
+  [["artifact", "get", "art_none"], 1, "artifact 'art_none' not found"],
   [["-h"], 0, "usage: mempalace"],
 ])("%j exits as upstream does and says what it has to", async (args, code, words) => {
   await using palace = createTestPalace();

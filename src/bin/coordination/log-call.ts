@@ -1,0 +1,127 @@
+/** What the commands of the coordination log share: a call, its answer as MemPalace 3.11 prints it, texts from files. */
+import { readFileSync } from "node:fs";
+import { buffer } from "node:stream/consumers";
+import type { Config } from "../../config/config.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import { newKey } from "../../platform/ids.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { JsonObject } from "../../protocol/spec.ts";
+import { shorten, type Output } from "../terminal/output.ts";
+import { callOrKeep, TOOL_PREFIX } from "../tool-call.ts";
+
+export type Shown = {
+  id: string;
+  created_at: string;
+  type: string;
+  stream: string;
+  room: string;
+  topic: string | null;
+  from_agent: string;
+  to_agent: string | null;
+  correlation_id: string | null;
+  branch: string | null;
+  base_commit: string | null;
+  status: string | null;
+  artifact_ids: string[];
+  body: string;
+};
+
+/** The tool said no, or nothing came in time. */
+export const EXIT_REFUSED = 1;
+export const EXIT_TIMED_OUT = 2;
+const BODY_SHOWN = 80;
+
+/** The tool's answer. Values that were not given are left out. Errors: Refused, and those of the transport. */
+export async function callLog(
+  config: Config,
+  tool: string,
+  given: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const args = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject;
+  const agent = config.agentName ?? `palace ${tool}`;
+  const answer = await callOrKeep({ config, agent, name: TOOL_PREFIX + tool, args, key: newKey() });
+  if (!isRecord(answer)) throw new Refused("the answer is no object");
+  if (typeof answer["error"] === "string") throw new Refused(answer["error"]);
+  return answer;
+}
+
+/** A tool's own no, or input that is none: printed as upstream does, exit code 1. */
+export class Refused extends Error {}
+
+/** Runs a command's work, and says what was refused. */
+export async function orRefusal(out: Output, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (out.isJson) out.document({ error: error.message });
+    else out.notice(`Error: ${error.message}`);
+    return EXIT_REFUSED;
+  }
+}
+
+/** True where the write waits for a broker, which is said. */
+export function isSpooled(answer: Record<string, unknown>, out: Output): boolean {
+  if (answer["spooled"] !== true) return false;
+  if (out.isJson) out.document(answer);
+  else out.text(String(answer["message"]));
+  return true;
+}
+
+/** One event on one line. */
+export function eventLine(event: Shown): string {
+  const { id, created_at: at, type, stream, room, from_agent: from, to_agent: to } = event;
+  const more = [
+    event.status === null ? "" : ` [${event.status}]`,
+    event.topic === null ? "" : ` topic=${event.topic}`,
+    event.correlation_id === null ? "" : ` corr=${event.correlation_id}`,
+    event.artifact_ids.length === 0 ? "" : ` artifacts=${event.artifact_ids.length}`,
+    event.body === "" ? "" : ` :: ${shorten(event.body, BODY_SHOWN)}`,
+  ];
+  return `  ${id}  ${at}  ${type}  ${stream}/${room}  ${from}->${to ?? "*"}${more.join("")}`;
+}
+
+export function printEvents(events: readonly Shown[], out: Output): void {
+  out.text([`${events.length} event(s):`, ...events.map(eventLine)].join("\n"));
+}
+
+/** Inline, or from a file to the byte; `-` is stdin. Errors: Refused. */
+export async function readText(inline: string | undefined, file: string | undefined): Promise<string | undefined> {
+  if (inline !== undefined && file !== undefined) throw new Refused("pass inline text or a file, not both");
+  if (file === undefined) return inline;
+  let bytes: Buffer;
+  try {
+    bytes = file === "-" ? await buffer(process.stdin) : readFileSync(file);
+  } catch (error) {
+    throw new Refused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Refused(`${file} is not UTF-8`);
+  }
+}
+
+/** Errors: Refused. */
+export function readMetadata(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refused("--metadata is not valid JSON");
+  }
+  if (isRecord(value)) return value;
+  throw new Refused("--metadata must be a JSON object");
+}
+
+/** Errors: CONFIG_USAGE. */
+export function required<T extends string>(
+  values: Readonly<Partial<Record<T, string>>>,
+  names: readonly T[],
+): Record<T, string> {
+  const missing = names.filter((name) => values[name] === undefined);
+  if (missing.length === 0) return values as Record<T, string>;
+  const named = missing.map((name) => `--${name}`).join(", ");
+  throw new PalaceError("CONFIG_USAGE", `the following arguments are required: ${named}`, "see --help");
+}

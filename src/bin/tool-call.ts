@@ -1,0 +1,57 @@
+/** One tool call of a command: put to the broker, or kept for it where it is a write. Imported by the verbs that call tools. */
+import { type Client, connectClient } from "../client/client.ts";
+import type { KeptCall } from "../client/keep-call.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import type { Json } from "../protocol/spec.ts";
+import { nearestWord } from "./terminal/nearest.ts";
+
+export const TOOL_PREFIX = "mempalace_";
+
+export async function callOrKeep(call: KeptCall): Promise<Json> {
+  const { config, agent } = call;
+  const client = await connectClient({ config, agent, start: "auto" }).catch(asKnown);
+  if (client instanceof PalaceError) return keep(call, client);
+  try {
+    return await callTool(client, call);
+  } catch (error) {
+    // A broker that went away under a write may have filed it: kept with its key, the write is done once.
+    if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await keep(call, error);
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+/** Errors: `away` for what is no write, or cannot wait. */
+async function keep(call: KeptCall, away: PalaceError): Promise<Json> {
+  if (!(await isWriteTool(call.name))) throw away;
+  const { keepCall } = await import("../client/keep-call.ts");
+  return keepCall(call, away);
+}
+
+function asKnown(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  throw error;
+}
+
+async function callTool(client: Client, { name, args, key }: KeptCall): Promise<Json> {
+  try {
+    return await client.callTool(name, args, { key });
+  } catch (error) {
+    if (!(error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")) throw error;
+    const names = (await client.listTools()).map((one) => one.name.slice(TOOL_PREFIX.length));
+    const near = nearestWord(name.slice(TOOL_PREFIX.length), names);
+    const hint = near === undefined ? "run `palace tools`" : `did you mean \`palace call ${near}\`?`;
+    throw new PalaceError(error.code, error.message, hint, { cause: error });
+  }
+}
+
+export async function isWriteTool(name: string): Promise<boolean> {
+  const { WRITE_TOOLS } = await import("../client/delivery.ts");
+  return WRITE_TOOLS.has(name);
+}
+
+export function isRefusal(value: Json): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return value["success"] === false || typeof value["error"] === "string";
+}
