@@ -1,6 +1,6 @@
 /** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
 import { hash } from "node:crypto";
-import { type Drawer, isList, type Metadata, type Scalar } from "../port/drawer.ts";
+import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
 
 export type DrawerRecord = {
   row: number;
@@ -32,6 +32,11 @@ export function dateWords(metadata: Metadata): string {
   const time = new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00Z`);
   if (Number.isNaN(time.getTime())) return "";
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
+}
+
+/** By `id_recipe` of the ledger's notes. */
+export function recipeOf(noted: string | undefined): IdRecipe {
+  return noted === "bare" ? "bare" : "v3";
 }
 
 /** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids answers which slices there are. */

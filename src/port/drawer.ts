@@ -16,6 +16,9 @@ export function isList(value: MetadataValue): value is Scalar[] {
 /** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
+/** What an id that was given out stands for: one row, or the slices of a long text in the order of the text. */
+export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: boolean };
+
 /** What a new drawer is made of; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 

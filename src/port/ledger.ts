@@ -1,6 +1,6 @@
 /** The ledger as the engine and the broker see it: a write, its transaction, its reader. Implemented in ledger/. */
 import type { ClosetTx, ClosetReader } from "./closet.ts";
-import type { Metadata, Drawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
+import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
@@ -17,7 +17,7 @@ export interface LedgerTx {
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
   /** True if there was one. */
   deleteDrawer(id: string): boolean;
-  /** The slices of a long drawer or diary entry, in order; none where `id` is no such one. */
+  /** The slices of a long drawer or diary entry, whatever their ids, in the order of the text; none where `id` is no such one. */
   slicesOf(id: string): Drawer[];
   /** How many drawers have that source_file, and the first few places they are in. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
@@ -47,6 +47,14 @@ export interface LedgerReader {
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** Whole drawers by id, those that are split in one, found in indexes; `total` counts them so. */
+  listLogical(
+    filter: Omit<DrawerFilter, "sourceFile">,
+    limit: number,
+    offset: number,
+  ): { drawers: LogicalDrawer[]; total: number };
+  /** How the ids of the palace's rows are made. */
+  idRecipe(): IdRecipe;
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   /** The last `limit` that were filed, in row order. */

@@ -10,7 +10,6 @@ import {
   firstEvents,
   goneTogether,
   isRecord,
-  joinedRows,
   onlyOldFilters,
   sameCliText,
   sameHits,
@@ -147,14 +146,6 @@ export const DIFFERENCES: readonly Difference[] = [
     what: "the base name of a source with backslashes",
     why: "upstream cuts by the separators of the machine it runs on; one palace is shared by machines of both kinds here",
     mend: (theirs, ours) => [baseNames(theirs), ours],
-  },
-  {
-    name: "listed-rows",
-    versions: NEW,
-    tools: ["list_drawers"],
-    what: "`list_drawers` shows rows in the order they were filed, a split drawer slice by slice (3.11: joined, by id)",
-    why: "as 3.3.6 has it; paging through joined drawers reads all of them for every page",
-    mend: joinedRows,
   },
   {
     name: "search-score",

@@ -158,32 +158,6 @@ export function baseNames(value: unknown, key = ""): unknown {
   );
 }
 
-/** Whole lists by logical drawer, the split ones by their slices alone; of a page of many only how it was asked for. */
-export function joinedRows(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
-  const [a, b] = [listOf(theirs), listOf(ours)];
-  if (a === undefined || b === undefined) return undefined;
-  const asked = ({ limit, offset }: Row): Row => ({ limit, offset });
-  if ([a, b].some(({ count, total }) => count !== total)) return [asked(a), asked(b)];
-  const joined = new Map<unknown, unknown>();
-  for (const row of b.drawers) {
-    const { parent_drawer_id: parent } = row["metadata"] as Row;
-    if (parent === undefined) joined.set(row["drawer_id"], row);
-    else joined.set(parent, [...((joined.get(parent) as unknown[] | undefined) ?? []), row["drawer_id"]]);
-  }
-  const listed = new Map(a.drawers.map((row) => [row["drawer_id"], row["chunk_ids"] ?? row]));
-  const sorted = (rows: ReadonlyMap<unknown, unknown>): unknown[] =>
-    [...rows].toSorted(([x], [y]) => (String(x) < String(y) ? -1 : 1));
-  return [
-    { ...asked(a), drawers: sorted(listed) },
-    { ...asked(b), drawers: sorted(joined) },
-  ];
-}
-
-function listOf(answer: Answer): (Row & { drawers: Row[] }) | undefined {
-  const value = "value" in answer && isRecord(answer.value) ? answer.value : {};
-  return Array.isArray(value["drawers"]) ? (value as Row & { drawers: Row[] }) : undefined;
-}
-
 /** A report of sync with what is gone and what may be gone in one. */
 export function goneTogether(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { makeOldRecipe } from "../helpers/old-recipe.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { type Call, makeCalls } from "./calls.ts";
@@ -47,6 +48,7 @@ function defineTests(version: MempalaceVersion): void {
     );
     palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+    if (version === "3.3.6") await makeOldRecipe(palace);
     ours = new DifferentialServer([process.execPath, palace.executable("mp-shim")], palace.env, project);
     await Promise.all([theirs.open(), ours.open()]);
   });

@@ -2,12 +2,12 @@
  * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
  * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
-import type { Drawer, IdRecipe, Metadata, NewDrawer } from "../../port/drawer.ts";
+import type { Drawer, IdRecipe, LogicalDrawer, Metadata, NewDrawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { MASK_START, redact } from "../text/redact.ts";
 import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
-import { findLogical, type LogicalDrawer, shownId, textOf } from "./logical.ts";
+import { findLogical, shownId, textOf } from "./logical.ts";
 
 /** How many characters a row has at most. */
 export type RowSize = { drawerSize: number };

@@ -3,16 +3,9 @@
  * the same way and found the same way. Read side and write side of the engine use it (upstream-latest.md 2.1).
  */
 import { cut } from "../../platform/cut.ts";
-import type { Drawer, Metadata } from "../../port/drawer.ts";
+import type { DrawerFilter, LogicalDrawer, Metadata } from "../../port/drawer.ts";
 import type { LedgerReader, LedgerTx } from "../../port/ledger.ts";
 import { baseName, codePointLength, head } from "../text/text.ts";
-
-export type LogicalDrawer = {
-  id: string;
-  /** In the order of the text; one of them where it is not split. */
-  rows: [Drawer, ...Drawer[]];
-  isSplit: boolean;
-};
 
 const PREVIEW = 200;
 
@@ -43,7 +36,7 @@ export function textOf({ rows }: LogicalDrawer): string {
 }
 
 /** As get_drawer answers it. */
-export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> {
+export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
   const { id, rows, isSplit } = drawer;
   const [first] = rows;
   const slices = isSplit ? { chunks: rows.length, chunk_ids: rows.map((row) => row.id) } : {};
@@ -73,4 +66,22 @@ export function shownMetadata(metadata: Metadata): Metadata {
 
 export function preview(text: string): string {
   return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
+}
+
+/** As list_drawers answers it: of the text only its beginning. */
+export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
+  const { content, ...others } = drawerPayload(drawer);
+  return { ...others, content_preview: preview(content) };
+}
+
+/** Rows as they were filed in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace lists them. */
+export function listDrawers(
+  ledger: Pick<LedgerReader, "idRecipe" | "listDrawers" | "listLogical">,
+  filter: DrawerFilter,
+  limit: number,
+  offset: number,
+): { drawers: LogicalDrawer[]; total: number } {
+  if (ledger.idRecipe() === "v3") return ledger.listLogical(filter, limit, offset);
+  const { drawers, total } = ledger.listDrawers(filter, limit, offset);
+  return { drawers: drawers.map((drawer) => ({ id: drawer.id, rows: [drawer], isSplit: false })), total };
 }

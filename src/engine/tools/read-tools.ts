@@ -7,7 +7,7 @@ import type { LedgerReader } from "../../port/ledger.ts";
 import type { SourceFiles } from "../../port/source.ts";
 import { getDrawers } from "../drawer/batch.ts";
 import { readDiary } from "../drawer/diary.ts";
-import { drawerPayload, findLogical, preview, shownId, shownMetadata } from "../drawer/logical.ts";
+import { drawerPayload, findLogical, shownId, listDrawers, listedDrawer } from "../drawer/logical.ts";
 import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
@@ -109,14 +109,8 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     const limit = clampLimit(values["limit"], 20);
     // More than SQLite counts is as good as the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
-    const { drawers, total } = reader.listDrawers(filter, limit, offset);
-    const shown = drawers.map(({ id, wing, room, text, metadata }) => ({
-      drawer_id: id,
-      wing,
-      room,
-      content_preview: preview(text),
-      metadata: shownMetadata(metadata),
-    }));
+    const { drawers, total } = listDrawers(reader, filter, limit, offset);
+    const shown = drawers.map(listedDrawer);
     return { drawers: shown, total, count: shown.length, offset, limit };
   }),
   mempalace_diary_read: founded(({ reader }, values) => readDiary(reader, values)),

@@ -96,12 +96,7 @@ export class SqliteForget implements ForgetTx {
       const parent = drawer.metadata["parent_drawer_id"] ?? drawer.metadata["parent_entry_id"];
       if (typeof parent === "string" && parent !== "") parents.add(parent);
     }
-    for (const parent of parents) {
-      const slices = this.#database
-        .prepare<[string, string], DrawerRecord>("SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id")
-        .all(...sliceBounds(parent));
-      for (const slice of slices.map(toDrawer)) if (isSliceOf(parent, slice)) all.set(slice.id, slice);
-    }
+    for (const parent of parents) for (const slice of this.#tx.slicesOf(parent)) all.set(slice.id, slice);
     return [...all.values()].sort((a, b) => a.row - b.row);
   }
 

@@ -4,18 +4,20 @@
  */
 import { statSync } from "node:fs";
 import { invariant } from "../../platform/invariant.ts";
-import type { Drawer, DrawerFilter, Metadata } from "../../port/drawer.ts";
+import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, Metadata } from "../../port/drawer.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
-import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, isSliceOf, sliceBounds, toDrawer, toFloats } from "../record.ts";
+import { SLICES_OF } from "../schema/parent-schema.ts";
+import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
 import { keepStatements } from "./kept-statements.ts";
+import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 
 /** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
@@ -94,11 +96,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#database
-      .prepare<[string, string], DrawerRecord>("SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id")
-      .all(...sliceBounds(id))
-      .map(toDrawer)
-      .filter((drawer) => isSliceOf(id, drawer));
+    return this.#database.prepare<[string], DrawerRecord>(SLICES_OF).all(id).map(toDrawer);
   }
 
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {
@@ -114,6 +112,18 @@ export class SqliteLedgerReader implements LedgerReader {
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
     const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
     return { drawers: this.drawersByRow(rows), total };
+  }
+
+  listLogical(
+    filter: Omit<DrawerFilter, "sourceFile">,
+    limit: number,
+    offset: number,
+  ): { drawers: LogicalDrawer[]; total: number } {
+    return new LogicalPages(this.#database, filter).page(limit, offset);
+  }
+
+  idRecipe(): IdRecipe {
+    return recipeOf(this.meta("id_recipe"));
   }
 
   places(): { wing: string; room: string; drawers: number }[] {

@@ -10,9 +10,10 @@ import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { FILED_SCHEMA } from "./filed-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
+import { PARENT_SCHEMA } from "./parent-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -71,6 +72,8 @@ ${DRAWER_INSERT}`,
   6: PART_SCHEMA,
   // What a client says of the time came beside the time of arrival.
   7: CLAIM_SCHEMA,
+  // The index of slices came.
+  8: PARENT_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -180,4 +183,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}`;

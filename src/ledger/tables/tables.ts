@@ -7,16 +7,8 @@ import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../..
 import { type Changes, type LedgerTx } from "../../port/ledger.ts";
 import { MARK_OF_MODE, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
-import {
-  dateWords,
-  DIRECTORY_ID,
-  type DrawerRecord,
-  IS_REGISTRY,
-  isSliceOf,
-  place,
-  sliceBounds,
-  toDrawer,
-} from "../record.ts";
+import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
+import { SLICES_OF } from "../schema/parent-schema.ts";
 import { AdoptedMarks } from "./adopted-mark.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteGraphTx } from "./graph.ts";
@@ -75,9 +67,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          text_version = text_version + (text <> ?) WHERE id = ?`,
     );
     this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
-    this.#slices = database.prepare<[string, string], DrawerRecord>(
-      "SELECT * FROM drawer WHERE id BETWEEN ? AND ? ORDER BY id",
-    );
+    this.#slices = database.prepare<[string], DrawerRecord>(SLICES_OF);
     this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
       `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
          GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
@@ -105,7 +95,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   }
 
   idRecipe(): IdRecipe {
-    return this.#recipe.get() === "bare" ? "bare" : "v3";
+    return recipeOf(this.#recipe.get());
   }
 
   findDrawer(id: string): Drawer | undefined {
@@ -162,10 +152,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#slices
-      .all(...sliceBounds(id))
-      .map(toDrawer)
-      .filter((drawer) => isSliceOf(id, drawer));
+    return this.#slices.all(id).map(toDrawer);
   }
 
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {

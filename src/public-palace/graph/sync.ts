@@ -134,7 +134,15 @@ class Sync {
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, Date.now() - oldestAtMs);
     const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
     const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
-    return { facts: ledger.facts(), state, lag, lagMs, takenOver: this.#takenOver, detail: this.#problem, ...elsewhere };
+    return {
+      facts: ledger.facts(),
+      state,
+      lag,
+      lagMs,
+      takenOver: this.#takenOver,
+      detail: this.#problem,
+      ...elsewhere,
+    };
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { makeOldRecipe } from "../../helpers/old-recipe.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
@@ -85,6 +86,7 @@ describe("the tools against MemPalace 3.3.6", () => {
   it("answer a whole session with the same keys, counts, ids and error texts", async () => {
     await using palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+    await makeOldRecipe(palace);
     const client = await palace.client();
     await expect
       .poll(async () => (await client.call("palace.status", {})).search.modelState, { timeout: 20_000 })

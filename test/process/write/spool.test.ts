@@ -25,17 +25,15 @@ async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   return found.entries.map(({ content }) => content).sort();
 }
 
+/** In the order they were filed. */
 async function contents(palace: TestPalace): Promise<string[]> {
   const client = await palace.client();
-  const found: string[] = [];
-  for (let offset = 0; ; offset += 100) {
-    const page = (await client.callTool("mempalace_list_drawers", { wing: "spool", limit: 100, offset })) as {
-      drawers: { content_preview: string }[];
-    };
-    found.push(...page.drawers.map(({ content_preview }) => content_preview));
-    if (page.drawers.length < 100) break;
-  }
+  const { total } = (await client.callTool("mempalace_list_drawers", { wing: "spool" })) as { total: number };
   client.close();
+  const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  const found = ledger.prepare<[], string>("SELECT text FROM drawer WHERE wing = 'spool' ORDER BY row").pluck().all();
+  ledger.close();
+  expect(found).toHaveLength(total);
   return found;
 }
 

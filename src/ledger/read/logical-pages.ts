@@ -1,0 +1,120 @@
+/**
+ * A page of whole drawers, the slices of a split one in one, in the order of their ids: what MemPalace 3.11 lists. Which ones a
+ * page has is found in indexes alone. Used by reader.ts (Source: upstream-latest.md 2.1).
+ */
+import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { type DrawerRecord, toDrawer } from "../record.ts";
+import { FILED_AT } from "../schema/filed-schema.ts";
+import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
+import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
+
+type Entry = { id: string; isSplit: number };
+/** SQL, and what is bound to it. */
+type Sql = { sql: string; values: string[] };
+
+/** SQLite's own name for the index of the ids, which are unique. */
+const BY_ID = "sqlite_autoindex_drawer_1";
+
+export class LogicalPages {
+  readonly #database: LedgerDatabase;
+  readonly #filter: DrawerFilter;
+  /** Of the place alone: a drawer whose slices lie in two places is shown with those of the place asked for. */
+  readonly #inPlace: Sql;
+  /** Rows that the filter lets through; undefined where that is all of them. */
+  readonly #rows: Sql | undefined;
+
+  constructor(database: LedgerDatabase, filter: Omit<DrawerFilter, "sourceFile">) {
+    this.#database = database;
+    this.#filter = filter;
+    const { since: _since, before: _before, ...place } = filter;
+    const { where: placeWhere, values: placeValues } = condition(place);
+    this.#inPlace = { sql: placeWhere.replace(/^WHERE/, "AND"), values: placeValues };
+    const { where, values } = condition(filter);
+    const rows = { sql: `SELECT row FROM drawer ${windowIndex(database, filter)} ${where}`, values };
+    this.#rows = where === "" ? undefined : rows;
+  }
+
+  page(limit: number, offset: number): { drawers: LogicalDrawer[]; total: number } {
+    const [singles, splits] = [this.#singles(), this.#splits()];
+    const entries = this.#all<Entry>(
+      `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql}) ORDER BY id LIMIT ? OFFSET ?`,
+      ...[...singles.values, ...splits.values, limit, offset],
+    );
+    return { drawers: entries.flatMap((entry) => this.#drawer(entry)), total: this.#total() };
+  }
+
+  #drawer({ id, isSplit }: Entry): LogicalDrawer[] {
+    const { sql, values } = this.#inPlace;
+    const records =
+      isSplit === 1
+        ? this.#all<DrawerRecord>(
+            `SELECT * FROM drawer WHERE ${PARENT} = ? ${sql} ORDER BY ${SLICE_ORDER}`,
+            ...[id, ...values],
+          )
+        : this.#all<DrawerRecord>("SELECT * FROM drawer WHERE id = ?", id);
+    const [first, ...more]: Drawer[] = records.map(toDrawer);
+    return first === undefined ? [] : [{ id, rows: [first, ...more], isSplit: isSplit === 1 }];
+  }
+
+  #slices(columns: string): Sql {
+    const { sql, values } = this.#inPlace;
+    return { sql: `SELECT ${columns} FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL ${sql}`, values };
+  }
+
+  /** SQL behind a condition on rows. */
+  #within(): Sql {
+    return this.#rows === undefined
+      ? { sql: "", values: [] }
+      : { sql: `AND row IN (${this.#rows.sql})`, values: this.#rows.values };
+  }
+
+  /** Rows that are whole drawers. One under the id of a split drawer is shown as that drawer. */
+  #singles(): Sql {
+    const [isSlice, split, here] = [this.#slices("row"), this.#slices(PARENT), this.#within()];
+    return {
+      sql: `SELECT id FROM drawer INDEXED BY ${BY_ID} WHERE id NOT IN (${split.sql}) AND row NOT IN (${isSlice.sql}) ${here.sql}`,
+      values: [...split.values, ...isSlice.values, ...here.values],
+    };
+  }
+
+  /** Ids of split drawers; the moment of one is that of its first slice. */
+  #splits(): Sql {
+    if (!isWindow(this.#filter)) return this.#slices(`DISTINCT ${PARENT} AS id`);
+    const { since = "", before = "~" } = this.#filter;
+    const { sql, values } = this.#slices(
+      `${PARENT} AS id, ${FILED_AT} AS filed, row_number() OVER (PARTITION BY ${PARENT} ORDER BY ${SLICE_ORDER}) AS nth`,
+    );
+    const inWindow = `SELECT id FROM (${sql}) WHERE nth = 1 AND filed >= ? AND filed < ?`;
+    return { sql: inWindow, values: [...values, since, before] };
+  }
+
+  /** Without going through the ids of all. */
+  #total(): number {
+    const [isSlice, split] = [this.#slices("row"), this.#slices(PARENT)];
+    // Slices and the few rows under their drawers' ids tell their place themselves.
+    const here = isWindow(this.#filter) ? this.#within() : { sql: "", values: [] };
+    const { sql: inPlace, values: place } = this.#inPlace;
+    const slices = this.#count({ sql: `${isSlice.sql} ${here.sql}`, values: [...isSlice.values, ...here.values] });
+    const hidden = this.#count({
+      sql: `SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE id IN (${split.sql}) AND row NOT IN (${isSlice.sql}) ${inPlace} ${here.sql}`,
+      values: [...split.values, ...isSlice.values, ...place, ...here.values],
+    });
+    return this.#countRows() - slices - hidden + this.#count(this.#splits());
+  }
+
+  #countRows(): number {
+    if (this.#rows !== undefined && isWindow(this.#filter)) return this.#count(this.#rows);
+    const { where, values } = condition(this.#filter);
+    const [sum] = this.#all<{ n: number }>(`SELECT coalesce(sum(drawers), 0) AS n FROM place ${where}`, ...values);
+    return sum?.n ?? 0;
+  }
+
+  #count({ sql, values }: Sql): number {
+    return this.#all<{ n: number }>(`SELECT count(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0;
+  }
+
+  #all<T>(sql: string, ...values: (string | number)[]): T[] {
+    return this.#database.prepare<(string | number)[], T>(sql).all(...values);
+  }
+}

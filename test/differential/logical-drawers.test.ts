@@ -1,0 +1,93 @@
+/**
+ * Whole drawers: what was cut into slices, by whatever version, under whatever ids, is listed, read, changed and deleted as the
+ * one drawer that it is. Asked of the real MemPalace 3.11 and of us, over the same rows.
+ */
+import { describe, test } from "vitest";
+import { mempalaceMissing } from "../helpers/python-mempalace.ts";
+import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";
+
+/** Rows in an order that is neither that of the ids nor that of the texts. */
+const MAKE = `
+import chromadb, sys
+from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+collection = chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers",
+  embedding_function=DefaultEmbeddingFunction(), metadata={"hnsw:space": "cosine"})
+rows = []
+def row(id, text, wing="w1", room="r1", day=1, **more):
+    rows.append((id, text, {"wing": wing, "room": room, "source_file": "", "added_by": "mcp", "id_recipe": "v3",
+      "filed_at": f"2026-01-{day:02d}T10:00:00", **more}))
+row("zebra", "a drawer of its own")
+for n in (2, 0, 1):
+    row(f"long_chunk_{n:06d}", f"part {n} of the long one. " * 20, chunk_index=n, parent_drawer_id="long", day=3)
+row("apple", "another of its own", wing="w2", day=2)
+for n in (1, 0, 2):
+    row(f"old diary {n}", f"entry, part {n}. ", wing="wing_me", room="diary", chunk_index=n, parent_entry_id="diary_old",
+      agent="me", type="diary_entry", topic="t", date="2026-01-04", day=4)
+row("both", "the row under the id itself", day=5)
+for n in (0, 1):
+    row(f"both_chunk_{n:06d}", f"slice {n} ", chunk_index=n, parent_drawer_id="both", day=5)
+for n, wing in enumerate(["w1", "w2", "w2"]):
+    row(f"spread_chunk_{n:06d}", f"spread {n} ", wing=wing, chunk_index=n, parent_drawer_id="spread", day=6 + n)
+row("mixed key 1", "under the second key ", chunk_index=0, parent_drawer_id="", parent_entry_id="mixed", day=9)
+row("mixed key 2", "under both keys", chunk_index=1, parent_drawer_id="mixed", parent_entry_id="mixed", day=9)
+row("no order b", "second by id", parent_drawer_id="unordered", day=10)
+row("no order a", "first by id ", parent_drawer_id="unordered", day=10)
+row("text order", "an index in words", chunk_index="1", parent_drawer_id="texts", day=11)
+row("text order 0", "the first of the words ", chunk_index="0", parent_drawer_id="texts", day=12)
+ids, texts, metadatas = zip(*rows)
+collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas))
+`;
+
+const DRAWERS = ["long", "diary_old", "both", "spread", "mixed", "unordered", "texts", "zebra", "long_chunk_000001"];
+
+const LISTS: readonly ToolCall[] = [
+  {},
+  { limit: 3 },
+  { limit: 3, offset: 3 },
+  { limit: 3, offset: 8 },
+  { offset: 100 },
+  { wing: "w1" },
+  { wing: "w2" },
+  { wing: "w2", limit: 1, offset: 1 },
+  { room: "r1" },
+  { room: "diary" },
+  { wing: "w1", room: "r1" },
+  { wing: "none" },
+  { since: "2026-01-03" },
+  { since: "2026-01-03", before: "2026-01-06" },
+  { since: "2026-01-07" },
+  { since: "2026-01-07", wing: "w2" },
+  { before: "2026-01-07", wing: "w2" },
+  { since: "2026-01-11", before: "2026-01-12" },
+].map((args) => ["list_drawers", args]);
+
+const CALLS: readonly ToolCall[] = [
+  ...LISTS,
+  ...DRAWERS.map((id): ToolCall => ["get_drawer", { drawer_id: id }]),
+  ["get_drawers", { drawer_ids: DRAWERS }],
+  ["diary_read", { agent_name: "me" }],
+  ["update_drawer", { drawer_id: "long", content: "short by now" }],
+  ["update_drawer", { drawer_id: "diary_old", room: "kept" }],
+  ["update_drawer", { drawer_id: "both", content: "the row alone is changed" }],
+  ["update_drawer", { drawer_id: "mixed", content: "many words ".repeat(400) }],
+  ["delete_drawer", { drawer_id: "spread" }],
+  ["delete_drawer", { drawer_id: "both" }],
+  ["delete_drawers", { drawer_ids: ["unordered", "nowhere"] }],
+  ...LISTS,
+  ...DRAWERS.map((id): ToolCall => ["get_drawer", { drawer_id: id }]),
+  ["delete_drawer", { drawer_id: "both" }],
+  ["list_drawers", {}],
+];
+
+const missing = await mempalaceMissing("3.11.0");
+
+describe.skipIf(missing !== undefined)(
+  `MemPalace 3.11.0${missing === undefined ? "" : ` (left out: ${missing})`}`,
+  () => {
+    test(
+      "drawers that are cut, by any version, are listed, read, changed and deleted as whole ones",
+      { timeout: 180_000 },
+      () => expectAnsweredAlike("3.11.0", MAKE, CALLS),
+    );
+  },
+);

@@ -1,0 +1,13 @@
+/** A palace as 3.3.6 made it: its rows name no recipe of their ids, which is what the ledger notes at the adoption. */
+import Database from "better-sqlite3";
+import type { TestPalace } from "./palace.ts";
+
+/** While its broker runs, before anything is filed. */
+export async function makeOldRecipe(palace: TestPalace): Promise<void> {
+  const client = await palace.client();
+  await client.callTool("mempalace_status", {});
+  client.close();
+  const ledger = new Database(palace.config.paths.ledgerFile);
+  ledger.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('id_recipe', 'bare')").run();
+  ledger.close();
+}
