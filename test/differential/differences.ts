@@ -221,6 +221,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "equal-similarity",
     versions: BOTH,
     tools: ["check_duplicate", "checkpoint"],
+    byChance: true,
     what: "which of several equally similar drawers are named, and in what order",
     why: "no order is promised among equals; Chroma's changes with its index",
     mend: untied,
