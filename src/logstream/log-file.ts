@@ -6,6 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import type { LedgerDatabase } from "../ledger/open.ts";
+import { faultPoint } from "../platform/fault.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";
@@ -56,7 +57,9 @@ export class LogFile {
       // What is acknowledged must outlast a power cut.
       database.pragma("synchronous = FULL");
       database.pragma("foreign_keys = OFF");
+      faultPoint("log.before-schema");
       prepareSchema(database, () => this.replicaId());
+      faultPoint("log.after-schema");
       onOpen(database);
     } catch (error) {
       database.close();

@@ -1,8 +1,9 @@
 /** The name of this copy of the palace, `replica.json` beside the log: MemPalace's, made at the first use and never changed. */
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync, rmSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { faultPoint } from "../platform/fault.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
@@ -16,13 +17,16 @@ export function replicaId(palaceDir: string): string {
 
 function make(file: string): string {
   const id = `rep_${randomBytes(16).toString("hex")}`;
-  const draft = `${file}.${process.pid}.new`;
+  const draft = `${file}.new`;
+  faultPoint("log.before-name");
   writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
+  faultPoint("log.before-link");
   try {
     // Whoever is first: a MemPalace may be making one at the same moment.
     linkSync(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // A file system without links takes it as it comes.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });
   }

@@ -46,6 +46,7 @@ type Result = JsonObject & {
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: { entities: number; facts: number; tunnels: number; hallways: number };
+  events: number;
   writer: string;
   withoutChroma?: string;
 };
@@ -61,6 +62,7 @@ function print(result: Result, out: Output): void {
   out.text(
     `graph: ${plural(graph.facts, "fact")}, ${plural(graph.tunnels, "tunnel")}, ${plural(graph.hallways, "hallway")}`,
   );
+  if (result.events > 0) out.text(`agents: ${plural(result.events, "event")}`);
   out.text(`Open it: mempalace --palace ${dir} status`);
   if (graph.tunnels + graph.hallways > 0)
     out.text(`Tunnels and hallways are looked for beside a palace: mv -n ${dir}/*.json ${dirname(dir)}/`);

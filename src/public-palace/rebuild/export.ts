@@ -27,6 +27,7 @@ import { createFilesDriver } from "../driver/files.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
 import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
 import { ContentHash } from "./content-hash.ts";
+import { copyEvents } from "./event-log.ts";
 import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -64,6 +65,8 @@ export type ExportReport = {
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
+  /** Agents' events, with their artifacts. */
+  events: number;
   writer: "chroma" | "files";
   /** Why it was not written by a Chroma, where one was wanted and none was named. */
   withoutChroma?: string;
@@ -88,6 +91,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     faultPoint("export.before-verify");
     await verifyAll({ input, draft, snapshot, written, total, steps });
     const graph = writeGraphFiles(snapshot, draft);
+    const events = await copyEvents(input.palaceDir, draft);
     const names = [input.collection, ...written.others.map(({ name }) => name)];
     if (snapshot.model === MODEL_NAME) writeModelName(draft, names);
     await steps.step("putting it in place", total, total);
@@ -100,7 +104,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     const { rows: drawers, hex: hash } = written.drawers;
     const leftOut = snapshot.missing;
     return {
-      ...{ dir, drawers, leftOut, later: snapshot.drawers - snapshot.embedded - leftOut, hash, graph },
+      ...{ dir, drawers, leftOut, later: snapshot.drawers - snapshot.embedded - leftOut, hash, graph, events },
       others: [
         ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
         ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),

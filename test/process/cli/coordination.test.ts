@@ -87,6 +87,22 @@ test("an artifact comes out as it went in, to stdout and to a file", async () =>
   expect(readFileSync(file, "utf8")).toBe(content);
 });
 
+test("an event that is appended while no broker may run is kept, and is there once when one does", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await palace.run("palace", ["stop"]);
+  const append = ["logstream", "append", ...FROM, "--body", "kept"];
+  expect((await palace.run("palace", append)).stdout).toContain("is filed as soon as there is one");
+  // What is wrong in itself is refused at once.
+  const wrong = await palace.run("palace", ["logstream", "append", ...FROM, "--status", "none"]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("status='none' is not one of")]);
+  await palace.run("palace", ["start"]);
+  await expect
+    .poll(async () => (await json(palace, ["logstream", "list"]))["events"], { timeout: 30_000 })
+    .toMatchObject([{ body: "kept", seq: 1 }]);
+  expect((await palace.run("palace", ["spool", "list"])).stdout).not.toContain("event_append");
+});
+
 test("a watch begins with what comes from now on, goes on where it was, and shows nobody's own events to him", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();

@@ -88,7 +88,16 @@ test("a reader's token reads and cannot write", async () => {
   await expect(taking).rejects.toMatchObject({ code: "BROKER_DENIED" });
   const setting = client.callTool("mempalace_hook_settings", { silent_save: false });
   await expect(setting).rejects.toMatchObject({ code: "BROKER_DENIED" });
-  for (const tool of ["mempalace_hook_settings", "mempalace_list_wings"])
+  const event = { type: "t", stream: "s", room: "r", from_agent: "eyes" };
+  const appending = client.callTool("mempalace_event_append", event);
+  await expect(appending).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  expect(await client.callTool("mempalace_event_wait", { timeout_ms: 1 })).toMatchObject({ timed_out: true });
+  for (const tool of [
+    "mempalace_hook_settings",
+    "mempalace_list_wings",
+    "mempalace_event_list",
+    "mempalace_mesh_peers",
+  ])
     expect(await client.callTool(tool, {}), tool).toBeDefined();
   expect((await client.call("palace.status", {})).drawers).toBe(0);
   client.close();

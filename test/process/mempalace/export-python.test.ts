@@ -41,6 +41,7 @@ async function fill(palace: TestPalace, notes: number): Promise<void> {
   await call("create_tunnel", {
     ...{ source_wing: "w0", source_room: "notes", target_wing: "w1", target_room: "notes", label: "alike" },
   });
+  await call("event_append", { type: "news", stream: "s", room: "r", from_agent: "me", body: "an event of ours" });
   while ((await status(palace)).search.pending > 0) await delay(100);
 }
 
@@ -70,7 +71,7 @@ for (const version of MEMPALACE_VERSIONS) {
       await writing;
       expect([code, stderr]).toEqual([0, ""]);
       const report = JSON.parse(stdout) as Record<string, unknown>;
-      expect(report).toMatchObject({ dir, writer: "chroma", graph: { facts: 1, tunnels: 1 } });
+      expect(report).toMatchObject({ dir, writer: "chroma", graph: { facts: 1, tunnels: 1 }, events: 1 });
       const exported = await dumpChroma(version, palace.home, dir);
       expect(exported.size).toBe(report["drawers"]);
       const later = [...exported.keys()].filter((id) => !rows.has(id));
@@ -87,6 +88,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(JSON.stringify(found)).toContain("our note 7,");
         expect(JSON.stringify(await theirs.call("kg_query", { entity: "Alice" }))).toContain("Acme");
         expect(JSON.stringify(await theirs.call("diary_read", { agent_name: "me" }))).toContain("dear diary");
+        if (version !== "3.3.6") expect(JSON.stringify(await theirs.call("event_list"))).toContain("an event of ours");
         expect(await theirs.call("add_drawer", { wing: "theirs", room: "r", content: "theirs" })).toMatchObject({
           success: true,
         });

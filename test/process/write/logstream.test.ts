@@ -109,16 +109,23 @@ test("a wait outlives a restart of the broker, and a broker that is stopped does
   other.close();
 });
 
-const STEPS = ["before-begin", "after-apply", "after-key", "before-commit", "after-commit"];
+/** Of the first use of all, and of a later write. */
+const STEPS = [
+  ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
+    (step) => `${step}:1`,
+  ),
+  ...["before-begin", "after-apply", "after-key", "before-commit", "after-commit"].map((step) => `${step}:2`),
+];
 
 test.each(STEPS)(
   "a broker killed at log.%s leaves the write whole or not at all, and it is done once",
   async (step) => {
     await using palace = createTestPalace();
-    const broker = await palace.startBroker({ MEMPALACE_FAULT: `log.${step}:2` });
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: `log.${step}` });
     const client = await palace.client();
     const put = { content: PATCH, from_agent: "b", stream: "project/p", correlation_id: "c" };
-    await call(client, "event_append", REQUEST, "k0");
+    const isLater = step.endsWith(":2");
+    if (isLater) await call(client, "event_append", REQUEST, "k0");
     // The client finds no broker, or the next one, and puts the call again with its key.
     const dying = call(client, "patch_submit", put, "k1").catch(() => undefined);
     if (broker.exitCode === null && broker.signalCode === null) await once(broker, "exit");
@@ -130,6 +137,7 @@ test.each(STEPS)(
     expect(again.success).toBe(true);
     const { events } = await call(next, "event_list", { correlation_id: "c" });
     expect(events).toEqual([again.event]);
+    expect(again.event.seq).toBe(isLater ? 2 : 1);
     client.close();
     next.close();
     const database = new Database(logFile(palace), { readonly: true });
