@@ -56,6 +56,31 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await new Promise((resolve) => broker.once("exit", resolve));
   });
 
+  it("takes no event that is not whole; those before it are there, and space makes the log grow again", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "4m");
+    await palace.startBroker();
+    const client = await palace.client();
+    const ballast = join(palace.config.paths.home, "ballast");
+    writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+    const patch = { content: "+ a line\n".repeat(6_000), from_agent: "a", stream: "full" };
+    const submit = (): Promise<unknown> => client.callTool("mempalace_patch_submit", patch);
+    let acknowledged = 0;
+    let failure: unknown;
+    while (failure === undefined && acknowledged < 1_000)
+      await submit().then(
+        () => (acknowledged += 1),
+        (error: unknown) => (failure = error),
+      );
+    expect(failure).toMatchObject({ code: "STORE_DISK_FULL" });
+    const listed = (): Promise<unknown> => client.callTool("mempalace_event_list", { limit: 500 });
+    expect(await listed()).toMatchObject({ count: acknowledged });
+    rmSync(ballast);
+    expect(await submit()).toMatchObject({ success: true });
+    expect(await listed()).toMatchObject({ count: acknowledged + 1 });
+    client.close();
+  });
+
   it("that takes nothing of anybody is named by a mine, and does not keep the broker from being stopped", async () => {
     await using palace = createTestPalace();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);

@@ -91,6 +91,24 @@ test("a wait ends with the event it waits for, whoever appends it, and holds up 
   other.close();
 });
 
+test("a MemPalace that is at work in the log delays events, and nothing else", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  await call(client, "event_append", REQUEST);
+  const other = new Database(logFile(palace));
+  other.exec("BEGIN IMMEDIATE");
+  let isAppended = false;
+  const appending = call(client, "event_append", REQUEST).then((answer) => ((isAppended = true), answer));
+  for (let at = 0; at < 2; at++)
+    await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}` });
+  expect(isAppended).toBe(false);
+  other.exec("COMMIT");
+  other.close();
+  expect(await appending).toMatchObject({ success: true, event: { seq: 2 } });
+  client.close();
+});
+
 test("a wait outlives a restart of the broker, and a broker that is stopped does not wait for it", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();

@@ -68,6 +68,9 @@ test("one refused call of a group takes nothing from the others, and is refused 
   const answers = values(writer.commit(group));
   expect(answers).toMatchObject([{ success: true }, { success: false }, { success: false }, { success: true }]);
   expect(rows.lastSeq()).toBe(2);
+  const database = new Database(file.file, { readonly: true });
+  expect(database.prepare("SELECT count(*) FROM artifacts").pluck().get()).toBe(0);
+  database.close();
   expect(values(writer.commit(group))).toEqual(answers);
   expect(rows.lastSeq()).toBe(2);
   file.close();
