@@ -1,8 +1,8 @@
 /** What an answer shows of the way a palace makes ids, and what is promised by it. */
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { learnIdRecipe, promisedId } from "../../../src/client/id-recipe.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import type { Paths } from "../../../src/config/paths.ts";
@@ -11,8 +11,11 @@ import { newDrawerId } from "../../../src/engine/drawer/drawer.ts";
 const drawer = { wing: "w", room: "r", content: "one text" };
 const anotherDrawer = { ...drawer, content: "another text" };
 
+const folder = mkdtempSync(join(tmpdir(), "id-recipe-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 function newPaths(): Paths {
-  const home = mkdtempSync(join(tmpdir(), "id-recipe-"));
+  const home = mkdtempSync(join(folder, "home-"));
   return loadConfig({ HOME: home, XDG_STATE_HOME: home }).paths;
 }
 const request = JSON.stringify({
