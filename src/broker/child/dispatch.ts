@@ -15,7 +15,8 @@ import {
   WRITTEN_META,
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { assertAllowed, failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
+import { failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
+import { assertAllowed } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
 import type { Peer } from "../peer.ts";

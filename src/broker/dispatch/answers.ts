@@ -1,4 +1,4 @@
-/** What every route table's answers have in common: failures, who may do what, and the word about it in log and metrics. */
+/** What every route table's answers have in common: failures, keys and times of calls, and the word about it in log and metrics. */
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
@@ -6,7 +6,6 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 import {
   IDEMPOTENCY_META,
-  type MethodName,
   type RequestId,
   RPC,
   type RpcError,
@@ -45,28 +44,6 @@ export function toRpcError(error: unknown): RpcError {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const data = { error_class: name, message: cut(message, ERROR_TEXT_MAX) };
   return { code: RPC.SERVER_ERROR, message: "Internal tool error", data };
-}
-
-/** What only a person at the broker's machine, or an admin's token, may do. */
-const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
-  ...(["broker.stop", "job.start", "job.cancel"] as const),
-  ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
-  ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
-]);
-
-/** Of the machine more than of the memory: its folders, what was exported where; and a look through every row of it. */
-const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>(["job.list", "palace.health"]);
-
-/** Errors: BROKER_DENIED. */
-export function assertAllowed({ role, agent }: Peer, method: string, isWriting: boolean): void {
-  const isAdministration = ADMINISTRATION.has(method);
-  const isForReaders = !isWriting && !isAdministration && !NOT_FOR_READERS.has(method);
-  if (role === "admin" || (role === "agent" && !isAdministration) || isForReaders) return;
-  throw new PalaceError(
-    "BROKER_DENIED",
-    `the token of ${agent} has the role ${role}, which may not do that`,
-    `on the broker's machine: palace token add NAME --role ${isAdministration ? "admin" : "agent"}`,
-  );
 }
 
 /** The call's idempotency key, if it has one. Errors: PROTOCOL_BAD_PARAMS. */

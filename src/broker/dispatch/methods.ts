@@ -1,86 +1,30 @@
 /**
  * The route table: one JSON-RPC message of a peer → its answer. The same for every door; knows no sockets.
- * MCP's methods as upstream answers them (palace.md 2.2–2.4), our `noun.verb` methods beside them.
+ * MCP's methods as upstream answers them (palace.md 2.2–2.4); our own are in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
-import { previewCompressed } from "../../engine/closet/compress.ts";
-import { findLogical, drawerPayload } from "../../engine/drawer/logical.ts";
-import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
-import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { isLogRead } from "../../engine/events/log-tools.ts";
-import { searchTool } from "../../engine/search/search-tool.ts";
-import { sourceList } from "../../engine/source/source-list.ts";
-import { redact as mask, redactAnswer, type RedactMode } from "../../engine/text/redact.ts";
+import { redactAnswer } from "../../engine/text/redact.ts";
 import { asTyped } from "../../engine/text/validate.ts";
 import { isWrite } from "../../engine/tools/apply.ts";
 import { checkArguments } from "../../engine/tools/arguments.ts";
-import { runReadTool, type ReadContext, withArrival } from "../../engine/tools/read-tools.ts";
+import { runReadTool } from "../../engine/tools/read-tools.ts";
 import { toolsOf } from "../../engine/tools/tool-profile.ts";
 import { findTool, TOOL_PREFIX } from "../../engine/tools/tool-table.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
-import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../protocol/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
-import {
-  type MethodName,
-  type RequestId,
-  REPLAYED_META,
-  RPC,
-  type SearchMode,
-  type StatusReport,
-} from "../../protocol/spec.ts";
-import type { Dispatch, Notify } from "../engine.ts";
-import type { MineJobs } from "../mine/jobs.ts";
-import type { Jobs } from "../palace/jobs.ts";
-import type { Logstream } from "../palace/logstream.ts";
-import { type Maintenance, readJobRequest } from "../palace/maintenance.ts";
-import type { Hygiene } from "../palace/palace.ts";
-import type { WriteQueue } from "../palace/queue.ts";
-import { nameAfter, type Peer, peerFields } from "../peer.ts";
-import { assertAllowed, ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
-import type { Metrics } from "./metrics.ts";
+import { type RequestId, REPLAYED_META, RPC } from "../../protocol/spec.ts";
+import type { Dispatch } from "../engine.ts";
+import { nameAfter, type Peer } from "../peer.ts";
+import { ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
+import type { Call, Handler, MethodsDependencies } from "./call.ts";
+import { OWN_METHODS } from "./own-methods.ts";
+import { assertAllowed } from "./permissions.ts";
 import { submit } from "./submit.ts";
-
-export type MethodsDependencies = {
-  /** Resolves when the palace is open. Errors: why it is not. */
-  ready: () => Promise<
-    Readonly<{
-      reads: ReadContext;
-      queue: WriteQueue;
-      jobs: Jobs;
-      maintenance: Maintenance;
-      hygiene: Hygiene;
-      logstream: Logstream;
-    }>
-  >;
-  mines: MineJobs;
-  status: () => StatusReport;
-  stop: (options: { sticky: boolean }) => void;
-  /** When names and topics join, by the settings of this machine. */
-  linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
-  /** Folders of this machine that agents of others may learn of. */
-  openedRoots: readonly string[];
-  /** Secrets in what tools answer. */
-  redact: RedactMode;
-  metrics: Metrics;
-  log: Log;
-};
-
-export type Call = {
-  peer: Peer;
-  params: Record<string, unknown>;
-  requestId: string;
-  sizeBytes: number;
-  /** The client has taken the request back, or it takes too long. */
-  signal: AbortSignal;
-  notify: Notify | undefined;
-  /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
-  earlierWrites: Promise<unknown> | undefined;
-};
-type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
 const MINE = `${TOOL_PREFIX}mine`;
 const MESH_PEERS = `${TOOL_PREFIX}mesh_peers`;
@@ -96,96 +40,7 @@ const MCP: Readonly<Record<string, Handler>> = {
   "tools/call": callTool,
 };
 
-const OURS: Readonly<Record<MethodName, Handler>> = {
-  "palace.status": ({ status }) => status(),
-  "source.list": async ({ ready }, { params, earlierWrites }) => {
-    await earlierWrites;
-    const { reads } = await ready();
-    return sourceList(reads.reader, stringOf(params, "wing"), params);
-  },
-  "source.replace": (dependencies, call) => write(dependencies, "source.replace", call),
-  "source.part": (dependencies, call) => write(dependencies, "source.part", call),
-  "source.remove": (dependencies, call) => write(dependencies, "source.remove", call),
-  "conversation.replace": (dependencies, call) => write(dependencies, "conversation.replace", call),
-  "closet.sources": async ({ ready }, { params, earlierWrites }) => {
-    await earlierWrites;
-    const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
-    return { sources: (await ready()).reads.reader.closets.minedSources(wing) };
-  },
-  "closet.rebuild": (dependencies, call) => write(dependencies, "closet.rebuild", call),
-  "closet.compressPreview": async ({ ready, redact }, { params, earlierWrites }) => {
-    await earlierWrites;
-    return redactAnswer(previewCompressed((await ready()).reads.reader, params), redact);
-  },
-  "closet.compress": (dependencies, call) => write(dependencies, "closet.compress", call),
-  // What the miner's machine does not say, ours does.
-  "link.rebuild": async (dependencies, call) => {
-    const { _meta, ...params } = call.params;
-    return (await submit(dependencies, "link.rebuild", params, call, dependencies.linkRules())).value;
-  },
-  "message.add": (dependencies, call) => write(dependencies, "message.add", call),
-  "drawer.search": async ({ ready, redact }, { params, earlierWrites }) => {
-    await earlierWrites;
-    stringOf(params, "query");
-    const { reads } = await ready();
-    return redactAnswer(withArrival(reads, await searchTool(reads, params, searchMode(params["mode"]))), redact);
-  },
-  "palace.wakeUp": async ({ ready, redact }, { params, earlierWrites }) => {
-    await earlierWrites;
-    const { reader, arriving, isFounded } = (await ready()).reads;
-    if (!isFounded()) return { story: arriving?.() ?? NO_PALACE };
-    const wing = params["wing"] === undefined ? undefined : stringOf(params, "wing");
-    // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
-    const clean = (text: string): string => mask(text, redact).text;
-    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX), clean);
-    return redactAnswer({ story }, redact);
-  },
-  "job.start": async ({ ready }, { peer, params }) => {
-    const { _meta, ...given } = params;
-    const request = readJobRequest(given, peer);
-    const { jobs, maintenance } = await ready();
-    return jobs.start(request.kind, request, () => maintenance.begin(request));
-  },
-  "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
-  "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
-  "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
-  "drawer.reveal": async ({ ready, log }, { peer, params, requestId, earlierWrites }) => {
-    await earlierWrites;
-    const id = stringOf(params, "id");
-    const drawer = findLogical((await ready()).reads.reader, id);
-    log.info("drawer revealed", { requestId, id, found: drawer !== undefined, ...peerFields(peer) });
-    return drawer === undefined ? { found: false } : { found: true, drawer: drawerPayload(drawer) };
-  },
-  "memory.forgetPreview": async ({ ready }, { params, earlierWrites }) => {
-    await earlierWrites;
-    return (await ready()).hygiene.previewForget(readSelector(params).selector);
-  },
-  // The journal must not learn what is to be forgotten: it goes beside the call.
-  "memory.forget": async (dependencies, call) => {
-    const { journalled, selector } = readSelector(call.params);
-    return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
-  },
-  "memory.erasure": async ({ ready }, { params, earlierWrites }) => {
-    await earlierWrites;
-    const waitMs = typeof params["waitMs"] === "number" ? params["waitMs"] : 0;
-    return (await ready()).hygiene.erased(Math.min(waitMs, REQUEST_TIMEOUT_MS / 2));
-  },
-  "memory.undoPreview": async ({ ready }, { params, earlierWrites }) => {
-    await earlierWrites;
-    return (await ready()).hygiene.previewUndo(params);
-  },
-  "memory.undo": (dependencies, call) => write(dependencies, "memory.undo", call),
-  "memory.audit": async ({ ready, redact }, { params, earlierWrites }) => {
-    await earlierWrites;
-    return redactAnswer((await ready()).hygiene.audit(readAudit(params)), redact);
-  },
-  "broker.stop": ({ stop }, { params }) => {
-    stop({ sticky: params["sticky"] === true });
-    return { stopping: true };
-  },
-};
-
-const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OURS)]);
+const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OWN_METHODS)]);
 
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
@@ -238,7 +93,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, error);
       // As MCP has it: who takes a request back wants no answer.
       if (error instanceof Cancelled) return undefined;
-      return failure(id, toRpcError(Object.hasOwn(OURS, method) ? asTyped(error) : error));
+      return failure(id, toRpcError(Object.hasOwn(OWN_METHODS, method) ? asTyped(error) : error));
     } finally {
       clearTimeout(timer);
       if (id !== null && mine.get(id) === controller) mine.delete(id);
@@ -345,11 +200,6 @@ function progressOf({ params, notify }: Call): (done: number, total: number, nam
     notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
-async function write(dependencies: MethodsDependencies, method: MethodName, call: Call): Promise<unknown> {
-  const { _meta, ...params } = call.params;
-  return (await submit(dependencies, method, params, call)).value;
-}
-
 function toolResult(value: unknown, replayed: boolean): unknown {
   // A refusal may quote what it refuses.
   const bounded =
@@ -358,20 +208,4 @@ function toolResult(value: unknown, replayed: boolean): unknown {
       : value;
   const content = [{ type: "text", text: JSON.stringify(bounded, null, 2) }];
   return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
-}
-
-function stringOf(params: Record<string, unknown>, key: string): string {
-  const value = params[key];
-  if (typeof value === "string") return value;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, BAD_PARAMS_HINT);
-}
-
-function searchMode(value: unknown): SearchMode {
-  const mode = value ?? "auto";
-  if (mode === "auto" || mode === "lexical" || mode === "vector" || mode === "hybrid") return mode;
-  throw new PalaceError(
-    "PROTOCOL_BAD_PARAMS",
-    "mode is none of auto, lexical, vector, hybrid",
-    "leave it out for auto",
-  );
 }

@@ -7,7 +7,7 @@ import type { WriteCall } from "../../port/ledger.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../places.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
-import type { Call, MethodsDependencies } from "./methods.ts";
+import type { Call, MethodsDependencies } from "./call.ts";
 
 export async function submit(
   { ready, openedRoots, log }: MethodsDependencies,

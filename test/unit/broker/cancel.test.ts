@@ -1,6 +1,7 @@
 /** A request that is taken back: not answered, and a write of it not done, unless it is being done already. */
 import { expect, test } from "vitest";
-import { createDispatch, type MethodsDependencies } from "../../../src/broker/dispatch/methods.ts";
+import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
+import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import { WriteQueue } from "../../../src/broker/palace/queue.ts";
 import type { Peer } from "../../../src/broker/peer.ts";

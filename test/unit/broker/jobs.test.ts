@@ -1,6 +1,6 @@
 /** Long work that does not answer: who asks for the list of jobs, and the broker's end, wait for it for a while only. */
 import { expect, test } from "vitest";
-import { assertAllowed } from "../../../src/broker/dispatch/answers.ts";
+import { assertAllowed } from "../../../src/broker/dispatch/permissions.ts";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";

@@ -1,6 +1,7 @@
 /** A `method` that is no string is answered in the words of MemPalace 3.11, which name the Python type. */
 import { expect, test } from "vitest";
-import { createDispatch, type MethodsDependencies } from "../../../src/broker/dispatch/methods.ts";
+import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
+import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 
 const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };

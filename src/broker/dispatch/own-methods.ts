@@ -1,0 +1,123 @@
+/**
+ * The methods beside MCP's, `noun.verb`: what our own clients ask, one row each. Which role a row needs is in permissions.ts;
+ * `read` rows see what the same peer wrote before, `write` rows go through the journal.
+ */
+import { previewCompressed } from "../../engine/closet/compress.ts";
+import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
+import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
+import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { searchTool } from "../../engine/search/search-tool.ts";
+import { sourceList } from "../../engine/source/source-list.ts";
+import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
+import { withArrival } from "../../engine/tools/read-tools.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { MethodName, SearchMode } from "../../protocol/spec.ts";
+import { readJobRequest } from "../palace/maintenance.ts";
+import { peerFields } from "../peer.ts";
+import type { Call, Handler, MethodsDependencies, OpenPalace } from "./call.ts";
+import { submit } from "./submit.ts";
+
+export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
+  "palace.status": ({ status }) => status(),
+  "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
+  "palace.wakeUp": read(({ reads }, { params }, { redact }) => {
+    const { reader, arriving, isFounded } = reads;
+    if (!isFounded()) return { story: arriving?.() ?? NO_PALACE };
+    const wing = optionalString(params, "wing");
+    // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
+    const clean = (text: string): string => mask(text, redact).text;
+    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX), clean);
+    return redactAnswer({ story }, redact);
+  }),
+  "source.list": read(({ reads }, { params }) => sourceList(reads.reader, stringOf(params, "wing"), params)),
+  "source.replace": write("source.replace"),
+  "source.part": write("source.part"),
+  "source.remove": write("source.remove"),
+  "conversation.replace": write("conversation.replace"),
+  "message.add": write("message.add"),
+  "closet.sources": read(({ reads }, { params }) => ({
+    sources: reads.reader.closets.minedSources(optionalString(params, "wing")),
+  })),
+  "closet.rebuild": write("closet.rebuild"),
+  "closet.compressPreview": read(({ reads }, { params }, { redact }) =>
+    redactAnswer(previewCompressed(reads.reader, params), redact),
+  ),
+  "closet.compress": write("closet.compress"),
+  // What the miner's machine does not say, ours does.
+  "link.rebuild": async (dependencies, call) =>
+    (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
+  "drawer.search": read(async ({ reads }, { params }, { redact }) => {
+    stringOf(params, "query");
+    return redactAnswer(withArrival(reads, await searchTool(reads, params, searchMode(params["mode"]))), redact);
+  }),
+  "drawer.reveal": read(({ reads }, { peer, params, requestId }, { log }) => {
+    const id = stringOf(params, "id");
+    const drawer = findLogical(reads.reader, id);
+    log.info("drawer revealed", { requestId, id, found: drawer !== undefined, ...peerFields(peer) });
+    return drawer === undefined ? { found: false } : { found: true, drawer: drawerPayload(drawer) };
+  }),
+  "job.start": async ({ ready }, call) => {
+    const request = readJobRequest(unwrapped(call), call.peer);
+    const { jobs, maintenance } = await ready();
+    return jobs.start(request.kind, request, () => maintenance.begin(request));
+  },
+  "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
+  "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
+  "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
+  // The journal must not learn what is to be forgotten: it goes beside the call.
+  "memory.forget": async (dependencies, call) => {
+    const { journalled, selector } = readSelector(call.params);
+    return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
+  },
+  "memory.erasure": read(({ hygiene }, { params }) => {
+    const waitMs = typeof params["waitMs"] === "number" ? params["waitMs"] : 0;
+    return hygiene.erased(Math.min(waitMs, REQUEST_TIMEOUT_MS / 2));
+  }),
+  "memory.undoPreview": read(({ hygiene }, { params }) => hygiene.previewUndo(params)),
+  "memory.undo": write("memory.undo"),
+  "memory.audit": read(({ hygiene }, { params }, { redact }) => redactAnswer(hygiene.audit(readAudit(params)), redact)),
+  "broker.stop": ({ stop }, { params }) => {
+    stop({ sticky: params["sticky"] === true });
+    return { stopping: true };
+  },
+};
+
+/** Answered after the writes that this peer sent before, from the open palace. */
+function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
+  return async (dependencies, call) => {
+    await call.earlierWrites;
+    return answer(await dependencies.ready(), call, dependencies);
+  };
+}
+
+/** Done once by its key, by what the engine's table of writes has under that name. */
+function write(method: MethodName): Handler {
+  return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
+}
+
+/** Parameters without what MCP puts beside them. */
+function unwrapped({ params: { _meta, ...params } }: Call): Record<string, unknown> {
+  return params;
+}
+
+function optionalString(params: Record<string, unknown>, key: string): string | undefined {
+  return params[key] === undefined ? undefined : stringOf(params, key);
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+function stringOf(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value === "string") return value;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, BAD_PARAMS_HINT);
+}
+
+function searchMode(value: unknown): SearchMode {
+  const mode = value ?? "auto";
+  if (mode === "auto" || mode === "lexical" || mode === "vector" || mode === "hybrid") return mode;
+  throw new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    "mode is none of auto, lexical, vector, hybrid",
+    "leave it out for auto",
+  );
+}
