@@ -94,7 +94,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
     (file, cause) =>
       new PalaceError(
         "STORE_CORRUPT",
-        `the ledger ${file} is damaged; it was left as it is`,
+        `${file} is damaged; it was left as it is`,
         "put a backup in its place and run `palace restart`, or keep it for rescue and name another palace with --palace DIR",
         { cause },
       ),
@@ -114,7 +114,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
     (file, cause) =>
       new PalaceError(
         "STORE_READ_ONLY",
-        `the ledger ${file} cannot be written; reads go on`,
+        `${file} cannot be written; reads go on`,
         "make its folder writable for this user and run `palace restart`",
         {
           cause,
