@@ -13,7 +13,7 @@ import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { leave } from "../platform/leave.ts";
 import { createLog } from "../platform/log.ts";
-import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/marks.ts";
+import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/state-files.ts";
 import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";

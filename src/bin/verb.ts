@@ -7,7 +7,7 @@ import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { leave } from "../platform/leave.ts";
-import { unwritable } from "../platform/marks.ts";
+import { unwritable } from "../platform/state-files.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { nearestWord } from "./terminal/nearest.ts";

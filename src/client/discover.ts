@@ -13,6 +13,7 @@ import {
   type BrokerFile,
   type Door,
   type Health,
+  INSTANCE_HEADER,
   PROTOCOL_HEADER,
   TOOLS_HEADER,
 } from "../protocol/spec.ts";
@@ -21,9 +22,6 @@ import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport
 import { get, upgrade } from "../transport/http-client.ts";
 import { authorize } from "./authorize.ts";
 import { isBridged, missingBridge } from "./bridge.ts";
-
-/** Response header of the upgrade that carries the broker's instance id. */
-export const INSTANCE_HEADER = "palace-instance";
 
 type Candidate = {
   endpoint: Endpoint;

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
-import { unwritable } from "../platform/marks.ts";
+import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { SPOOL_AGE_MAX_MS, SPOOL_ENTRIES_MAX, SPOOL_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 

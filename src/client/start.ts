@@ -15,7 +15,7 @@ import {
   setFailed,
   takeStarting,
   vanishedPalace,
-} from "../platform/marks.ts";
+} from "../platform/state-files.ts";
 import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";

@@ -1,7 +1,7 @@
 /** Ends the broker in order and keeps it off: for whoever stops or restarts it by hand. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
-import { isStarting, setStopped } from "../platform/marks.ts";
+import { isStarting, setStopped } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { hasBridge } from "./bridge.ts";

@@ -56,6 +56,8 @@ export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light"] as const;
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
+/** Response header of the upgrade that carries the broker's instance id. */
+export const INSTANCE_HEADER = "palace-instance";
 /** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
 export const PROTOCOL_HEADER = "palace-protocol";
 

@@ -10,7 +10,7 @@ import { findBroker, readBrokerFile } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
 import { ensureBroker } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { isStopped, vanishedPalace } from "../../platform/marks.ts";
+import { isStopped, vanishedPalace } from "../../platform/state-files.ts";
 import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";

@@ -6,7 +6,7 @@ import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isBridged } from "../../client/bridge.ts";
 import type { Config } from "../../config/config.ts";
-import { vanishedPalace } from "../../platform/marks.ts";
+import { vanishedPalace } from "../../platform/state-files.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { nearestWord } from "./nearest.ts";

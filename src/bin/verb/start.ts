@@ -5,7 +5,7 @@ import { findBroker } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
 import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { readFailed, vanishedPalace } from "../../platform/marks.ts";
+import { readFailed, vanishedPalace } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { defineVerb } from "../verb.ts";

@@ -5,7 +5,7 @@ import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { unanswered } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { isStopped, vanishedPalace } from "../../platform/marks.ts";
+import { isStopped, vanishedPalace } from "../../platform/state-files.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";

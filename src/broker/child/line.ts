@@ -6,7 +6,7 @@
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { RequestId } from "../../protocol/spec.ts";
-import { Lanes } from "../palace/lanes.ts";
+import { FairQueue } from "../palace/fair-queue.ts";
 import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -34,7 +34,7 @@ const READY_MAX_MS = 30_000;
 export class Line {
   readonly #supervisor: Supervisor;
   readonly #timeoutMs: number;
-  readonly #lanes = new Lanes<Waiting>({
+  readonly #lanes = new FairQueue<Waiting>({
     depth: ENGINE_DEPTH_MAX,
     depthPeer: ENGINE_DEPTH_PEER_MAX,
     sizeBytes: QUEUE_SIZE_MAX_BYTES,

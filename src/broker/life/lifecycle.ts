@@ -6,10 +6,10 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../platform/log.ts";
-import { recallEngine, rememberEngine, vanishedPalace } from "../../platform/marks.ts";
+import { recallEngine, rememberEngine, vanishedPalace } from "../../platform/state-files.ts";
 import { VERSION } from "../../platform/version.ts";
 import { within } from "../../platform/within.ts";
-import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
+import { type DoorName, type Health, INSTANCE_HEADER, type StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";
 import { startChildEngine } from "../child/engine.ts";
@@ -36,8 +36,6 @@ export type LifecycleOptions = {
   startAnew: boolean;
 };
 
-/** Response header of the upgrade; client/discover.ts reads it. */
-const INSTANCE_HEADER = "palace-instance";
 const WATCH_MS = 1_000;
 /** Each step of an ending; the container's grace period holds them all. */
 const DRAIN_MAX_MS = 8_000;

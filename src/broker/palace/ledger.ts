@@ -2,7 +2,7 @@
 import type { Config } from "../../config/config.ts";
 import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
 import type { Log } from "../../platform/log.ts";
-import { rememberLedger } from "../../platform/marks.ts";
+import { rememberLedger } from "../../platform/state-files.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";

@@ -11,7 +11,7 @@ import {
   QUEUE_DEPTH_PEER_MAX,
   QUEUE_SIZE_MAX_BYTES,
 } from "../../protocol/limits.ts";
-import { Lanes } from "./lanes.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 /** Text in one group: bounds how long the group before an interactive write takes. */
 const GROUP_SIZE_MAX_BYTES = 2 * 1024 * 1024;
@@ -31,7 +31,7 @@ export type WriteQueueOptions = {
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #lanes = new Lanes<Waiting>({
+  readonly #lanes = new FairQueue<Waiting>({
     depth: QUEUE_DEPTH_MAX,
     depthPeer: QUEUE_DEPTH_PEER_MAX,
     sizeBytes: QUEUE_SIZE_MAX_BYTES,

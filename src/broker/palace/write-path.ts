@@ -3,7 +3,7 @@
  * write are the engine's, its transaction is the ledger's.
  */
 import type { Log } from "../../platform/log.ts";
-import { goneError } from "../../platform/marks.ts";
+import { goneError } from "../../platform/state-files.ts";
 import type { Thread } from "../../platform/thread.ts";
 import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { VectorIndex } from "../../port/search.ts";

@@ -6,7 +6,7 @@ import { workerData } from "node:worker_threads";
 import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { serveThread } from "../../platform/thread.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { type Job, type Lane, Lanes } from "./lanes.ts";
+import { type Job, type Lane, BatchLanes } from "./batch-lanes.ts";
 import type { ModelPlace } from "./model-files.ts";
 import { poolVectors } from "./pool.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
@@ -44,7 +44,7 @@ class ModelRunner {
   readonly #options: InferenceSession.SessionOptions;
   readonly #tokenize: ReturnType<typeof openTokenizer>;
   readonly #dimensions: number;
-  readonly #lanes = new Lanes<TokenPair>(({ ids }) => ids.length);
+  readonly #lanes = new BatchLanes<TokenPair>(({ ids }) => ids.length);
   #reranker: Reranker | undefined;
   #working: Promise<void> | undefined;
   #closing = false;

@@ -6,7 +6,7 @@ import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./batch-lanes.ts";
 import type { ModelFiles, ModelPlace } from "./model-files.ts";
 
 /** Answers of repeated queries are kept, 1.5 KB each. */

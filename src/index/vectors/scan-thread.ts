@@ -23,8 +23,8 @@ export type ScanMethods = {
 };
 
 /** Rows kept of the first pass, for each row wanted and at least: room for many that are nearly the same. */
-const RERANK_FACTOR = 4;
-const RERANK_MIN = 400;
+const FIRST_PASS_FACTOR = 4;
+const FIRST_PASS_MIN = 400;
 /** Codes read in one statement; a buffer for each would cost more than the reading. */
 const LOAD_ROWS = 1024;
 
@@ -56,7 +56,7 @@ await serveThread<ScanMethods>(() => {
     // Places are known here; what has a source or a moment the ledger's indexes say.
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? sets.of(filter).allowed : undefined;
-    const near = codes.scan(query, filter, Math.max(RERANK_MIN, limit * RERANK_FACTOR), allowed);
+    const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
     // Whoever is further behind the last of the wanted than both may err cannot come among them.
     const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
     return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);

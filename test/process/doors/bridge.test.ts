@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import ssh2 from "ssh2";
 import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
-import { isStopped } from "../../../src/platform/marks.ts";
+import { isStopped } from "../../../src/platform/state-files.ts";
 import { pair } from "../../helpers/bridge-pair.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { sshdMissing } from "../../helpers/sshd.ts";

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
-import { clearStopped } from "../../../src/platform/marks.ts";
+import { clearStopped } from "../../../src/platform/state-files.ts";
 import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { spawnBroker } from "../../../src/client/start.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { takeStarting } from "../../../src/platform/marks.ts";
+import { takeStarting } from "../../../src/platform/state-files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { BATCH_MAX, Lanes } from "../../../../src/index/embedding/lanes.ts";
+import { BATCH_MAX, BatchLanes } from "../../../../src/index/embedding/batch-lanes.ts";
 import { cutTokens } from "../../../../src/index/embedding/tokenizer.ts";
 
-const lengths = (lanes: Lanes<string>): number[][] => {
+const lengths = (lanes: BatchLanes<string>): number[][] => {
   const batches: number[][] = [];
   for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
     const { job, indexes } = batch;
@@ -12,7 +12,7 @@ const lengths = (lanes: Lanes<string>): number[][] => {
 };
 
 test("a job becomes batches of near lengths, none over the bound, none left out", () => {
-  const lanes = new Lanes<string>((text) => text.length);
+  const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: Array.from({ length: 19 }, (_, at) => "x".repeat((at * 7) % 19)) });
   const batches = lengths(lanes);
   expect(batches.map((batch) => batch.length)).toEqual([BATCH_MAX, BATCH_MAX, 3]);
@@ -20,7 +20,7 @@ test("a job becomes batches of near lengths, none over the bound, none left out"
 });
 
 test("queries go before the backlog, each lane in its own order", () => {
-  const lanes = new Lanes<string>((text) => text.length);
+  const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: ["1"] });
   lanes.add({ lane: "backlog", items: ["22"] });
   lanes.add({ lane: "query", items: ["333"] });

@@ -1,22 +1,22 @@
 /**
- * What waits, bounded, in a lane for each peer: one peer's in order, the peers in turns, so that one with a thousand
+ * A round-robin fair queue, bounded: a lane for each peer, one peer's in order, the peers in turns, so that one with a thousand
  * requests does not stand before one with a single one. Used by both queues: the ledger's (queue.ts) and a child's.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 
-export type LaneBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };
+export type QueueBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };
 
 const RETRY_AFTER_MS = 100;
 
-export class Lanes<T> {
-  readonly #bounds: LaneBounds;
+export class FairQueue<T> {
+  readonly #bounds: QueueBounds;
   /** Peers with something waiting, next in turn first. */
   readonly #peers = new Map<number, { item: T; sizeBytes: number }[]>();
   #depth = 0;
   #sizeBytes = 0;
   refused = 0;
 
-  constructor(bounds: LaneBounds) {
+  constructor(bounds: QueueBounds) {
     this.#bounds = bounds;
   }
 

@@ -1,9 +1,9 @@
 /** The lanes of both queues: turns between peers, bounds, and taking out what nobody wants. */
 import { expect, test } from "vitest";
-import { Lanes } from "../../../src/broker/palace/lanes.ts";
+import { FairQueue } from "../../../src/broker/palace/fair-queue.ts";
 
-const make = (): Lanes<string> => new Lanes({ depth: 6, depthPeer: 4, sizeBytes: 100, what: "requests" });
-const drain = (lanes: Lanes<string>): (string | undefined)[] =>
+const make = (): FairQueue<string> => new FairQueue({ depth: 6, depthPeer: 4, sizeBytes: 100, what: "requests" });
+const drain = (lanes: FairQueue<string>): (string | undefined)[] =>
   Array.from({ length: lanes.depth }, () => lanes.shift()?.item);
 
 test("peers take turns, one peer's own keep their order", () => {

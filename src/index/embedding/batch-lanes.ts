@@ -12,7 +12,7 @@ export const BATCH_MAX = 8;
 
 type Batch<T> = { job: Job<T>; indexes: number[] };
 
-export class Lanes<T> {
+export class BatchLanes<T> {
   readonly #lanes: Record<Lane, Batch<T>[]> = { query: [], rerank: [], backlog: [] };
   readonly #lengthOf: (item: T) => number;
 
