@@ -4,6 +4,7 @@ import { readRegistry } from "../../feeder/doc-miner/registry.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 import { plural } from "../terminal/output.ts";
+import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb } from "../verb.ts";
 
 /** With more names than these one file at a time is looked through, so that nobody's write waits for long. */
@@ -30,6 +31,7 @@ conversations have none.
     try {
       const { wing } = values;
       const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
+      if (wing !== undefined && sources.length === 0) await tellAbsentWing(client, wing, out);
       const report = { sources: 0, closets: 0, kept: 0 };
       const knownNames = readRegistry(config.paths.knownEntitiesFile).names.slice(0, KNOWN_NAMES_MAX);
       const { languages } = config.filing();

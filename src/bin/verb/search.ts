@@ -1,11 +1,11 @@
 /** `palace search QUERY`: what an agent would find, for people. */
-import { type Client, connectClient } from "../../client/client.ts";
+import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
-import { nearestWord } from "../terminal/nearest.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
+import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
@@ -78,7 +78,7 @@ end of its line.`,
     });
     const tookMs = performance.now() - startedAt;
     const isEmpty = !Array.isArray(found["results"]) || found["results"].length === 0;
-    if (values.wing !== undefined && isEmpty) await tellWing(client, values.wing, out);
+    if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
     client.close();
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
@@ -105,15 +105,6 @@ end of its line.`,
     return 0;
   },
 });
-
-/** Nothing is found in a wing that is none, and whoever typed it wants to know that. */
-async function tellWing(client: Client, wing: string, out: Output): Promise<void> {
-  const { wings } = (await client.callTool("mempalace_list_wings", {})) as { wings?: JsonObject };
-  const names = Object.keys(wings ?? {});
-  if (names.includes(wing)) return;
-  const near = nearestWord(wing, names);
-  out.notice(printable(`there is no wing ${wing}${near === undefined ? "" : `; did you mean ${near}?`}`));
-}
 
 function disabledReason({ vector_disabled_reason: reason }: JsonObject): string {
   return typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer; searching by words only";

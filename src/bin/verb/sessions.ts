@@ -11,10 +11,10 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
 import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
 import { type Output, plural } from "../terminal/output.ts";
+import { readTime } from "../terminal/time.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
-const DAY_MS = 86_400_000;
 
 export const verb = defineVerb({
   usage: `palace mine sessions [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
@@ -60,7 +60,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
       ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
       minMessages: readCount(values["min-messages"], "min-messages", 3),
-      sinceMs: values.since === undefined ? undefined : readTime(values.since, Date.now()),
+      sinceMs: values.since === undefined ? undefined : readTime(values.since, "since", Date.now()),
       agent: values.agent ?? config.agentName ?? "mempalace",
       ...placeOf(config),
     };
@@ -95,19 +95,6 @@ async function openSource(
   if (harness === "pi") return openPi(given ?? sessions.piDir);
   const scratch = join(stageHome(paths.cacheDir), ".scratch");
   return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
-}
-
-/** A day, a time, or how long ago. Errors: CONFIG_USAGE. */
-function readTime(value: string, nowMs: number): number {
-  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(value) ?? [];
-  if (count !== undefined) return nowMs - Number(count) * (unit === "d" ? DAY_MS : DAY_MS / 24);
-  const time = /^\d{4}-\d{2}-\d{2}/.test(value) ? Date.parse(value) : NaN;
-  if (!Number.isNaN(time)) return time;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    `--since does not understand ${value}`,
-    "write --since 2026-01-31 or --since 7d",
-  );
 }
 
 function printReport(report: SessionReport, out: Output): void {

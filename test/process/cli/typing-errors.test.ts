@@ -16,6 +16,8 @@ test("an option that there is not is an error with the nearest one, and a wing t
   const json = await palace.run("palace", ["search", "key", "--wing", "nope", "--json"]);
   expect(json.stderr).toContain("there is no wing nope");
   expect(JSON.parse(json.stdout)).toMatchObject({ results: [] });
+  const closets = await palace.run("palace", ["closets", "rebuild", "--wing", "note"]);
+  expect(closets.stderr).toContain("there is no wing note; did you mean notes?");
   const right = await palace.run("palace", ["search", "key", "--wing", "notes"]);
   expect(right.stderr).not.toContain("there is no wing");
 });
