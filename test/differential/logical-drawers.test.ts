@@ -34,6 +34,13 @@ row("no order b", "second by id", parent_drawer_id="unordered", day=10)
 row("no order a", "first by id ", parent_drawer_id="unordered", day=10)
 row("text order", "an index in words", chunk_index="1", parent_drawer_id="texts", day=11)
 row("text order 0", "the first of the words ", chunk_index="0", parent_drawer_id="texts", day=12)
+for n in range(3):
+    row(f"twice_chunk_{n:06d}", f"entry, part {n}. ", wing="wing_me", room="diary", chunk_index=n, parent_entry_id="twice",
+      parent_drawer_id="twice", agent="me", type="diary_entry", topic="t", date="2026-01-05", day=5)
+for n in range(2):
+    row(f"loose_chunk_{n:06d}", f"names nobody {n}", room="diary", agent="me", type="diary_entry", day=13)
+for name in ("\\u00e9", "z\\U0001F600", "z\\uFF5E", "Z"):
+    row(name, "in the order of its id", wing="names", day=14)
 ids, texts, metadatas = zip(*rows)
 collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas))
 `;
@@ -53,6 +60,8 @@ const LISTS: readonly ToolCall[] = [
   { room: "diary" },
   { wing: "w1", room: "r1" },
   { wing: "none" },
+  { wing: "names" },
+  { wing: "names", limit: 2, offset: 2 },
   { since: "2026-01-03" },
   { since: "2026-01-03", before: "2026-01-06" },
   { since: "2026-01-07" },
@@ -70,6 +79,17 @@ const CALLS: readonly ToolCall[] = [
   ["update_drawer", { drawer_id: "diary_old", room: "kept" }],
   ["update_drawer", { drawer_id: "both", content: "the row alone is changed" }],
   ["update_drawer", { drawer_id: "mixed", content: "many words ".repeat(400) }],
+  // A slice that is cut anew belongs to two drawers from then on.
+  ["update_drawer", { drawer_id: "twice_chunk_000001", content: "cut again ".repeat(200) }],
+  ...["twice", "twice_chunk_000001", "loose", "loose_chunk_000001"].map((id): ToolCall => [
+    "get_drawer",
+    { drawer_id: id },
+  ]),
+  ["list_drawers", { room: "diary" }],
+  ["update_drawer", { drawer_id: "twice", room: "kept" }],
+  ["get_drawer", { drawer_id: "twice_chunk_000001" }],
+  ["list_drawers", { room: "kept" }],
+  ["delete_drawer", { drawer_id: "twice" }],
   ["delete_drawer", { drawer_id: "spread" }],
   ["delete_drawer", { drawer_id: "both" }],
   ["delete_drawers", { drawer_ids: ["unordered", "nowhere"] }],

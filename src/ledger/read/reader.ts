@@ -9,7 +9,7 @@ import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
-import { SLICES_OF } from "../schema/parent-schema.ts";
+import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
@@ -96,7 +96,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#database.prepare<[string], DrawerRecord>(SLICES_OF).all(id).map(toDrawer);
+    return this.#database.prepare<string[], DrawerRecord>(SLICES_OF).all(...slicesBound(id)).map(toDrawer);
   }
 
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {

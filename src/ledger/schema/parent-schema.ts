@@ -4,6 +4,8 @@
  * text as its migration.
  */
 
+import { sliceBounds } from "../record.ts";
+
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
@@ -13,8 +15,16 @@ export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_en
 /** SQL over a slice: where it stands in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
-/** SQL: the slices of the drawer whose id is bound, in the order of its text. */
-export const SLICES_OF = `SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`;
+/**
+ * SQL: the slices of a drawer in the order of its text, `slicesBound` is what is bound. A diary's slice that was itself cut anew
+ * names two drawers, and is found by both; its id begins as those of the diary's slices do.
+ */
+export const SLICES_OF = `SELECT * FROM drawer
+  WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;
+
+export function slicesBound(id: string): [string, string, string, string] {
+  return [id, ...sliceBounds(id), id];
+}
 
 export const PARENT_SCHEMA = `
 CREATE INDEX IF NOT EXISTS drawer_parent ON drawer (${PARENT}, wing, room) WHERE ${PARENT} IS NOT NULL;

@@ -8,7 +8,7 @@ import { type Changes, type LedgerTx } from "../../port/ledger.ts";
 import { MARK_OF_MODE, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
-import { SLICES_OF } from "../schema/parent-schema.ts";
+import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { AdoptedMarks } from "./adopted-mark.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteGraphTx } from "./graph.ts";
@@ -67,7 +67,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          text_version = text_version + (text <> ?) WHERE id = ?`,
     );
     this.#delete = database.prepare("DELETE FROM drawer WHERE id = ?");
-    this.#slices = database.prepare<[string], DrawerRecord>(SLICES_OF);
+    this.#slices = database.prepare<string[], DrawerRecord>(SLICES_OF);
     this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
       `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
          GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
@@ -152,7 +152,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#slices.all(id).map(toDrawer);
+    return this.#slices.all(...slicesBound(id)).map(toDrawer);
   }
 
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {

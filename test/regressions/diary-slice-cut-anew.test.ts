@@ -1,0 +1,35 @@
+/**
+ * A slice of a diary entry that is made longer than a row is cut anew: the entry still holds all of it, and is deleted whole. Its
+ * new slices name the slice first and the entry second, and were left out of the entry, and behind by its deletion.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findLogical, textOf } from "../../src/engine/drawer/logical.ts";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+
+test("an entry whose slice was cut anew is read whole and leaves nothing behind when it is deleted", () => {
+  const folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  const writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+  const reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const write = (method: string, params: Record<string, unknown>): Record<string, unknown> => {
+    const call = { key: method, isRepeatable: true, method, params, peer, requestId: "r", atMs: 1_767_225_600_000 };
+    const [done] = writer.commit([call]).outcomes;
+    return (done?.outcome.ok === true ? done.outcome.value : done) as Record<string, unknown>;
+  };
+  const [head, tail] = ["a".repeat(800), "c".repeat(10)];
+  const id = String(write("diary_write", { agent_name: "me", entry: `${head}b${tail}` })["entry_id"]);
+  const longer = "b".repeat(2_000);
+  write("update_drawer", { drawer_id: `${id}_chunk_000001`, content: longer });
+  const found = findLogical(reader, id);
+  expect(found && textOf(found)).toBe(head + longer);
+  write("delete_drawer", { drawer_id: id });
+  expect(reader.drawerCount()).toBe(0);
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
