@@ -3,19 +3,55 @@
  * a token. The container has the built package and no palace; the agent's command line is the same as anywhere.
  */
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
 import { freePort } from "../helpers/free-port.ts";
+import { appliedTwice } from "../helpers/journal-rows.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 
 const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing");
 if (reason !== undefined) console.warn(`TCP topology left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-const WRITES = 60;
+/** As many in containers as on the host. */
+const AGENTS = 20;
+const WRITES = 15;
+
+/** Strangers at the TCP door, one after another: no token, one that is nearly right, and what is no HTTP. Counts what they are told. */
+function knocking(port: number, wrong: string): { end(): Promise<Map<number, number>> } {
+  const host = resolveListenHost("docker");
+  const answers = new Map<number, number>();
+  let goesOn = true;
+  const knock = async (path: string, headers: Record<string, string>): Promise<void> => {
+    const answer = await fetch(`http://${host}:${port}${path}`, { method: "POST", headers, body: "{}" });
+    answers.set(answer.status, (answers.get(answer.status) ?? 0) + 1);
+    await answer.arrayBuffer();
+  };
+  const done = (async () => {
+    while (goesOn) {
+      // While the broker is dead nobody answers.
+      await knock("/mcp", {}).catch(() => {});
+      await knock("/mcp", { authorization: `Bearer ${wrong}` }).catch(() => {});
+      const socket = connect(port, host).on("error", () => {});
+      socket.end("\u0000\u0001 no request at all\r\n\r\n");
+      await delay(20);
+      socket.destroy();
+    }
+  })();
+  return {
+    async end() {
+      goesOn = false;
+      await done;
+      return answers;
+    },
+  };
+}
 
 describe.skipIf(reason)("agents in a container, the broker outside, TCP between them", () => {
   let palace: TestPalace;
@@ -83,23 +119,32 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
   });
   afterAll(async () => palace?.[Symbol.asyncDispose]());
 
-  test("writes of both sides are all there once, whoever reads, also after the broker was killed in between", async () => {
+  test("twenty agents of both sides write beside strangers at the door: all is there once, whoever reads, also after a kill", async () => {
     const secret = await token("box", "agent");
-    const shims = await Promise.all([inContainer(secret), inContainer(secret), palace.shim(), palace.shim()]);
+    const shims = await Promise.all(
+      Array.from({ length: AGENTS }, (_, index) => (index % 2 === 0 ? inContainer(secret) : palace.shim())),
+    );
+    const strangers = knocking(port, `${secret.slice(0, -4)}AAAA`);
     const written = Promise.all(shims.map((shim, index) => write(shim, `agent${index}`)));
-    await expect.poll(() => acknowledged, { timeout: 60_000, interval: 1 }).toBeGreaterThan(WRITES);
+    await expect.poll(() => acknowledged, { timeout: 60_000, interval: 1 }).toBeGreaterThan(AGENTS);
     const client = await palace.client();
     const { pid } = await client.call("palace.status", {});
     client.close();
     process.kill(pid, "SIGKILL");
-    expect(acknowledged).toBeLessThan(4 * WRITES);
+    expect(acknowledged).toBeLessThan(AGENTS * WRITES);
     const contents = (await written).flat();
     // What was kept while there was no broker takes a moment to arrive.
     await expect
-      .poll(async () => (await contentsOf(shims[0])).toSorted(), { timeout: 60_000, interval: 1_000 })
+      .poll(async () => (await contentsOf(shims[0] as StdioMcp)).toSorted(), { timeout: 60_000, interval: 1_000 })
       .toEqual(contents.toSorted());
-    expect(new Set(contents).size).toBe(4 * WRITES);
+    expect(new Set(contents).size).toBe(AGENTS * WRITES);
+    const answers = await strangers.end();
+    expect([...answers.keys()].filter((status) => ![401, 429].includes(status))).toEqual([]);
+    expect(answers.get(401)).toBeGreaterThan(0);
     for (const shim of shims) await shim.close();
+    const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+    expect(appliedTwice(ledger)).toEqual([]);
+    ledger.close();
   });
 
   test("a reader's token in a container reads and cannot write", async () => {
