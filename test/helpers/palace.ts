@@ -132,6 +132,12 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   };
 }
 
+/** How it ended, also where it had ended before anybody asked. */
+export async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  return [child.exitCode, child.signalCode];
+}
+
 /** Pids of processes whose command line holds `text`; for "nothing is left behind". */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")

@@ -217,6 +217,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
   expect(new Set(Object.values({ ...healthy.states, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(healthy.states)).toEqual([
     "node",
+    "runtime",
     "home",
     "stop mark",
     "spool",

@@ -10,7 +10,7 @@ import { findBroker } from "../../../src/client/discover.ts";
 import { ensureBroker } from "../../../src/client/start.ts";
 import { stopBroker } from "../../../src/client/stop.ts";
 import type { BrokerFile } from "../../../src/protocol/spec.ts";
-import { createTestPalace, processesWith } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, processesWith } from "../../helpers/palace.ts";
 
 const note = { wing: "life", room: "notes", content: "a note that must survive" };
 
@@ -157,7 +157,7 @@ describe("the broker's life", () => {
     await expect(shim.call("mempalace_add_drawer", { ...note, content: "into the void" })).rejects.toThrow(
       /vanished|gone/,
     );
-    await once(broker, "exit");
+    await exitOf(broker);
     await expect(ensureBroker(palace.config)).rejects.toMatchObject({ code: "PALACE_GONE" });
     expect(existsSync(home)).toBe(false);
     await shim.close();

@@ -3,13 +3,12 @@
  * the palace is changed; what MemPalace does to it later is taken over as well. Killed at any step, it ends the same.
  */
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, dumpChroma, fillChroma } from "../../helpers/python-chroma.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
 import { expectSame, ledgerRows, status } from "../../helpers/python-rows.ts";
@@ -123,7 +122,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     const before = hashOf(palaceDir);
     for (const point of ["before-batch:2", "after-row:700", "before-commit:3", "after-commit:4"]) {
       const broker = await palace.startBroker({ MEMPALACE_FAULT: `take-over.${point}` });
-      expect(await once(broker, "exit"), point).toEqual([null, "SIGKILL"]);
+      expect(await exitOf(broker), point).toEqual([null, "SIGKILL"]);
       const database = new Database(ledgerFile, { readonly: true });
       const left = database.prepare("SELECT count(*) FROM drawer").pluck().get() as number;
       // Whole batches only, each drawer with its vector, its words and its place.

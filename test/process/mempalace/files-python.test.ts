@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { countUnindexed, readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN, python } from "../../helpers/python-chroma.ts";
 import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows, status } from "../../helpers/python-rows.ts";
@@ -258,7 +258,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
       truncateSync(join(palaceDir, folder, "index_metadata.pickle"), 5_000);
       if (point !== undefined) {
         const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
-        expect(await once(broker, "exit")).toEqual([null, "SIGKILL"]);
+        expect(await exitOf(broker)).toEqual([null, "SIGKILL"]);
       }
       await palace.startBroker();
       await expect.poll(() => quarantined(palaceDir), { timeout: 60_000 }).toHaveLength(1);

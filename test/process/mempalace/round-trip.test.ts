@@ -9,7 +9,7 @@ import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import {
   cachedChroma,
   type ChromaRow,
@@ -60,7 +60,7 @@ function textOf(n: number): string {
 
 async function startKilled(palace: TestPalace, fault: string): Promise<void> {
   const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
-  expect(await once(broker, "exit"), fault).toEqual([null, "SIGKILL"]);
+  expect(await exitOf(broker), fault).toEqual([null, "SIGKILL"]);
 }
 
 /** How many rows lie behind the index on disk. */
