@@ -36,6 +36,11 @@ export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[
     isProject: (folder) => opened(folder) && files.isProject(folder),
     ignoreRules: (folder) => (opened(folder) ? files.ignoreRules(folder) : undefined),
     directoryId: (folder) => (opened(folder) ? files.directoryId(folder) : undefined),
+    original: (sourceFile) => {
+      const found = files.original(sourceFile);
+      return found !== undefined && opened(found) ? found : undefined;
+    },
+    stagedAs: (path) => (opened(path) ? files.stagedAs(path) : []),
   };
 }
 

@@ -35,6 +35,10 @@ export interface SourceFiles {
   /** The text of its .gitignore. */
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
+  /** The user's file that a staged copy was made from; undefined where `sourceFile` is none, or the file is not there. */
+  original(sourceFile: string): string | undefined;
+  /** The names a file of the user's may have been filed under, its own not among them. */
+  stagedAs(path: string): string[];
 }
 
 /** Stands between a transcript's name and the way it was taken apart, in a mark of its own. Nobody's path holds it. */

@@ -92,7 +92,7 @@ end of its line.`,
     hits.forEach((hit, at) =>
       out.isTerminal
         ? showHit(hit, at + 1, { query: args.join(" "), source: sourceOf(hit) }, out)
-        : printHit(hit, at + 1, out),
+        : printHit(hit, at + 1, sourceOf(hit), out),
     );
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
     // In auto, words alone are a mode like any other; who asks for meaning wants to know that he did not get it.
@@ -121,8 +121,8 @@ function readMode(value: string | undefined): SearchMode {
 }
 
 /** One line of fields, all of the text among them. */
-function printHit(hit: Hit, at: number, out: Output): void {
-  const { wing = "?", room = "?", source_file: source = "?", drawer_id: id = "" } = hit;
+function printHit(hit: Hit, at: number, source: string, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "" } = hit;
   const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
   out.table([[at, wing, room, source, notesOn(hit).join(" "), text, id]]);
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));

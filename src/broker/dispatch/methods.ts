@@ -20,6 +20,7 @@ import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../../protocol/limit
 import { type RequestId, REPLAYED_META, RPC } from "../../protocol/spec.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
+import { filesFor } from "../places.ts";
 import { ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
 import { OWN_METHODS } from "./own-methods.ts";
@@ -188,7 +189,8 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
     const answer = await dependencies.mines.mine(checked.values, call.peer, call.signal, progressOf(call));
     return toolResult(answer, false);
   }
-  const answer = await runReadTool(reads, name, checked.values);
+  const files = filesFor(call.peer, reads.files, dependencies.openedRoots);
+  const answer = await runReadTool({ ...reads, files }, name, checked.values);
   return toolResult(redactAnswer(answer?.value, dependencies.redact), false);
 }
 

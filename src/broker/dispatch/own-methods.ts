@@ -15,6 +15,7 @@ import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { MethodName, SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
 import { peerFields } from "../peer.ts";
+import { filesFor } from "../places.ts";
 import type { Call, Handler, MethodsDependencies, OpenPalace } from "./call.ts";
 import { submit } from "./submit.ts";
 
@@ -47,9 +48,10 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   // What the miner's machine does not say, ours does.
   "link.rebuild": async (dependencies, call) =>
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
-  "drawer.search": read(async ({ reads }, { params }, { redact }) => {
+  "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
     stringOf(params, "query");
-    return redactAnswer(withArrival(reads, await searchTool(reads, params, searchMode(params["mode"]))), redact);
+    const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots) };
+    return redactAnswer(withArrival(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
   }),
   "drawer.reveal": read(({ reads }, { peer, params, requestId }, { log }) => {
     const id = stringOf(params, "id");

@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
 import type { Log } from "../../platform/log.ts";
+import { stagingHome } from "../../platform/staging.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
 import type { AuditPage, AuditRequest } from "../../protocol/hygiene.ts";
@@ -23,7 +24,7 @@ import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { PublicPalace } from "./public-palace.ts";
 import type { WriteQueue } from "./queue.ts";
 import { whenQuiet } from "./quiet.ts";
-import { sourceFiles } from "./source-files.ts";
+import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { Wakes } from "./wakes.ts";
 import { startWarmUp } from "./warm-up.ts";
@@ -262,7 +263,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     reranker: () => model.reranker,
     rerankerDetail: () => model.rerankerState.detail,
     settings: createSettingsStore(config.paths.settingsDir),
-    files: sourceFiles,
+    files: openSourceFiles(stagingHome(config.paths.cacheDir)),
     ...ledger.settings,
     graph,
     arriving,

@@ -4,11 +4,22 @@
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { StagedOriginals } from "../../platform/staging.ts";
 import type { SourceFiles } from "../../port/source.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-export const sourceFiles: SourceFiles = {
+/** `stagingDir`: where the docs feeder of this user keeps its copies. */
+export function openSourceFiles(stagingDir: string): SourceFiles {
+  const staged = new StagedOriginals(stagingDir);
+  return {
+    ...FILES,
+    original: (sourceFile) => staged.original(sourceFile),
+    stagedAs: (path) => staged.stagedAs(path),
+  };
+}
+
+const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
   state(path) {
     try {
       return statSync(path).isFile() ? "file" : "other";

@@ -3,6 +3,7 @@
  * item of the answer, the rest of the list is still done; a list that is none, empty or too long is refused as a whole.
  */
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { nameOfSource } from "../source/originals.ts";
 import { strip, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { deleteLogical } from "./drawer.ts";
@@ -33,12 +34,14 @@ export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   return { results, count: results.length, deleted: results.length - errors, errors };
 }
 
-/** Only looks, unless `dry_run` is false. */
+/** Only looks, unless `dry_run` is false. `findings`: names of the source's staged copies. */
 export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
   const given = call.params["source_file"];
   if (typeof given !== "string" || strip(given) === "")
     return { success: false, error: "source_file must be a non-empty string" };
-  const sourceFile = wellFormed(given);
+  const staged = (call.findings ?? []) as readonly string[];
+  const isThere = (name: string): boolean => tx.placesOfSource(name).drawers > 0;
+  const sourceFile = nameOfSource(wellFormed(given), staged, isThere);
   const { drawers, places } = tx.placesOfSource(sourceFile);
   const isPreview = call.params["dry_run"] ?? true;
   if (isPreview)

@@ -5,6 +5,7 @@
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
 import { codePointLength } from "../text/text.ts";
+import { nameOfSource, withOriginals } from "../source/originals.ts";
 import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "../text/validate.ts";
 import { validBound, validWindow, type Window } from "../text/window.ts";
 import { cliOutput } from "./cli-output.ts";
@@ -40,7 +41,7 @@ export async function searchTool(
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
   const { window, now } = times;
-  const filter = { ...place, ...(sourceFile !== undefined && { sourceFile }), ...window };
+  const filter = { ...place, ...sourceFilter(dependencies, sourceFile), ...window };
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
   const request = {
     query: sanitized.query,
@@ -52,7 +53,9 @@ export async function searchTool(
     neighbors: neighborCount(values["neighbors"]),
     now,
   };
-  const answer = await search(dependencies, request);
+  const found = await search(dependencies, request);
+  const { files } = dependencies;
+  const answer = files === undefined ? found : { ...found, hits: withOriginals(found.hits, files) };
   const { since = null, before = null } = values;
   if (isForCli) {
     const filters = { wing: place.wing, room: place.room, since: values["since"], before: values["before"] };
@@ -66,6 +69,13 @@ export async function searchTool(
     before,
   };
   return { query: sanitized.query, filters, ...answerPayload(answer, request.explain), ...extras };
+}
+
+/** Who names a source as an answer showed it means the drawers of its staged copy. */
+function sourceFilter({ reader, files }: SearchDependencies, given: string | undefined): { sourceFile?: string } {
+  if (given === undefined) return {};
+  const isThere = (sourceFile: string): boolean => reader.listDrawers({ sourceFile }, 1, 0).total > 0;
+  return { sourceFile: nameOfSource(given, files?.stagedAs(given) ?? [], isThere) };
 }
 
 /** What was found, and how good it is. */

@@ -10,6 +10,7 @@ import type { SearchMode } from "../../protocol/spec.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { baseName, round } from "../text/text.ts";
+import type { Naming } from "../source/originals.ts";
 import { alsoIn } from "./also-in.ts";
 import { chooseHits, type Chosen } from "./choose.ts";
 import { type Hit, labelClosets } from "./closet-search.ts";
@@ -23,7 +24,7 @@ import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
+  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: no model, or it is still being loaded. */
@@ -33,6 +34,8 @@ export type SearchDependencies = {
   /** The cross-encoder; undefined where none is there, which `rerankerDetail` says. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
+  /** Which files of the user's staged copies were made from; undefined: sources are shown as they are filed. */
+  files?: Naming;
 };
 
 export type SearchRequest = {

@@ -167,9 +167,10 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 }
 
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
-const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => Promise<unknown>>> = {
+const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => unknown>> = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
+  delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
 
 export function needsFindings(method: string): boolean {

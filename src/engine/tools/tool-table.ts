@@ -282,7 +282,7 @@ export const TOOLS: readonly Tool[] = [
     "delete_by_source",
     "Delete all drawers of one source for good. Only tells how many there are, unless dry_run is false.",
     {
-      source_file: text("The source, exactly as the drawers name it"),
+      source_file: text("The source, exactly as the drawers or source_path in a result name it"),
       dry_run: { type: "boolean", description: "Only look (default true)" },
     },
     ["source_file"],

@@ -3,7 +3,6 @@
  * the original's time, and the staged path is the document's `source_file` in the palace. Used by feed.ts and `why`.
  * Beside it, under `.manifest`, one note per wing, folder and palace of what was filed from there. README.md has the why.
  */
-import { createHash } from "node:crypto";
 import {
   existsSync,
   lstatSync,
@@ -18,6 +17,14 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import {
+  folderOfProject,
+  MANIFESTS,
+  OWNER_FILE,
+  shortHash,
+  STAGING_FOLDER,
+  stagingHome,
+} from "../../platform/staging.ts";
 
 /** What was filed of one document. `refused` says why nothing was; null means: begun, perhaps not filed. */
 export type Entry = {
@@ -57,15 +64,14 @@ export type Stage = Readonly<{
 /** `palace` names the palace the notes are about: one home may feed several. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
-const FOLDER = "mempalace-docs";
 /** Notes about what is filed in place. */
 const FOLDER_IN_PLACE = "mempalace-projects";
 
 /** Finds the place of a project in the staging area without writing anything. */
 export function findStage(options: StageOptions): Stage {
   if (options.isInPlace === true) return inPlace(options);
-  const home = join(dirname(options.cacheDir), FOLDER);
-  const notes = join(home, ".manifest", options.wing);
+  const home = stagingHome(options.cacheDir);
+  const notes = join(home, MANIFESTS, options.wing);
   const owner = readOwner(notes);
   const isOurs = owner === undefined || owner === options.root || isMoved(owner, options.root);
   return {
@@ -73,7 +79,7 @@ export function findStage(options: StageOptions): Stage {
     home,
     wing: options.wing,
     root: options.root,
-    prefix: isOurs ? "" : `${basename(options.root)}-${tag(options.root)}`,
+    prefix: isOurs ? "" : folderOfProject(options.root),
     manifestFile: join(notes, manifestName(options.root, options.palace)),
     formerManifestFile:
       isOurs && owner !== undefined && owner !== options.root
@@ -84,7 +90,7 @@ export function findStage(options: StageOptions): Stage {
 
 function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   const home = join(dirname(cacheDir), FOLDER_IN_PLACE);
-  const manifestFile = join(home, ".manifest", wing, manifestName(root, palace));
+  const manifestFile = join(home, MANIFESTS, wing, manifestName(root, palace));
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
@@ -120,7 +126,7 @@ export function stagedPath(stage: Stage, path: string): string {
  */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
   const parts = sourceFile.split(/[\\/]/);
-  const at = parts.findIndex((part, index) => part === FOLDER && parts[index + 1] === wing);
+  const at = parts.findIndex((part, index) => part === STAGING_FOLDER && parts[index + 1] === wing);
   return at < 0 ? undefined : parts.slice(at + 1).join("/");
 }
 
@@ -190,20 +196,18 @@ export function writeManifest(stage: Stage, manifest: Manifest): void {
 
 /** Folders that were filed before, of any wing and palace; the longest first. */
 export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
-  const home = join(dirname(cacheDir), FOLDER, ".manifest");
+  const home = join(stagingHome(cacheDir), MANIFESTS);
   const found = list(home).flatMap((wing) =>
     list(join(home, wing)).flatMap((name) => {
-      const manifest = name === OWNER ? undefined : readJson<Manifest>(join(home, wing, name));
+      const manifest = name === OWNER_FILE ? undefined : readJson<Manifest>(join(home, wing, name));
       return typeof manifest?.root === "string" ? [{ root: manifest.root, wing }] : [];
     }),
   );
   return found.sort((a, b) => b.root.length - a.root.length);
 }
 
-const OWNER = "owner.json";
-
 function ownerFile(notes: string): string {
-  return join(notes, OWNER);
+  return join(notes, OWNER_FILE);
 }
 
 function readOwner(notes: string): string | undefined {
@@ -216,11 +220,7 @@ function isMoved(owner: string, root: string): boolean {
 }
 
 function manifestName(root: string, palace: string): string {
-  return `${tag(root)}-${tag(palace)}.json`;
-}
-
-function tag(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+  return `${shortHash(root)}-${shortHash(palace)}.json`;
 }
 
 function list(folder: string): string[] {

@@ -96,7 +96,10 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#database.prepare<string[], DrawerRecord>(SLICES_OF).all(...slicesBound(id)).map(toDrawer);
+    return this.#database
+      .prepare<string[], DrawerRecord>(SLICES_OF)
+      .all(...slicesBound(id))
+      .map(toDrawer);
   }
 
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {

@@ -4,12 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sourceFiles } from "../../../src/broker/palace/source-files.ts";
+import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/engine/source/sync.ts";
 import { applyWrite } from "../../../src/engine/tools/apply.ts";
 import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/ledger/schema/schema.ts";
 import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
+
+const sourceFiles = openSourceFiles("/nowhere");
 
 type Closet = { id: string; text: string; source_file: string; metadata: string; vector: Buffer | null };
 

@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sourceFiles } from "../../../src/broker/palace/source-files.ts";
+import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/engine/source/sync.ts";
 import { applyWrite } from "../../../src/engine/tools/apply.ts";
 import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
+
+const sourceFiles = openSourceFiles("/nowhere");
 
 let folder: string, project: string, writer: LedgerWriter, reader: SqliteLedgerReader;
 let count = 0;

@@ -1,0 +1,31 @@
+/**
+ * A staged copy under the name of the user's file that it was made from: in what a search answers, and back where a caller names
+ * a source by what an answer said. Pure; the files come through their port. Used by search-tool.ts and batch.ts.
+ */
+import type { SourceFiles } from "../../port/source.ts";
+import type { Hit } from "../search/closet-search.ts";
+
+export type Naming = Pick<SourceFiles, "original" | "stagedAs">;
+
+/** The hits, and their copies elsewhere, each with the path of the user's own file where that is known. */
+export function withOriginals(hits: readonly Hit[], files: Naming): Hit[] {
+  return hits.map((hit) => {
+    const copies = hit["also_in"];
+    return {
+      ...hit,
+      ...pathOf(hit, files),
+      ...(Array.isArray(copies) && { also_in: copies.map((copy: object) => ({ ...copy, ...pathOf(copy, files) })) }),
+    };
+  });
+}
+
+function pathOf(named: object, files: Naming): { source_path?: string } {
+  const path = "source_path" in named ? named.source_path : undefined;
+  const original = typeof path === "string" ? files.original(path) : undefined;
+  return original === undefined ? {} : { source_path: original };
+}
+
+/** The name that drawers have: as it was given, else one of the staged copies'. */
+export function nameOfSource(given: string, staged: readonly string[], isThere: (name: string) => boolean): string {
+  return [given, ...staged].find(isThere) ?? given;
+}

@@ -1,0 +1,120 @@
+/**
+ * The staging area of the docs feeder as others need to know it: how its folders are named, and which file of the user's a staged
+ * copy was made from. The feeder writes it (feeder/doc-miner/stage.ts); the broker answers with it. Reads only.
+ */
+import { createHash } from "node:crypto";
+import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+
+export const STAGING_FOLDER = "mempalace-docs";
+export const MANIFESTS = ".manifest";
+export const OWNER_FILE = "owner.json";
+
+/** The folder has the user's cache folder beside it, whatever palace is fed. */
+export function stagingHome(cacheDir: string): string {
+  return join(dirname(cacheDir), STAGING_FOLDER);
+}
+
+/** Of the projects of one wing the first has the wing's folder, each other one a folder below it. */
+export function folderOfProject(root: string): string {
+  return `${basename(root)}-${shortHash(root)}`;
+}
+
+export function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}
+
+/** A manifest begins with what it is about; the list of its files may be long. */
+const HEAD_SIZE_BYTES = 16 * 1024;
+const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
+
+/** Folder below the wing's → the project staged there. */
+type Projects = ReadonlyMap<string, string>;
+
+export class StagedOriginals {
+  readonly #home: string;
+  /** By wing; good until a note is written. */
+  readonly #known = new Map<string, { mtimeNs: bigint; projects: Projects }>();
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  /** The user's file, where it is still there; under whichever home it was staged. Undefined for what is no staged path. */
+  original(sourceFile: string): string | undefined {
+    const parts = sourceFile.split("/");
+    const at = parts.indexOf(STAGING_FOLDER);
+    const [wing = "", ...rest] = at < 0 ? [] : parts.slice(at + 1);
+    if (wing === "" || rest.length === 0 || [wing, ...rest].some((part) => part === "." || part === ".."))
+      return undefined;
+    const projects = this.#projectsOf(wing);
+    const own = rest.length > 1 ? projects.get(rest[0] ?? "") : undefined;
+    const root = own ?? projects.get("");
+    if (root === undefined) return undefined;
+    const path = join(root, ...(own === undefined ? rest : rest.slice(1)));
+    return look(path)?.isFile() === true ? path : undefined;
+  }
+
+  /** The names that a file of the user's may have been filed under here. */
+  stagedAs(path: string): string[] {
+    if (!isAbsolute(path)) return [];
+    return list(join(this.#home, MANIFESTS)).flatMap((wing) =>
+      [...this.#projectsOf(wing)].flatMap(([folder, root]) => {
+        const inside = relative(root, path);
+        const isBelow = inside !== "" && !/^\.\.(?:\/|$)/.test(inside);
+        return isBelow ? [join(this.#home, wing, folder, inside)] : [];
+      }),
+    );
+  }
+
+  #projectsOf(wing: string): Projects {
+    const notes = join(this.#home, MANIFESTS, wing);
+    const mtimeNs = look(notes)?.mtimeNs;
+    if (mtimeNs === undefined) return new Map();
+    const known = this.#known.get(wing);
+    if (known?.mtimeNs === mtimeNs) return known.projects;
+    const projects = readProjects(notes);
+    this.#known.set(wing, { mtimeNs, projects });
+    return projects;
+  }
+}
+
+/** Undefined for a name that no file can have, too. */
+function look(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
+function readProjects(notes: string): Projects {
+  const names = list(notes);
+  const owner = names.includes(OWNER_FILE) ? rootIn(join(notes, OWNER_FILE)) : undefined;
+  const roots = names.map((name) => rootIn(join(notes, name))).filter((root) => root !== undefined);
+  const others = roots.filter((root) => root !== owner).map((root): [string, string] => [folderOfProject(root), root]);
+  return new Map([...others, ...(owner === undefined ? [] : ([["", owner]] as const))]);
+}
+
+function rootIn(file: string): string | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r");
+    const head = Buffer.alloc(HEAD_SIZE_BYTES);
+    const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
+    return found === undefined ? undefined : (JSON.parse(found) as string);
+  } catch {
+    // Unreadable: its documents are shown as they are filed.
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
