@@ -47,7 +47,7 @@ test.skipIf(!canPretend)(
     expect(passage.flatMap((line) => line.trim().split(" ")).filter((word) => !words.has(word))).toEqual([]);
     // A pipe is given a line with all of the text, as before.
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
-    expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "deploy.md"]);
+    expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
   },
 );
