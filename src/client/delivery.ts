@@ -1,8 +1,8 @@
 /** What is kept for a broker, and how it gets there: one by one, in order, each until it is acknowledged. Loaded when needed. */
-import { TOOL_PREFIX } from "../engine/tools/tool-table.ts";
 import { isRecord } from "../platform/is-record.ts";
 import type { WireErrorData } from "../protocol/errors.ts";
 import { type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
+import { TOOL_PREFIX } from "../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
 /** The tools that change the palace; a test holds the list against the engine's own. */

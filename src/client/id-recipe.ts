@@ -6,9 +6,9 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Paths } from "../config/paths.ts";
 import { newDrawerId } from "../engine/drawer/drawer.ts";
-import { TOOL_PREFIX } from "../engine/tools/tool-table.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { parseMessage } from "./delivery.ts";
 
 export const ADD_DRAWER = `${TOOL_PREFIX}add_drawer`;

@@ -5,13 +5,13 @@
 import type { Config } from "../config/config.ts";
 import { answerWithoutPalace } from "../engine/tools/apply.ts";
 import { checkArguments } from "../engine/tools/arguments.ts";
-import { toolsOf } from "../engine/tools/tool-profile.ts";
-import { findTool, TOOL_PREFIX } from "../engine/tools/tool-table.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
 import type { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
 import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
+import { toolsOf } from "../protocol/tools/profile.ts";
+import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
 import { ADD_DRAWER, promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
@@ -44,7 +44,7 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
   const name = String(params["name"]);
   const tool = method === "tools/call" ? findTool(name) : undefined;
   if (tool === undefined || !WRITE_TOOLS.has(name)) throw away;
-  const checked = checkArguments(name, tool.inputSchema, params["arguments"]);
+  const checked = checkArguments(tool, params["arguments"]);
   if (!checked.ok) throw new Refusal(checked.error);
   if (!isForLater(name, checked.values)) throw away;
   const meta = params["_meta"];

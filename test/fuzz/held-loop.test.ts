@@ -7,7 +7,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Client, connectClient } from "../../src/client/client.ts";
 import type { JsonObject } from "../../src/protocol/spec.ts";
-import { type PropertySchema, type Tool, TOOLS } from "../../src/engine/tools/tool-table.ts";
+import { type ListedTool, toolsOf } from "../../src/protocol/tools/profile.ts";
+import type { PropertySchema } from "../../src/protocol/tools/row.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
@@ -55,7 +56,7 @@ type Call = { tool: string; parameter: string; piece: string; size: number };
 fuzz("held-loop", {
   count: 3_000,
   generate: (chooser): Call => {
-    const tool = chooser.pick(TOOLS.filter((one) => Object.keys(one.inputSchema.properties).length > 0));
+    const tool = chooser.pick(toolsOf("full").filter((one) => Object.keys(one.inputSchema.properties).length > 0));
     return {
       tool: tool.name,
       parameter: chooser.pick(Object.keys(tool.inputSchema.properties)),
@@ -108,7 +109,7 @@ async function probesUntil(ended: () => boolean): Promise<number[]> {
 
 /** What the tool requires as it should be, so that it comes to the hostile parameter. */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call): Record<string, unknown> {
-  const tool = TOOLS.find((one) => one.name === name) as Tool;
+  const tool = toolsOf("full").find((one) => one.name === name) as ListedTool;
   const { properties, required = [] } = tool.inputSchema;
   const text = ofSize(part, size);
   const sane: (readonly [string, unknown])[] = required.map((need) => [need, saneValue(need, properties[need])]);

@@ -2,8 +2,8 @@
  * JSON-RPC messages that start out right and are then bent: wrong types, missing and doubled and foreign keys, ids of every
  * kind, names of the language as keys, nesting, numbers no parser agrees on, broken UTF-8. Every method and every tool.
  */
-import { TOOLS } from "../../src/engine/tools/tool-table.ts";
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
+import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 
 /** In a message: the id of a drawer that its sender has filed before. */
@@ -87,7 +87,7 @@ function id(chooser: Chooser): string {
 }
 
 /** What waits is left out: it takes what event_list takes, and a minute where nobody says how long. */
-const CALLED = TOOLS.filter(({ name }) => name !== "mempalace_event_wait");
+const CALLED = toolsOf("full").filter(({ name }) => name !== "mempalace_event_wait");
 
 function call(chooser: Chooser): [method: string, params: string] {
   if (chooser.chance(0.12)) return [chooser.pick(OTHERS), chooser.json()];

@@ -33,15 +33,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   engine: layer([...FOUNDATION, "port"], { closedNode: NO_IO }),
   transport: layer(FOUNDATION),
   broker: layer([...FOUNDATION, "engine", "port", "transport"]),
-  // The tools, their parameters, what a write refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
+  // What a call refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
   client: layer([...FOUNDATION, "transport"], {
-    mayImportFiles: [
-      "engine/drawer/drawer.ts",
-      "engine/tools/tool-table.ts",
-      "engine/tools/tool-profile.ts",
-      "engine/tools/arguments.ts",
-      "engine/tools/apply.ts",
-    ],
+    mayImportFiles: ["engine/drawer/drawer.ts", "engine/tools/arguments.ts", "engine/tools/apply.ts"],
   }),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   bridge: layer([...FOUNDATION, "client", "transport"]),

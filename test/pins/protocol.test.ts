@@ -1,7 +1,6 @@
 /** What peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { TOOLS } from "../../src/engine/tools/tool-table.ts";
 import {
   AGENT_HEADER,
   type BrokerFile,
@@ -14,6 +13,7 @@ import {
   TOOL_PROFILES,
   TOOLS_HEADER,
 } from "../../src/protocol/spec.ts";
+import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
 
 const spec = ["spec", "status"]
@@ -91,7 +91,7 @@ test("our own methods are these", () => {
 });
 
 test("the tools, their parameters and which of those are required (*) are these", () => {
-  const tools = TOOLS.map(({ name, inputSchema: { properties, required = [] } }) => [
+  const tools = toolsOf("full").map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
     Object.keys(properties)
       .map((key) => (required.includes(key) ? `${key}*` : key))
@@ -158,9 +158,9 @@ test("the tools, their parameters and which of those are required (*) are these"
 });
 
 test("the tools that say they only read are upstream's and no others", () => {
-  const reading = TOOLS.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) =>
-    name.slice(10),
-  );
+  const reading = toolsOf("full")
+    .filter(({ annotations }) => annotations?.readOnlyHint === true)
+    .map(({ name }) => name.slice(10));
   expect(reading).toEqual([
     ...["status", "list_wings", "list_rooms", "get_taxonomy", "get_aaak_spec", "kg_query", "kg_timeline", "kg_stats"],
     ...["search", "check_duplicate", "get_drawer", "get_drawers", "list_drawers", "diary_read"],

@@ -9,8 +9,6 @@ import { asTyped } from "../../engine/text/validate.ts";
 import { isWrite } from "../../engine/tools/apply.ts";
 import { checkArguments } from "../../engine/tools/arguments.ts";
 import { runReadTool } from "../../engine/tools/read-tools.ts";
-import { toolsOf } from "../../engine/tools/tool-profile.ts";
-import { findTool, TOOL_PREFIX } from "../../engine/tools/tool-table.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { VERSION } from "../../platform/version.ts";
@@ -18,6 +16,8 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { type RequestId, REPLAYED_META, RPC } from "../../protocol/spec.ts";
+import { toolsOf } from "../../protocol/tools/profile.ts";
+import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
 import { filesFor } from "../places.ts";
@@ -138,7 +138,9 @@ function nameOrType(method: unknown): string {
 
 function labelOf(method: string, params: Record<string, unknown>): string {
   return method === "tools/call" && typeof params["name"] === "string"
-    ? (findTool(params["name"])?.name ?? "unknown")
+    ? findTool(params["name"]) !== undefined
+      ? params["name"]
+      : "unknown"
     : method;
 }
 
@@ -162,7 +164,7 @@ async function callTool(dependencies: MethodsDependencies, call: Call): Promise<
     throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
   if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${cut(name)}` });
-  const checked = checkArguments(name, tool.inputSchema, given);
+  const checked = checkArguments(tool, given);
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const short = name.slice(TOOL_PREFIX.length);

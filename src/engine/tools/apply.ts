@@ -1,6 +1,6 @@
 /**
  * The table of writes: method name → what it does to the ledger. Called on the writer thread, inside the transaction;
- * a new write is one row here and one in tool-table.ts.
+ * a new write is one row here and one in protocol/tools.
  */
 import { invariant } from "../../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";

@@ -4,7 +4,7 @@
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
-import { ALIASES, REQUIRED_EITHER, type ToolInputSchema } from "./tool-table.ts";
+import { TOOL_PREFIX, type Tool } from "../../protocol/tools/table.ts";
 
 /** Accepted and thrown away on every tool. */
 const IGNORED = "wait_for_previous";
@@ -14,18 +14,17 @@ const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
 
-export function checkArguments(tool: string, schema: ToolInputSchema, given: unknown): CheckedArguments {
+export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
+  const { properties, aliases = {}, required, requiredEither = [] } = tool;
+  const fullName = TOOL_PREFIX + tool.name;
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  const aliases = ALIASES[tool] ?? {};
-  const unknown = Object.keys(values).filter(
-    (key) => !Object.hasOwn(schema.properties, key) && !Object.hasOwn(aliases, key),
-  );
-  if (unknown.length > 0) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${tool}`);
+  const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
+  if (unknown.length > 0) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
 
   for (const [key, value] of Object.entries(values)) {
-    const type = schema.properties[key]?.type;
+    const type = properties[key]?.type;
     if (type !== "integer" && type !== "number") continue;
     const number = toNumber(value, type);
     if (number === undefined) return invalid(`Invalid value for parameter '${key}'`);
@@ -37,9 +36,8 @@ export function checkArguments(tool: string, schema: ToolInputSchema, given: unk
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
-  const required = [...(schema.required ?? []), ...(REQUIRED_EITHER[tool] ?? [])];
-  const missing = required.filter((key) => !Object.hasOwn(values, key));
-  if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${tool}`);
+  const missing = [...required, ...requiredEither].filter((key) => !Object.hasOwn(values, key));
+  if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${fullName}`);
   return { ok: true, values };
 }
 

@@ -18,7 +18,7 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
-import { TOOLS } from "../../../src/engine/tools/tool-table.ts";
+import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { dial } from "../../../src/transport/endpoint.ts";
 import { FrameSplitter } from "../../../src/transport/frame.ts";
 import { upgrade } from "../../../src/transport/http-client.ts";
@@ -91,7 +91,7 @@ describe.each(GENERATIONS)("%s", (generation) => {
     await client.connect((await open[way]?.(palace)) as Transport);
     expect(client.getServerVersion()?.name).toBe("mempalace");
     const { tools } = await client.listTools();
-    expect(tools.map((tool) => tool.name)).toEqual(TOOLS.map((tool) => tool.name));
+    expect(tools.map((tool) => tool.name)).toEqual(toolsOf("full").map((tool) => tool.name));
     const call = (name: string, values: Record<string, unknown>) =>
       client.callTool({ name: `mempalace_${name}`, arguments: values });
     const added = (await call("add_drawer", { wing: "w", room: "r", content: `by ${generation} over ${way}` })) as {

@@ -1,7 +1,7 @@
 /** A client chooses how many tools it is told of, through its shim or in the address; it may call them all. */
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { toolsOf } from "../../../src/engine/tools/tool-profile.ts";
+import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const LIGHT = toolsOf("light").map(({ name }) => name);

@@ -1,11 +1,11 @@
 /** Arguments of a call: the names that upstream's skill texts use are taken, whatever else nobody knows is refused. */
 import { describe, expect, test } from "vitest";
 import { checkArguments } from "../../../src/engine/tools/arguments.ts";
-import { findTool } from "../../../src/engine/tools/tool-table.ts";
+import { findTool } from "../../../src/protocol/tools/table.ts";
 
 function check(tool: string, given: unknown): unknown {
-  const { name, inputSchema } = findTool(`mempalace_${tool}`) ?? expect.unreachable(`no tool ${tool}`);
-  const checked = checkArguments(name, inputSchema, given);
+  const row = findTool(`mempalace_${tool}`) ?? expect.unreachable(`no tool ${tool}`);
+  const checked = checkArguments(row, given);
   return checked.ok ? checked.values : checked.error.message;
 }
 

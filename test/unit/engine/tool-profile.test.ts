@@ -5,8 +5,8 @@
  */
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/engine/tools/arguments.ts";
-import { toolsOf } from "../../../src/engine/tools/tool-profile.ts";
-import { findTool, TOOLS } from "../../../src/engine/tools/tool-table.ts";
+import { toolsOf } from "../../../src/protocol/tools/profile.ts";
+import { findTool, TOOL_PREFIX, TOOLS } from "../../../src/protocol/tools/table.ts";
 
 const LETTERS_PER_TOKEN = 4;
 
@@ -25,19 +25,19 @@ test("the light profile has eight tools at most, and at most 1,500 tokens with n
   expect(light.length).toBeLessThanOrEqual(8);
   expect(light.length).toBeGreaterThan(4);
   expect(tokensAtMost(JSON.stringify(light))).toBeLessThanOrEqual(1500);
-  expect(tokensAtMost(JSON.stringify(TOOLS))).toBeGreaterThan(1500);
+  expect(tokensAtMost(JSON.stringify(toolsOf("full")))).toBeGreaterThan(1500);
 });
 
 test("what the light profile shows is the full tool with fewer parameters, and what it requires is enough", () => {
   for (const { name, inputSchema, ...shown } of toolsOf("light")) {
-    const { inputSchema: full, ...rest } = findTool(name) ?? expect.fail(name);
-    expect({ ...shown, name }).toEqual(rest);
-    expect(full.properties).toMatchObject(inputSchema.properties);
+    const full = toolsOf("full").find((one) => one.name === name) ?? expect.fail(name);
+    expect({ ...shown, name, inputSchema: full.inputSchema }).toEqual(full);
+    expect(full.inputSchema.properties).toMatchObject(inputSchema.properties);
     const given = Object.fromEntries((inputSchema.required ?? []).map((key) => [key, "x"]));
-    expect(checkArguments(name, full, given), name).toMatchObject({ ok: true });
+    expect(checkArguments(findTool(name) ?? expect.fail(name), given), name).toMatchObject({ ok: true });
   }
 });
 
 test("the full profile is every tool", () => {
-  expect(toolsOf("full")).toBe(TOOLS);
+  expect(toolsOf("full").map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => TOOL_PREFIX + name));
 });

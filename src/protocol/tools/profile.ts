@@ -1,0 +1,50 @@
+/**
+ * Which tools a client is told of, as MCP lists them: all, or the few that a small model can keep in mind. Only what is listed
+ * changes: every tool can be called by its name whatever the profile. Pure.
+ */
+import type { ToolProfile } from "../spec.ts";
+import type { Properties } from "./row.ts";
+import { type Tool, TOOL_PREFIX, TOOLS } from "./table.ts";
+
+export type ListedTool = {
+  name: string;
+  description: string;
+  inputSchema: { type: "object"; properties: Properties; required?: readonly string[] };
+  annotations?: { readOnlyHint: true };
+};
+
+const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
+  full: TOOLS.map((tool) => listed(tool, tool.properties, tool.required)),
+  light: TOOLS.flatMap((tool) => (tool.light === undefined ? [] : [{ tool, ...tool.light }]))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ tool, shown }) => lightened(tool, shown)),
+};
+
+export function toolsOf(profile: ToolProfile): readonly ListedTool[] {
+  return BY_PROFILE[profile];
+}
+
+function listed(
+  { name, description, isAnnounced }: Tool,
+  properties: Properties,
+  required: readonly string[],
+): ListedTool {
+  const inputSchema = { type: "object", properties, ...(required.length > 0 && { required }) } as const;
+  return {
+    name: TOOL_PREFIX + name,
+    description,
+    inputSchema,
+    ...(isAnnounced && { annotations: { readOnlyHint: true } }),
+  };
+}
+
+function lightened(tool: Tool, shown: readonly string[]): ListedTool {
+  const properties = Object.entries(tool.properties).filter(([key]) => shown.includes(key));
+  // What an alias stands in for is required of who does not know the alias.
+  const required = [...tool.required, ...(tool.requiredEither ?? [])];
+  return listed(
+    tool,
+    Object.fromEntries(properties),
+    shown.filter((key) => required.includes(key)),
+  );
+}
