@@ -1,4 +1,4 @@
-/** What a method's handler is given: the parts of the broker it works with, and the request. Types only. */
+/** What a method's handler is given: the parts of the broker it works with, and the request. */
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
 import type { RedactMode } from "../../engine/text/redact.ts";
 import type { Log } from "../../platform/log.ts";
@@ -47,8 +47,14 @@ export type Call = {
   /** The client has taken the request back, or it takes too long. */
   signal: AbortSignal;
   notify: Notify | undefined;
-  /** The writes this peer sent before; a read waits for them, so that a client always sees what it wrote. */
+  /** The writes this peer sent before; reads, and writes that are prepared, wait for them: a client always sees what it wrote. */
   earlierWrites: Promise<unknown> | undefined;
 };
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
+
+/** The palace with what this peer wrote before in it: the one place where a call waits for others. Errors: why it is not open. */
+export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
+  await earlierWrites;
+  return ready();
+}

@@ -3,33 +3,24 @@
  * MCP's methods as upstream answers them (palace.md 2.2–2.4); our own are in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
-import { isLogRead } from "../../engine/events/log-tools.ts";
-import { redactAnswer } from "../../engine/text/redact.ts";
 import { asTyped } from "../../engine/text/validate.ts";
-import { isWrite } from "../../engine/tools/apply.ts";
-import { checkArguments } from "../../engine/tools/arguments.ts";
-import { runReadTool } from "../../engine/tools/read-tools.ts";
+import { isWriteMethod } from "../../engine/tools/apply.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
-import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { type RequestId, REPLAYED_META, RPC } from "../../protocol/spec.ts";
+import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { type RequestId, RPC } from "../../protocol/spec.ts";
 import { toolsOf } from "../../protocol/tools/profile.ts";
-import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
+import { findTool, type Tool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
-import { filesFor } from "../places.ts";
-import { ERROR_TEXT_MAX, failure, report, requestId, RpcFailure, toRpcError } from "./answers.ts";
+import { failure, report, requestId, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
 import { OWN_METHODS } from "./own-methods.ts";
-import { assertAllowed } from "./permissions.ts";
-import { submit } from "./submit.ts";
-
-const MINE = `${TOOL_PREFIX}mine`;
-const MESH_PEERS = `${TOOL_PREFIX}mesh_peers`;
-const EVENT_WAIT = `${TOOL_PREFIX}event_wait`;
+import { assertAllowed, needsAgent } from "./permissions.ts";
+import { callTool } from "./tool-call.ts";
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { peer, params }) => {
@@ -66,7 +57,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const mine = underWay.get(peer) ?? new Map<RequestId, AbortController>();
     underWay.set(peer, mine);
     if (id !== null) mine.set(id, controller);
-    const timeoutMs = params["name"] === EVENT_WAIT ? EVENT_WAIT_GIVEN_UP_MS : REQUEST_TIMEOUT_MS;
+    const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
+    const timeoutMs = tool?.timeoutMs ?? REQUEST_TIMEOUT_MS;
     const timer = setTimeout(() => controller.abort(tooLate(method, timeoutMs)), timeoutMs);
     const call: Call = {
       peer,
@@ -78,9 +70,10 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       earlierWrites: writes.get(peer),
     };
     const startedAt = performance.now();
+    const handled = { peer, requestId: call.requestId, label: labelOf(method, params, tool), startedAt };
     try {
-      const isWriting = isWriteCall(method, params);
-      assertAllowed(peer, method, isWriting || changesMore(params));
+      const isWriting = tool === undefined ? isWriteMethod(method) : tool.kind === "write";
+      assertAllowed(peer, method, tool === undefined ? isWriting : needsAgent(tool, params["arguments"]));
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting)
         writes.set(
@@ -88,10 +81,10 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
           Promise.allSettled([call.earlierWrites, answering]).then(() => undefined),
         );
       const result = await unlessAborted(answering, controller.signal, isWriting);
-      report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, undefined);
+      report(dependencies, handled, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
-      report(dependencies, { peer, requestId: call.requestId, label: labelOf(method, params), startedAt }, error);
+      report(dependencies, handled, error);
       // As MCP has it: who takes a request back wants no answer.
       if (error instanceof Cancelled) return undefined;
       return failure(id, toRpcError(Object.hasOwn(OWN_METHODS, method) ? asTyped(error) : error));
@@ -136,80 +129,8 @@ function nameOrType(method: unknown): string {
   return `expected a string, got ${type}`;
 }
 
-function labelOf(method: string, params: Record<string, unknown>): string {
-  return method === "tools/call" && typeof params["name"] === "string"
-    ? findTool(params["name"]) !== undefined
-      ? params["name"]
-      : "unknown"
-    : method;
-}
-
-function isWriteCall(method: string, params: Record<string, unknown>): boolean {
-  if (method !== "tools/call") return isWrite(method);
-  return typeof params["name"] === "string" && isWrite(params["name"].slice(TOOL_PREFIX.length));
-}
-
-/** Outside the ledger: how the hooks save, the notice of a checkpoint, which is shown once; and what reads this machine's files. */
-function changesMore({ name, arguments: given }: Record<string, unknown>): boolean {
-  if (name === "mempalace_memories_filed_away" || name === MINE) return true;
-  return name === "mempalace_hook_settings" && isRecord(given) && Object.keys(given).length > 0;
-}
-
-async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
-  const { name, arguments: given } = call.params;
-  const refuse = (why: string): RpcFailure =>
-    new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Invalid params: ${why}` });
-  if (name === undefined) throw refuse("'name' is required for tools/call");
-  if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
-    throw refuse("'name' must be a string and 'arguments' an object");
-  const tool = findTool(name);
-  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${cut(name)}` });
-  const checked = checkArguments(tool, given);
-  if (!checked.ok) throw new RpcFailure(checked.error);
-
-  const short = name.slice(TOOL_PREFIX.length);
-  if (isWrite(short)) {
-    const outcome = await submit(dependencies, short, checked.values, call);
-    return toolResult(redactAnswer(outcome.value, dependencies.redact), outcome.replayed);
-  }
-  await call.earlierWrites;
-  const { reads, logstream } = await dependencies.ready();
-  if (name === EVENT_WAIT) {
-    const found = await logstream.wait(call.peer.id, checked.values, call.signal);
-    return toolResult(redactAnswer(found, dependencies.redact), false);
-  }
-  if (isLogRead(short)) {
-    const found = await logstream.read(short, checked.values);
-    // An artifact is what it was, to the byte: a patch with stars in it fits nowhere.
-    return toolResult(short === "artifact_get" ? found : redactAnswer(found, dependencies.redact), false);
-  }
-  if (name === MESH_PEERS) {
-    const drawers = reads.isFounded() ? reads.reader.drawerCount() : null;
-    return toolResult(await logstream.mesh({ drawers, embedder: reads.embedder()?.identity.id ?? null }), false);
-  }
-  if (name === MINE) {
-    const answer = await dependencies.mines.mine(checked.values, call.peer, call.signal, progressOf(call));
-    return toolResult(answer, false);
-  }
-  const files = filesFor(call.peer, reads.files, dependencies.openedRoots);
-  const answer = await runReadTool({ ...reads, files }, name, checked.values);
-  return toolResult(redactAnswer(answer?.value, dependencies.redact), false);
-}
-
-/** To a client that wants to hear of it. */
-function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
-  const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
-  if (notify === undefined || requestId(token) === null) return () => {};
-  return (progress, total, message) =>
-    notify("notifications/progress", { progressToken: token, progress, total, message });
-}
-
-function toolResult(value: unknown, replayed: boolean): unknown {
-  // A refusal may quote what it refuses.
-  const bounded =
-    isRecord(value) && typeof value["error"] === "string"
-      ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }
-      : value;
-  const content = [{ type: "text", text: JSON.stringify(bounded, null, 2) }];
-  return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+/** One of few words, whatever a peer sends. */
+function labelOf(method: string, params: Record<string, unknown>, tool: Tool | undefined): string {
+  if (tool !== undefined) return TOOL_PREFIX + tool.name;
+  return method === "tools/call" && typeof params["name"] === "string" ? "unknown" : method;
 }

@@ -9,6 +9,7 @@ import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
+import type { WriteMethod } from "../../engine/tools/apply.ts";
 import { withArrival } from "../../engine/tools/read-tools.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -16,7 +17,7 @@ import type { MethodName, SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../places.ts";
-import type { Call, Handler, MethodsDependencies, OpenPalace } from "./call.ts";
+import { type Call, type Handler, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
 
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
@@ -87,14 +88,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
 
 /** Answered after the writes that this peer sent before, from the open palace. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
-  return async (dependencies, call) => {
-    await call.earlierWrites;
-    return answer(await dependencies.ready(), call, dependencies);
-  };
+  return async (dependencies, call) => answer(await palaceAfterWrites(dependencies, call), call, dependencies);
 }
 
 /** Done once by its key, by what the engine's table of writes has under that name. */
-function write(method: MethodName): Handler {
+function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }
 

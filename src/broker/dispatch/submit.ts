@@ -1,34 +1,31 @@
 /** A write on its way into the queue: what must be found out before, who sends it, and when. Used by methods.ts. */
 import { randomUUID } from "node:crypto";
 import { isLogWrite } from "../../engine/events/log-tools.ts";
-import { needsFindings, prepareWrite, type ReadContext } from "../../engine/tools/read-tools.ts";
+import type { WriteMethod } from "../../engine/tools/apply.ts";
+import { needsFindings, prepareWrite } from "../../engine/tools/read-tools.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import type { WriteCall } from "../../port/ledger.ts";
-import { peerFields } from "../peer.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
+import { type Peer, peerFields } from "../peer.ts";
 import { filesFor } from "../places.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
-import type { Call, MethodsDependencies } from "./call.ts";
+import { type Call, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 
 export async function submit(
-  { ready, openedRoots, log }: MethodsDependencies,
-  method: string,
+  dependencies: MethodsDependencies,
+  method: ToolsWith<{ kind: "write" }> | WriteMethod,
   params: Record<string, unknown>,
-  { peer, params: outer, requestId, sizeBytes, signal, earlierWrites }: Call,
+  call: Call,
   /** What the journal must not hold, and the write needs. */
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
+  const { peer, params: outer, requestId, sizeBytes, signal } = call;
   const given = keyOf(outer);
-  const { reads, ...palace } = await ready();
-  const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
-  const findings =
-    beside ??
-    (await findOut(method, params, earlierWrites, () => ({
-      ...reads,
-      files: filesFor(peer, reads.files, openedRoots),
-    })));
+  const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
+  const findings = beside ?? (await findOut(dependencies, palace, method, params, peer));
   const { agent, door, uid, pid } = peer;
   const arrivedAtMs = Date.now();
-  const call: WriteCall = {
+  const write: WriteCall = {
     key: given ?? randomUUID(),
     isRepeatable: given !== undefined,
     method,
@@ -39,10 +36,13 @@ export async function submit(
     arrivedAtMs,
     ...(findings !== undefined && { findings }),
   };
-  if (call.atMs !== arrivedAtMs)
-    log.info("write dated by its client", { requestId, method, claimedAtMs: call.atMs, ...peerFields(peer) });
+  if (write.atMs !== arrivedAtMs) {
+    const fields = { requestId, method, claimedAtMs: write.atMs, ...peerFields(peer) };
+    dependencies.log.info("write dated by its client", fields);
+  }
   faultPoint("admit.before-queue");
-  const { outcome, replayed } = await queue.submit(peer.id, call, sizeBytes, signal);
+  const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
+  const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
@@ -50,12 +50,13 @@ export async function submit(
 
 /** A write that could not be prepared is made without: a note filed twice is better than one lost. */
 async function findOut(
+  { openedRoots }: MethodsDependencies,
+  { reads }: OpenPalace,
   method: string,
   params: Record<string, unknown>,
-  earlierWrites: Promise<unknown> | undefined,
-  reads: () => ReadContext,
+  peer: Peer,
 ): Promise<unknown> {
   if (!needsFindings(method)) return undefined;
-  await earlierWrites;
-  return prepareWrite(reads(), method, params).catch(() => undefined);
+  const files = filesFor(peer, reads.files, openedRoots);
+  return prepareWrite({ ...reads, files }, method, params).catch(() => undefined);
 }

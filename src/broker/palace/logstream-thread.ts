@@ -4,7 +4,7 @@
  */
 import { workerData } from "node:worker_threads";
 import type { Sighting } from "../../engine/events/events.ts";
-import { applyToLog, logRefusal, lookInLog, readLog } from "../../engine/events/log-tools.ts";
+import { applyToLog, type LogRead, logRefusal, lookInLog, readLog } from "../../engine/events/log-tools.ts";
 import { translateError } from "../../ledger/open.ts";
 import { HybridClock } from "../../logstream/clock.ts";
 import { LogFile, type LogPaths } from "../../logstream/log-file.ts";
@@ -20,7 +20,7 @@ export type LogThreadData = { paths: LogPaths; serversDir: string; keptMs: numbe
 
 export type LogMethods = {
   commit: (calls: WriteCall[]) => WriteOutcome[];
-  read: (method: string, values: Record<string, unknown>) => unknown;
+  read: (method: LogRead, values: Record<string, unknown>) => unknown;
   look: (values: Record<string, unknown>, seenSeq: number) => Sighting;
   estate: () => Estate;
   /** Changes with others' commits. */

@@ -4,6 +4,7 @@
  */
 import { arch, hostname, release, type } from "node:os";
 import { waited, waitTimeout } from "../../engine/events/events.ts";
+import type { LogRead } from "../../engine/events/log-tools.ts";
 import { type Machine, meshPeers } from "../../engine/events/mesh.ts";
 import { InvalidValue } from "../../engine/text/validate.ts";
 import type { LogPaths } from "../../logstream/log-file.ts";
@@ -43,7 +44,7 @@ export class Logstream {
     });
   }
 
-  read(method: string, values: Values): Promise<unknown> {
+  read(method: LogRead, values: Values): Promise<unknown> {
     return this.#call("read", method, values);
   }
 

@@ -2,12 +2,16 @@
 import { invariant } from "../../platform/invariant.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { getArtifact, putArtifact, submitPatch } from "./artifacts.ts";
 import { acknowledgeEvent, appendEvent, listEvents, lookForEvents, type Sighting } from "./events.ts";
 import { createTask } from "./tasks.ts";
 
-const WRITES: Readonly<Record<string, (tx: LogstreamTx, call: WriteCall) => unknown>> = {
+type LogWrite = ToolsWith<{ kind: "write"; keeper: "log" }>;
+export type LogRead = ToolsWith<{ kind: "read"; keeper: "log" }>;
+
+const WRITES: Readonly<Record<LogWrite, (tx: LogstreamTx, call: WriteCall) => unknown>> = {
   event_append: appendEvent,
   event_ack: acknowledgeEvent,
   task_create: createTask,
@@ -15,24 +19,19 @@ const WRITES: Readonly<Record<string, (tx: LogstreamTx, call: WriteCall) => unkn
   patch_submit: submitPatch,
 };
 
-const READS: Readonly<Record<string, (reader: LogstreamReader, values: Record<string, unknown>) => unknown>> = {
+const READS: Readonly<Record<LogRead, (reader: LogstreamReader, values: Record<string, unknown>) => unknown>> = {
   event_list: listEvents,
   artifact_get: getArtifact,
 };
 
-export function isLogWrite(method: string): boolean {
+export function isLogWrite(method: string): method is LogWrite {
   return Object.hasOwn(WRITES, method);
-}
-
-export function isLogRead(method: string): boolean {
-  return Object.hasOwn(READS, method);
 }
 
 /** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
 export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
-  const write = isLogWrite(call.method) ? WRITES[call.method] : undefined;
-  invariant(write, `${call.method} is not a write of the log`);
-  return write(tx, call);
+  invariant(isLogWrite(call.method), `${call.method} is not a write of the log`);
+  return WRITES[call.method](tx, call);
 }
 
 /** What was refused is an ordinary answer. Undefined for errors of another kind. */
@@ -40,10 +39,8 @@ export function logRefusal(error: unknown): unknown {
   return error instanceof InvalidValue ? { success: false, error: error.message } : undefined;
 }
 
-export function readLog(reader: LogstreamReader, method: string, values: Record<string, unknown>): unknown {
-  const read = isLogRead(method) ? READS[method] : undefined;
-  invariant(read, `${method} is not a read of the log`);
-  return answered(() => read(reader, values));
+export function readLog(reader: LogstreamReader, method: LogRead, values: Record<string, unknown>): unknown {
+  return answered(() => READS[method](reader, values));
 }
 
 /** A look of event_wait. */

@@ -1,11 +1,10 @@
-/**
- * The table of writes: method name → what it does to the ledger. Called on the writer thread, inside the transaction;
- * a new write is one row here and one in protocol/tools.
- */
+/** The writes: name of a tool or method → what it does to the ledger. Called on the writer thread, inside the transaction. */
 import { invariant } from "../../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { LogstreamTx } from "../../port/logstream.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
+import type { MethodName } from "../../protocol/spec.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { compressDrawers } from "../closet/compress.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
 import { checkpoint } from "../drawer/checkpoint.ts";
@@ -33,7 +32,7 @@ const USUAL: WriteSettings = { drawerSize: DRAWER_SIZE };
 
 type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
 
-const WRITES: Readonly<Record<string, Write>> = {
+const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Write>> = {
   add_drawer: addDrawer,
   update_drawer: updateDrawer,
   delete_drawer: deleteDrawer,
@@ -48,6 +47,9 @@ const WRITES: Readonly<Record<string, Write>> = {
   create_tunnel: createTunnel,
   delete_tunnel: deleteTunnel,
   delete_hallway: deleteHallway,
+};
+
+const METHODS = {
   "source.replace": replaceSource,
   "source.part": addPart,
   "source.remove": removeSource,
@@ -58,11 +60,15 @@ const WRITES: Readonly<Record<string, Write>> = {
   "memory.forget": forget,
   "memory.undo": undo,
   "message.add": addMessages,
-};
+} satisfies Partial<Record<MethodName, Write>>;
 
-/** Of the ledger, or of the coordination log, whose writes have a table of their own (events/log-tools.ts). */
-export function isWrite(method: string): boolean {
-  return Object.hasOwn(WRITES, method) || isLogWrite(method);
+export type WriteMethod = keyof typeof METHODS;
+
+const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS };
+
+/** Of our own methods; of tools their row says it. */
+export function isWriteMethod(method: string): boolean {
+  return Object.hasOwn(METHODS, method);
 }
 
 /** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */

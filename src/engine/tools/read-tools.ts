@@ -5,6 +5,7 @@
 import type { GraphReader, RoomCount } from "../../port/graph.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { SourceFiles } from "../../port/source.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { getDrawers } from "../drawer/batch.ts";
 import { readDiary } from "../drawer/diary.ts";
 import { drawerPayload, findLogical, shownId, listDrawers, listedDrawer } from "../drawer/logical.ts";
@@ -51,11 +52,12 @@ export type ReadContext = SearchDependencies & {
 
 type Arguments = Record<string, unknown>;
 type ReadTool = (context: ReadContext, values: Arguments) => unknown;
+type PalaceRead = ToolsWith<{ kind: "read"; keeper: "palace" }>;
 
 const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
 
-const TOOLS: Readonly<Record<string, ReadTool>> = {
-  mempalace_status: founded(({ reader }) => {
+const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
+  status: founded(({ reader }) => {
     const places = reader.places();
     return {
       total_drawers: sum(places),
@@ -65,46 +67,46 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
       aaak_dialect: AAAK_TEXT,
     };
   }),
-  mempalace_list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
-  mempalace_list_rooms: founded(({ reader }, { wing }) => {
+  list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
+  list_rooms: founded(({ reader }, { wing }) => {
     const filter = validFilter(wing, "wing");
     const places = reader.places().filter((place) => filter === undefined || place.wing === filter);
     return { wing: filter ?? "all", rooms: countBy(places, "room") };
   }),
-  mempalace_get_taxonomy: founded(({ reader }) => {
+  get_taxonomy: founded(({ reader }) => {
     const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
     for (const { wing, room, drawers } of reader.places())
       (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
     return { taxonomy };
   }),
-  mempalace_get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
-  mempalace_kg_query: graph((reader, values) => queryFacts(reader, values, Date.now())),
-  mempalace_kg_timeline: graph(factTimeline),
-  mempalace_kg_stats: graph(factStats),
-  mempalace_traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
-  mempalace_find_tunnels: founded(async ({ graph }, values) => findTunnels(await graph.rooms(), values)),
-  mempalace_graph_stats: founded(async ({ reader, graph }) => {
+  get_aaak_spec: () => ({ aaak_spec: AAAK_TEXT }),
+  kg_query: graph((reader, values) => queryFacts(reader, values, Date.now())),
+  kg_timeline: graph(factTimeline),
+  kg_stats: graph(factStats),
+  traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
+  find_tunnels: founded(async ({ graph }, values) => findTunnels(await graph.rooms(), values)),
+  graph_stats: founded(async ({ reader, graph }) => {
     await graph.fresh();
     return graphStats(await graph.rooms(), reader.graph.links("tunnel").length);
   }),
-  mempalace_list_tunnels: graph(listTunnels),
-  mempalace_list_hallways: graph(listHallways),
-  mempalace_follow_tunnels: founded(async ({ reader, graph }, values) => {
+  list_tunnels: graph(listTunnels),
+  list_hallways: graph(listHallways),
+  follow_tunnels: founded(async ({ reader, graph }, values) => {
     await graph.fresh();
     return followTunnels(reader, values);
   }),
-  mempalace_search: (context, values) =>
+  search: (context, values) =>
     context.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
-  mempalace_check_duplicate: founded((context, values) =>
+  check_duplicate: founded((context, values) =>
     checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
   ),
-  mempalace_get_drawer: founded(({ reader }, values) => {
+  get_drawer: founded(({ reader }, values) => {
     const id = asText(values["drawer_id"]);
     const drawer = findLogical(reader, id);
     return drawer === undefined ? { error: `Drawer not found: ${shownId(id)}` } : drawerPayload(drawer);
   }),
-  mempalace_get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
-  mempalace_list_drawers: founded(({ reader }, values) => {
+  get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
+  list_drawers: founded(({ reader }, values) => {
     const filter = { ...placeFilter(values), ...validWindow(values) };
     const limit = clampLimit(values["limit"], 20);
     // More than SQLite counts is as good as the end.
@@ -113,8 +115,8 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     const shown = drawers.map(listedDrawer);
     return { drawers: shown, total, count: shown.length, offset, limit };
   }),
-  mempalace_diary_read: founded(({ reader }, values) => readDiary(reader, values)),
-  mempalace_hook_settings: ({ settings }, values) => {
+  diary_read: founded(({ reader }, values) => readDiary(reader, values)),
+  hook_settings: ({ settings }, values) => {
     const change: { silent_save?: boolean; desktop_toast?: boolean } = {};
     for (const key of ["silent_save", "desktop_toast"] as const)
       if (typeof values[key] === "boolean") change[key] = values[key];
@@ -123,7 +125,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     const updated = changed.map(([key, value]) => `${key} → ${value ? "True" : "False"}`);
     return { success: true, settings: settings.hooks(), ...(updated.length > 0 && { updated }) };
   },
-  mempalace_memories_filed_away: ({ settings }) => {
+  memories_filed_away: ({ settings }) => {
     const checkpoint = settings.takeCheckpoint();
     if (checkpoint.found === false)
       return { status: "quiet", message: "No recent journal entry", count: 0, timestamp: null };
@@ -132,7 +134,7 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
-  mempalace_reconnect: founded(({ reader, embedder, embedderDetail }) => ({
+  reconnect: founded(({ reader, embedder, embedderDetail }) => ({
     success: true,
     message: "Reconnected to palace",
     drawers: reader.drawerCount(),
@@ -141,18 +143,12 @@ const TOOLS: Readonly<Record<string, ReadTool>> = {
   })),
 };
 
-/** The tool's answer, or undefined where the name is no reading tool. Errors: any, answered as -32000 by the caller. */
-export async function runReadTool(
-  context: ReadContext,
-  name: string,
-  values: Arguments,
-): Promise<{ value: unknown } | undefined> {
-  const read = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
-  if (read === undefined) return undefined;
+/** Errors: any, answered as -32000 by the caller. */
+export async function runReadTool(context: ReadContext, name: PalaceRead, values: Arguments): Promise<unknown> {
   try {
-    return { value: withArrival(context, await read(context, values)) };
+    return withArrival(context, await TOOLS[name](context, values));
   } catch (error) {
-    if (error instanceof InvalidValue) return { value: { error: error.message } };
+    if (error instanceof InvalidValue) return { error: error.message };
     throw error;
   }
 }
@@ -167,18 +163,22 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 }
 
 /** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
-const PREPARATIONS: Readonly<Record<string, (context: ReadContext, values: Arguments) => unknown>> = {
+const PREPARATIONS: Readonly<Record<ToolsWith<{ isPrepared: true }>, ReadTool>> = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
 
-export function needsFindings(method: string): boolean {
+export function needsFindings(method: string): method is keyof typeof PREPARATIONS {
   return Object.hasOwn(PREPARATIONS, method);
 }
 
-export async function prepareWrite(context: ReadContext, method: string, values: Arguments): Promise<unknown> {
-  return PREPARATIONS[method]?.(context, values);
+export async function prepareWrite(
+  context: ReadContext,
+  method: keyof typeof PREPARATIONS,
+  values: Arguments,
+): Promise<unknown> {
+  return PREPARATIONS[method](context, values);
 }
 
 /** Without a palace the answer is upstream's; one that holds no drawers yet is a palace. */

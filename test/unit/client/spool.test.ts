@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver, isForLater, WRITE_TOOLS } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
-import { isWrite } from "../../../src/engine/tools/apply.ts";
 import { TOOL_PREFIX, TOOLS } from "../../../src/protocol/tools/table.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import type { RpcRequest, RpcResponse } from "../../../src/protocol/spec.ts";
@@ -41,7 +40,7 @@ const content = (message: RpcRequest): unknown =>
   (message.params as { arguments: { content: string } }).arguments.content;
 
 test("the tools whose calls are kept are the engine's writes", () => {
-  const writing = TOOLS.filter(({ name }) => isWrite(name)).map(({ name }) => TOOL_PREFIX + name);
+  const writing = TOOLS.filter(({ kind }) => kind === "write").map(({ name }) => TOOL_PREFIX + name);
   expect([...WRITE_TOOLS].toSorted()).toEqual(writing.toSorted());
 });
 

@@ -1,0 +1,82 @@
+/** `tools/call`: a tool of the table is checked, carried out by its keeper, and answered as upstream does (palace.md 2.3, 2.4). */
+import { redactAnswer } from "../../engine/text/redact.ts";
+import { checkArguments } from "../../engine/tools/arguments.ts";
+import { runReadTool } from "../../engine/tools/read-tools.ts";
+import { cut } from "../../platform/cut.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import { REPLAYED_META, RPC } from "../../protocol/spec.ts";
+import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
+import { filesFor } from "../places.ts";
+import { ERROR_TEXT_MAX, requestId, RpcFailure } from "./answers.ts";
+import { type Call, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
+import { submit } from "./submit.ts";
+
+type Values = Record<string, unknown>;
+type BrokerTool = (palace: OpenPalace, values: Values, call: Call, dependencies: MethodsDependencies) => unknown;
+
+const BROKER_TOOLS: Readonly<Record<ToolsWith<{ keeper: "broker" }>, BrokerTool>> = {
+  event_wait: ({ logstream }, values, { peer, signal }) => logstream.wait(peer.id, values, signal),
+  mesh_peers: ({ logstream, reads }) => {
+    const drawers = reads.isFounded() ? reads.reader.drawerCount() : null;
+    return logstream.mesh({ drawers, embedder: reads.embedder()?.identity.id ?? null });
+  },
+  mine: (_palace, values, call, { mines }) => mines.mine(values, call.peer, call.signal, progressOf(call)),
+};
+
+export async function callTool(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
+  const { name, arguments: given } = call.params;
+  const refuse = (why: string): RpcFailure =>
+    new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Invalid params: ${why}` });
+  if (name === undefined) throw refuse("'name' is required for tools/call");
+  if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
+    throw refuse("'name' must be a string and 'arguments' an object");
+  const tool = findTool(name);
+  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${cut(name)}` });
+  const checked = checkArguments(tool, given);
+  if (!checked.ok) throw new RpcFailure(checked.error);
+
+  const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
+  return toolResult(tool.isMasked ? redactAnswer(value, dependencies.redact) : value, replayed);
+}
+
+async function carryOut(
+  tool: Tool,
+  values: Values,
+  call: Call,
+  dependencies: MethodsDependencies,
+): Promise<{ value: unknown; replayed: boolean }> {
+  if (tool.kind === "write") return submit(dependencies, tool.name, values, call);
+  const palace = await palaceAfterWrites(dependencies, call);
+  return { value: await read(tool, values, palace, call, dependencies), replayed: false };
+}
+
+function read(
+  { keeper, name }: Tool & { kind: "read" },
+  values: Values,
+  palace: OpenPalace,
+  call: Call,
+  dependencies: MethodsDependencies,
+): unknown {
+  if (keeper === "log") return palace.logstream.read(name, values);
+  if (keeper === "broker") return BROKER_TOOLS[name](palace, values, call, dependencies);
+  const files = filesFor(call.peer, palace.reads.files, dependencies.openedRoots);
+  return runReadTool({ ...palace.reads, files }, name, values);
+}
+
+/** To a client that wants to hear of it. */
+function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
+  const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
+  if (notify === undefined || requestId(token) === null) return () => {};
+  return (progress, total, message) =>
+    notify("notifications/progress", { progressToken: token, progress, total, message });
+}
+
+function toolResult(value: unknown, replayed: boolean): unknown {
+  // A refusal may quote what it refuses.
+  const bounded =
+    isRecord(value) && typeof value["error"] === "string"
+      ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }
+      : value;
+  const content = [{ type: "text", text: JSON.stringify(bounded, null, 2) }];
+  return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+}
