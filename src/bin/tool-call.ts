@@ -3,9 +3,8 @@ import { type Client, connectClient } from "../client/client.ts";
 import type { KeptCall } from "../client/keep-call.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { Json } from "../protocol/spec.ts";
+import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { nearestWord } from "./terminal/nearest.ts";
-
-export const TOOL_PREFIX = "mempalace_";
 
 export async function callOrKeep(call: KeptCall): Promise<Json> {
   const { config, agent } = call;
@@ -24,7 +23,7 @@ export async function callOrKeep(call: KeptCall): Promise<Json> {
 
 /** Errors: `away` for what is no write, or cannot wait. */
 async function keep(call: KeptCall, away: PalaceError): Promise<Json> {
-  if (!(await isWriteTool(call.name))) throw away;
+  if (findTool(call.name)?.kind !== "write") throw away;
   const { keepCall } = await import("../client/keep-call.ts");
   return keepCall(call, away);
 }
@@ -44,11 +43,6 @@ async function callTool(client: Client, { name, args, key }: KeptCall): Promise<
     const hint = near === undefined ? "run `palace tools`" : `did you mean \`palace call ${near}\`?`;
     throw new PalaceError(error.code, error.message, hint, { cause: error });
   }
-}
-
-export async function isWriteTool(name: string): Promise<boolean> {
-  const { WRITE_TOOLS } = await import("../client/delivery.ts");
-  return WRITE_TOOLS.has(name);
 }
 
 export function isRefusal(value: Json): boolean {

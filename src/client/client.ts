@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../protocol/errors.ts";
-import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
+import { REQUEST_TIMEOUT_MS } from "../protocol/limits.ts";
 import {
   type Health,
   IDEMPOTENCY_META,
@@ -18,6 +18,7 @@ import {
   type RpcError,
   type RpcResponse,
 } from "../protocol/spec.ts";
+import { findTool } from "../protocol/tools/table.ts";
 import { findBroker } from "./discover.ts";
 import { Link } from "./link.ts";
 
@@ -88,7 +89,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
       // A wait for events is ended by the broker.
-      const usualMs = name === "mempalace_event_wait" ? EVENT_WAIT_GIVEN_UP_MS : REQUEST_TIMEOUT_MS;
+      const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
       return toolValue(await request("tools/call", params, options.timeoutMs ?? usualMs));
     },
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,

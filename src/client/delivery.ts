@@ -2,33 +2,8 @@
 import { isRecord } from "../platform/is-record.ts";
 import type { WireErrorData } from "../protocol/errors.ts";
 import { type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
-import { TOOL_PREFIX } from "../protocol/tools/table.ts";
+import { findTool, type Tool } from "../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
-
-/** The tools that change the palace; a test holds the list against the engine's own. */
-export const WRITE_TOOLS: ReadonlySet<string> = new Set(
-  [
-    "add_drawer",
-    "checkpoint",
-    "delete_drawer",
-    "delete_drawers",
-    "delete_by_source",
-    "sync",
-    "update_drawer",
-    "diary_write",
-    "kg_add",
-    "kg_invalidate",
-    "kg_supersede",
-    "create_tunnel",
-    "delete_tunnel",
-    "delete_hallway",
-    "event_append",
-    "event_ack",
-    "task_create",
-    "artifact_put",
-    "patch_submit",
-  ].map((name) => TOOL_PREFIX + name),
-);
 
 /** What became of all that was kept; `interrupted` and `stuck` leave the rest where it is, in its order. */
 export type Delivery = "delivered" | "interrupted" | "stuck";
@@ -37,13 +12,12 @@ export type Message = RpcRequest & { params?: Record<string, unknown> };
 
 export function isWrite(line: string): boolean {
   const { method, params } = parseMessage(line);
-  return method === "tools/call" && WRITE_TOOLS.has(String(params?.["name"]));
+  return method === "tools/call" && findTool(params?.["name"])?.kind === "write";
 }
 
-/** What only looks without its word, or judges by what there is at that moment, is nothing to keep for later. */
-export function isForLater(tool: string, values: Record<string, unknown>): boolean {
-  const name = tool.slice(TOOL_PREFIX.length);
-  return name !== "sync" && (name !== "delete_by_source" || values["dry_run"] === false);
+/** Whether such a call can wait for a broker. */
+export function isForLater({ spool }: Tool, values: Record<string, unknown>): boolean {
+  return spool === "always" || (spool === "unless dry" && values["dry_run"] === false);
 }
 
 /**

@@ -8,10 +8,9 @@ import type { Paths } from "../config/paths.ts";
 import { newDrawerId } from "../engine/drawer/drawer.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
-import { TOOL_PREFIX } from "../protocol/tools/table.ts";
+import { findTool } from "../protocol/tools/table.ts";
 import { parseMessage } from "./delivery.ts";
 
-export const ADD_DRAWER = `${TOOL_PREFIX}add_drawer`;
 type IdRecipe = Parameters<typeof newDrawerId>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
@@ -55,5 +54,7 @@ function noteOf({ spoolDir, stateDir }: Paths): string {
 function argumentsOf(request: string): Record<string, unknown> | undefined {
   const { method, params } = parseMessage(request);
   const given = params?.["arguments"];
-  return method === "tools/call" && params?.["name"] === ADD_DRAWER && isRecord(given) ? given : undefined;
+  return method === "tools/call" && findTool(params?.["name"])?.name === "add_drawer" && isRecord(given)
+    ? given
+    : undefined;
 }

@@ -11,9 +11,9 @@ import type { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
 import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { toolsOf } from "../protocol/tools/profile.ts";
-import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
-import { isForLater, type Message, parseMessage, WRITE_TOOLS } from "./delivery.ts";
-import { ADD_DRAWER, promisedId } from "./id-recipe.ts";
+import { findTool, type Tool, TOOL_PREFIX } from "../protocol/tools/table.ts";
+import { isForLater, type Message, parseMessage } from "./delivery.ts";
+import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 
@@ -41,37 +41,36 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
   if (method === "initialize") return introduction(params["protocolVersion"], VERSION);
   if (method === "ping") return {};
   if (method === "tools/list") return { tools: toolsOf(config.tools) };
-  const name = String(params["name"]);
-  const tool = method === "tools/call" ? findTool(name) : undefined;
-  if (tool === undefined || !WRITE_TOOLS.has(name)) throw away;
+  const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
+  if (tool?.kind !== "write") throw away;
   const checked = checkArguments(tool, params["arguments"]);
   if (!checked.ok) throw new Refusal(checked.error);
-  if (!isForLater(name, checked.values)) throw away;
+  if (!isForLater(tool, checked.values)) throw away;
   const meta = params["_meta"];
   const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
   if (typeof key !== "string") throw away;
   const atMs = Date.now();
   const refused = answerWithoutPalace({
     ...{ key, isRepeatable: true, atMs, requestId: "" },
-    method: name.slice(TOOL_PREFIX.length),
+    method: tool.name,
     params: checked.values,
     peer: { agent, door: "", uid: -1, pid: process.pid },
   });
   if (refused !== undefined) return toolResult(refused.value);
-  spool.append({ atMs, agent, tool: name, key, line });
-  const id = name === ADD_DRAWER ? promisedId(config.paths, checked.values) : undefined;
+  spool.append({ atMs, agent, tool: TOOL_PREFIX + tool.name, key, line });
+  const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
   return toolResult({
     success: true,
     spooled: true,
     ...(id !== undefined && { drawer_id: id }),
-    message: `${kept}; ${aboutId(name, id)}.`,
+    message: `${kept}; ${aboutId(tool, id)}.`,
   });
 }
 
-function aboutId(name: string, id: string | undefined): string {
+function aboutId({ name }: Tool, id: string | undefined): string {
   if (id !== undefined) return "drawer_id is the id that the drawer has from then on";
-  if (name !== ADD_DRAWER) return "ids of what it makes are known then";
+  if (name !== "add_drawer") return "ids of what it makes are known then";
   return "its id is known then, as no answer has shown on this machine how this palace makes ids";
 }
 

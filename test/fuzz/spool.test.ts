@@ -6,9 +6,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { deliver, WRITE_TOOLS } from "../../src/client/delivery.ts";
+import { deliver } from "../../src/client/delivery.ts";
 import { Spool } from "../../src/client/spool.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
+import { findTool } from "../../src/protocol/tools/table.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
@@ -76,7 +77,7 @@ fuzz<Input>("spool-files", {
     let asked = 0;
     const delivery = await deliver(spool, async (message) => {
       expect(message.method).toBe("tools/call");
-      expect(WRITE_TOOLS.has(String((message.params as { name: unknown }).name))).toBe(true);
+      expect(findTool((message.params as { name: unknown }).name)?.kind).toBe("write");
       const answer = answers[asked++ % answers.length] ?? "filed";
       return answer === "gone" ? undefined : response(answer);
     });

@@ -6,8 +6,9 @@ import { isRecord } from "../../platform/is-record.ts";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
+import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
-import { callOrKeep, TOOL_PREFIX } from "../tool-call.ts";
+import { callOrKeep } from "../tool-call.ts";
 
 export type Shown = {
   id: string;
@@ -34,7 +35,7 @@ const BODY_SHOWN = 80;
 /** The tool's answer. Values that were not given are left out. Errors: Refused, and those of the transport. */
 export async function callLog(
   config: Config,
-  tool: string,
+  tool: ToolName,
   given: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
   const args = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject;

@@ -3,7 +3,8 @@ import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { callOrKeep, isRefusal, isWriteTool, TOOL_PREFIX } from "../tool-call.ts";
+import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
+import { callOrKeep, isRefusal } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
 /** The call was made and the tool said no; a call that could not be made has its error's own exit code. */
@@ -18,7 +19,8 @@ While no broker can be reached, a write is kept and filed as soon as there is on
 Exit code 1 when the tool's own answer is no (success false, or an error), which is printed all the same.`,
   options: {},
   args: [1, 2],
-  place: ({ args: [tool = ""] }) => placeOfTool(tool),
+  // What a tool that writes is told, may begin a palace.
+  place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),
   run: async ({ args: [tool = "", given], config, out }) => {
     const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));
     const call = { config, agent: config.agentName ?? "palace call", name: fullName(tool), args, key: newKey() };
@@ -28,11 +30,6 @@ Exit code 1 when the tool's own answer is no (success false, or an error), which
     return isRefusal(value) ? EXIT_REFUSED : 0;
   },
 });
-
-/** What a tool that writes is told, may begin a palace. */
-async function placeOfTool(tool: string): Promise<"anew" | "there"> {
-  return (await isWriteTool(fullName(tool))) ? "anew" : "there";
-}
 
 function fullName(tool: string): string {
   return tool.startsWith(TOOL_PREFIX) ? tool : TOOL_PREFIX + tool;

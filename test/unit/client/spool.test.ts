@@ -3,9 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deliver, isForLater, WRITE_TOOLS } from "../../../src/client/delivery.ts";
+import { deliver } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
-import { TOOL_PREFIX, TOOLS } from "../../../src/protocol/tools/table.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import type { RpcRequest, RpcResponse } from "../../../src/protocol/spec.ts";
 
@@ -38,11 +37,6 @@ const filed = (message: RpcRequest): RpcResponse => ({
 });
 const content = (message: RpcRequest): unknown =>
   (message.params as { arguments: { content: string } }).arguments.content;
-
-test("the tools whose calls are kept are the engine's writes", () => {
-  const writing = TOOLS.filter(({ kind }) => kind === "write").map(({ name }) => TOOL_PREFIX + name);
-  expect([...WRITE_TOOLS].toSorted()).toEqual(writing.toSorted());
-});
 
 test("what is kept is private, comes in its order, and leaves nothing behind when it is delivered", async () => {
   for (let index = 0; index < 12; index++) spool.append(write(index));
@@ -105,13 +99,6 @@ test.each([
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
-});
-
-test("what would only look, or judges by what there is at that moment, is nothing for later", () => {
-  expect(isForLater("mempalace_sync", { apply: true })).toBe(false);
-  expect(isForLater("mempalace_delete_by_source", {})).toBe(false);
-  expect(isForLater("mempalace_delete_by_source", { dry_run: false })).toBe(true);
-  expect(isForLater("mempalace_add_drawer", {})).toBe(true);
 });
 
 test("files that are no kept writes, or too old to be sent once only, are never sent", async () => {

@@ -41,3 +41,9 @@ test("what the light profile shows is the full tool with fewer parameters, and w
 test("the full profile is every tool", () => {
   expect(toolsOf("full").map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => TOOL_PREFIX + name));
 });
+
+test("the light profile is in the places that the rows name", () => {
+  const places = TOOLS.flatMap(({ name, light }) => (light === undefined ? [] : [[TOOL_PREFIX + name, light.place]]));
+  const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));
+});
