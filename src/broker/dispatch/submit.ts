@@ -6,10 +6,10 @@ import { needsFindings, prepareWrite } from "../../engine/tools/read-tools.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
-import { type Peer, peerFields } from "../peer.ts";
+import { peerFields } from "../peer.ts";
 import { filesFor } from "../places.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
-import { type Call, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
+import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
 
 export async function submit(
   dependencies: MethodsDependencies,
@@ -22,7 +22,12 @@ export async function submit(
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
   const given = keyOf(outer);
   const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
-  const findings = beside ?? (await findOut(dependencies, palace, method, params, peer));
+  let findings = beside;
+  if (needsFindings(method)) {
+    const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
+    // A write that could not be prepared is made without: a note filed twice is better than one lost.
+    findings = await prepareWrite({ ...palace.reads, files }, method, params).catch(() => undefined);
+  }
   const { agent, door, uid, pid } = peer;
   const arrivedAtMs = Date.now();
   const write: WriteCall = {
@@ -46,17 +51,4 @@ export async function submit(
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };
-}
-
-/** A write that could not be prepared is made without: a note filed twice is better than one lost. */
-async function findOut(
-  { openedRoots }: MethodsDependencies,
-  { reads }: OpenPalace,
-  method: string,
-  params: Record<string, unknown>,
-  peer: Peer,
-): Promise<unknown> {
-  if (!needsFindings(method)) return undefined;
-  const files = filesFor(peer, reads.files, openedRoots);
-  return prepareWrite({ ...reads, files }, method, params).catch(() => undefined);
 }

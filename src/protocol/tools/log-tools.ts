@@ -1,5 +1,5 @@
 /** Rows of the tools' table: the coordination log, in which agents that share a palace give each other work. */
-import { BROKER, BROKER_WAIT, LOG_READ, LOG_WRITE, type PropertySchema, text, tool } from "./row.ts";
+import { BROKER, BROKER_WAIT, integer, LOG_READ, LOG_WRITE, type PropertySchema, text, texts, tool } from "./row.ts";
 
 const METADATA: PropertySchema = { type: "object", description: "More fields, kept as they are, 64 KiB at most" };
 const STATUS = text("open, claimed, ready, applied, blocked, failed or superseded");
@@ -30,39 +30,33 @@ export const LOG_TOOLS = {
     LOG_WRITE,
     "Append an event for other agents: a request, an answer, news. Events are never changed.",
     {
-      type: text("Such as task.request, task.reply, patch.ready"),
-      stream: text("Such as project/NAME"),
-      room: text("Such as delegation, patches, reviews, status"),
-      from_agent: text("Who you are"),
+      "type*": text("Such as task.request, task.reply, patch.ready"),
+      "stream*": text("Such as project/NAME"),
+      "room*": text("Such as delegation, patches, reviews, status"),
+      "from_agent*": text("Who you are"),
       ...ROUTE,
       status: STATUS,
       body: BODY,
       metadata: METADATA,
-      artifact_ids: { type: "array", items: { type: "string" }, description: "Artifacts that go with it" },
+      artifact_ids: texts("Artifacts that go with it"),
     },
-    ["type", "stream", "room", "from_agent"],
   ),
-  task_create: tool(
-    LOG_WRITE,
-    "Give another agent a task: one request event, and a line to wake that agent with.",
-    {
-      project: text("Project"),
-      from_agent: text("Who you are"),
-      to_agent: text("Who is to do it"),
-      goal: text("The goal, kept word for word"),
-      branch: text("Git branch for the work"),
-      base_commit: text("Commit to start from, hexadecimal"),
-      done: text("When it is done, kept word for word"),
-    },
-    ["project", "from_agent", "to_agent", "goal", "branch", "base_commit", "done"],
-  ),
+  task_create: tool(LOG_WRITE, "Give another agent a task: one request event, and a line to wake that agent with.", {
+    "project*": text("Project"),
+    "from_agent*": text("Who you are"),
+    "to_agent*": text("Who is to do it"),
+    "goal*": text("The goal, kept word for word"),
+    "branch*": text("Git branch for the work"),
+    "base_commit*": text("Commit to start from, hexadecimal"),
+    "done*": text("When it is done, kept word for word"),
+  }),
   event_list: tool(
     LOG_READ,
     "Events by their fields, the newest first; with since_event_id those that came after it, in order.",
     {
       ...FILTER,
       before_event_id: text("Only before this event, in the order they came"),
-      limit: { type: "integer", description: "Most events (default 50, at most 500)" },
+      limit: integer("Most events (default 50, at most 500)"),
       order: text("desc or asc"),
       preview: { type: "boolean", description: "Only the beginning of long bodies" },
     },
@@ -72,52 +66,38 @@ export const LOG_TOOLS = {
     "Wait until there is such an event; timed_out is true where none came. Call it again to go on waiting.",
     {
       ...FILTER,
-      timeout_ms: { type: "integer", description: "How long, ms (default 60000, at most 300000)" },
-      limit: { type: "integer", description: "Most events (default 50)" },
+      timeout_ms: integer("How long, ms (default 60000, at most 300000)"),
+      limit: integer("Most events (default 50)"),
     },
   ),
-  event_ack: tool(
-    LOG_WRITE,
-    "Answer an event: an event.ack to who wrote it, in the same conversation.",
-    {
-      event_id: text("The event"),
-      from_agent: text("Who you are"),
-      status: STATUS,
-      body: BODY,
-      topic: text("Another topic than the event's"),
-    },
-    ["event_id", "from_agent"],
-  ),
-  artifact_put: tool(
-    LOG_WRITE,
-    "Keep a text exactly as it is for other agents; gives its id and SHA-256.",
-    {
-      kind: text("patch, file, log, json or note"),
-      content: text("The text, UTF-8, 4 MiB at most"),
-      created_by: text("Who you are"),
-      metadata: METADATA,
-    },
-    ["kind", "content", "created_by"],
-  ),
-  artifact_get: tool(
-    { ...LOG_READ, isMasked: false },
-    "An artifact, exactly as it was put.",
-    { artifact_id: text("Its id") },
-    ["artifact_id"],
-  ),
+  event_ack: tool(LOG_WRITE, "Answer an event: an event.ack to who wrote it, in the same conversation.", {
+    "event_id*": text("The event"),
+    "from_agent*": text("Who you are"),
+    status: STATUS,
+    body: BODY,
+    topic: text("Another topic than the event's"),
+  }),
+  artifact_put: tool(LOG_WRITE, "Keep a text exactly as it is for other agents; gives its id and SHA-256.", {
+    "kind*": text("patch, file, log, json or note"),
+    "content*": text("The text, UTF-8, 4 MiB at most"),
+    "created_by*": text("Who you are"),
+    metadata: METADATA,
+  }),
+  artifact_get: tool({ ...LOG_READ, isMasked: false }, "An artifact, exactly as it was put.", {
+    "artifact_id*": text("Its id"),
+  }),
   mesh_peers: tool(BROKER, "This copy of the palace, and the others that its MemPalace exchanges events with.", {}),
   patch_submit: tool(
     LOG_WRITE,
     "Hand over a patch: an artifact, and the patch.ready event that announces it, in one.",
     {
-      content: text("Unified diff, with its final newline"),
-      from_agent: text("Who you are"),
-      stream: text("Such as project/NAME"),
+      "content*": text("Unified diff, with its final newline"),
+      "from_agent*": text("Who you are"),
+      "stream*": text("Such as project/NAME"),
       room: text("Room (default patches)"),
       ...ROUTE,
       body: BODY,
       metadata: METADATA,
     },
-    ["content", "from_agent", "stream"],
   ),
 };

@@ -55,15 +55,30 @@ export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 
-export function tool<const C extends Columns>(
-  columns: C,
-  description: string,
-  properties: Properties,
-  required: readonly string[] = [],
-): C & ToolRow {
-  return { ...columns, description, properties, required };
+/** A row. A parameter whose name ends in * is required. */
+export function tool<const C extends Columns>(columns: C, description: string, parameters: Properties): C & ToolRow {
+  const entries = Object.entries(parameters).map(([key, schema]) => [key.replace("*", ""), schema] as const);
+  const required = Object.keys(parameters).flatMap((key) => (key.endsWith("*") ? [key.slice(0, -1)] : []));
+  return { ...columns, description, properties: Object.fromEntries(entries), required };
 }
 
 export const text = (description: string): PropertySchema => ({ type: "string", description });
+export const texts = (description: string): PropertySchema => ({
+  type: "array",
+  items: { type: "string" },
+  description,
+});
+export const oneOf = (values: readonly string[], description: string): PropertySchema => ({
+  ...{ type: "string", enum: values, description },
+});
+export const number = (description: string): PropertySchema => ({ type: "number", description });
+export const integer = (description: string, bounds: { minimum?: number; maximum?: number } = {}): PropertySchema => ({
+  ...{ type: "integer", ...bounds, description },
+});
+/** Parameters of what is shown page by page. */
+export const page = (things: string, usual: number, maximum: number): Properties => ({
+  limit: integer(`${things} on the page (default ${usual})`, { minimum: 1, maximum }),
+  offset: integer(`${things} to pass over (default 0)`, { minimum: 0 }),
+});
 export const WING = text("Wing: a person or project");
 export const ROOM = text("Room: a topic inside the wing");

@@ -46,4 +46,6 @@ test("the light profile is in the places that the rows name", () => {
   const places = TOOLS.flatMap(({ name, light }) => (light === undefined ? [] : [[TOOL_PREFIX + name, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));
+  for (const { light, properties } of TOOLS)
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining([...(light?.shown ?? [])]));
 });
