@@ -25,6 +25,7 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],
   export: ["write everything as a fresh palace for MemPalace", () => import("./verb/export.ts")],
   repair: ["make indexes and the public palace anew from the ledger", () => import("./verb/repair.ts")],
+  compact: ["give back the space of what was deleted", () => import("./verb/compact.ts")],
   "repair-status": ["how ledger and public palace are; changes nothing", () => import("./verb/repair-status.ts")],
   migrate: ["make a public palace of an older Chroma anew", () => import("./verb/migrate.ts")],
   jobs: ["long work of the broker: list, cancel", () => import("./verb/jobs.ts")],

@@ -56,6 +56,8 @@ function prepare(database: LedgerDatabase, file: string): void {
       "move the file away, or name another palace with --palace DIR",
     );
   }
+  // Before anything is in the file: only so are free pages given back a few at a time (sqlite.org/pragma.html#pragma_auto_vacuum).
+  if (fresh) database.pragma("auto_vacuum = INCREMENTAL");
   database.pragma("journal_mode = WAL");
   // SQLite itself syncs the log only before it overwrites it and before it checkpoints; what an acknowledgement needs, the
   // writer does after each of its commits (Source: sqlite.org/pragma.html#pragma_synchronous). Said on every open.

@@ -107,6 +107,8 @@ export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Indexes of the ledger and the public palace made anew. */
   | { kind: "repair" }
+  /** The ledger written anew without its free pages. */
+  | { kind: "compact" }
   /** The public palace made anew if it cannot be worked with as it is; `dryRun` only says so. */
   | { kind: "migrate"; dryRun: boolean };
 export type JobKind = JobRequest["kind"];

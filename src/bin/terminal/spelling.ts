@@ -28,6 +28,7 @@ export const PALACE_VERBS = [
     "export",
     "repair",
     "repair-status",
+    "compact",
     "migrate",
     "jobs",
     "token",

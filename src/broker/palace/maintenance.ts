@@ -64,6 +64,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   return {
     begin(request) {
       const work: Work = async (thread, say) => {
+        if (request.kind === "compact") return compact(parts, say);
         await settled(parts, request.kind, say);
         if (request.kind === "repair") return repair(parts, thread, say);
         if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
@@ -113,6 +114,19 @@ async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, s
   say("");
   const palace = await rebuildPublic(parts, thread, "repair");
   return { ledger: { placesCorrected: places, codesCorrected: codes.length, queuedAgain: forgotten }, ...palace };
+}
+
+/** The ledger alone: free pages of the public palace are used again by its next writers. */
+async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> {
+  const { sizeBytes: beforeBytes } = await writer.call("ledgerSpace");
+  say("writing the ledger anew");
+  await writer.call("rewriteLedger");
+  faultPoint("compact.after-rewrite");
+  say("");
+  const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
+  // A search that is being answered still reads in the log; what is in it goes to the file with the next checkpoint.
+  const isLogCut = await writer.call("cutLog");
+  return { beforeBytes, afterBytes, isLogCut };
 }
 
 async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, dryRun: boolean): Promise<object> {
@@ -189,7 +203,7 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
       );
     return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
   }
-  if (kind === "repair") return { kind };
+  if (kind === "repair" || kind === "compact") return { kind };
   if (kind === "migrate") return { kind, dryRun: params["dryRun"] === true };
   throw refuse("there is no job of that kind");
 }

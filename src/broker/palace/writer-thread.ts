@@ -9,6 +9,7 @@ import { quantize } from "../../index/vectors/quantize.ts";
 import type { Retention } from "../../ledger/history/journal.ts";
 import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
+import type { LedgerSpace } from "../../ledger/write/eraser.ts";
 import { LedgerWriter } from "../../ledger/write/writer.ts";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
@@ -48,6 +49,7 @@ export type WriterMethods = {
   previewForget: (selector: ForgetSelector) => Record<string, unknown>;
   previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
   rewriteLedger: () => void;
+  ledgerSpace: () => LedgerSpace;
   cutLog: () => boolean;
   erased: (seq: number) => void;
   close: () => void;
@@ -80,6 +82,7 @@ await serveThread<WriterMethods>(() => {
     previewForget: (selector) => previewForget(writer.tx, selector),
     previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
     rewriteLedger: () => writer.eraser.rewrite(),
+    ledgerSpace: () => writer.eraser.space(),
     cutLog: () => writer.eraser.cutLog(),
     erased: (seq) => writer.eraser.done(seq),
     close: () => writer.close(),

@@ -1,16 +1,18 @@
 /**
  * Takes what is deleted out of the ledger's bytes: full-text segments keep words of deleted rows until they are merged, pages
  * keep deleted cells, and copies of moved ones, until the file is written anew, the log keeps pages until it is cut. Slow, a full
- * rewrite, and therefore done for what is forgotten alone. On the writer thread; a kill at any step leaves the list of what is
+ * rewrite, and therefore done for what is forgotten, or when asked for (`palace compact`). On the writer thread; a kill at any step leaves the list of what is
  * to be erased, and all of it is done again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
-import type { LedgerDatabase } from "../open.ts";
+import { type LedgerDatabase, translateError } from "../open.ts";
 import type { Maintenance } from "./maintenance.ts";
 
 /** A larger file is rewritten by way of a file, not of memory. */
 const MEMORY_MAX_BYTES = 256 * 1024 * 1024;
+
+export type LedgerSpace = { sizeBytes: number; freeBytes: number };
 
 export class LedgerEraser {
   readonly #database: LedgerDatabase;
@@ -23,7 +25,19 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** Errors: SQLite's; the list stays. Takes as long as copying the file. */
+  /** The size of the ledger without its log, and how much of that holds nothing. */
+  space(): LedgerSpace {
+    const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
+      (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
+    );
+    return { sizeBytes, freeBytes };
+  }
+
+  #pragmaNumber(name: string): number {
+    return this.#database.pragma(name, { simple: true }) as number;
+  }
+
+  /** Errors: STORE_*; the list stays. Takes as long as copying the file twice, and as much room for that time. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());
@@ -31,8 +45,12 @@ export class LedgerEraser {
       this.#group(() => void database.prepare(`INSERT INTO ${table} (${table}) VALUES ('optimize')`).run());
     faultPoint("erase.before-rewrite");
     if (statSync(database.name).size > MEMORY_MAX_BYTES) database.pragma("temp_store = FILE");
+    // A ledger of before gives free pages back a few at a time from now on.
+    database.pragma("auto_vacuum = INCREMENTAL");
     try {
       database.exec("VACUUM");
+    } catch (error) {
+      throw translateError(error, database.name);
     } finally {
       database.pragma("temp_store = MEMORY");
     }

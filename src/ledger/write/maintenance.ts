@@ -1,6 +1,6 @@
 /**
- * What can wait for a quiet moment: the whole-source full text of sources that changed, the merging of full-text segments. Apart
- * from the write path because a source is written anew as a whole: one that grows drawer by drawer would cost the square of its
+ * What can wait for a quiet moment: the whole-source full text of sources that changed, the merging of full-text segments,
+ * the giving back of free pages. Apart from the write path because a source is written anew as a whole: one that grows drawer by drawer would cost the square of its
  * size. Used by writer.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
@@ -8,13 +8,20 @@ import type { LedgerDatabase } from "../open.ts";
 const SOURCES_PER_PASS = 16;
 /** Pages of full-text segments merged in one step: some milliseconds. */
 const MERGE_PAGES = 64;
+/** Pages given back in one step: some milliseconds. */
+const FREED_PAGES = 256;
+/** Free pages that stay for the writes to come: 4 MB, or an eighth of a larger file. */
+const FREE_KEPT_MIN = 1_024;
+const FREE_KEPT_PART = 8;
 
 export class Maintenance {
+  readonly #database: LedgerDatabase;
   readonly #group: (work: () => void) => void;
   readonly #statements;
 
   /** `group` runs the work in a transaction of the ledger. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void) {
+    this.#database = database;
     this.#group = group;
     const prepare = (sql: string) => database.prepare(sql);
     this.#statements = {
@@ -38,7 +45,17 @@ export class Maintenance {
 
   /** One bounded step; true if there is more. */
   step(): boolean {
-    return this.indexSources() || this.#mergeSegments();
+    return this.indexSources() || this.#mergeSegments() || this.#freePages();
+  }
+
+  /** What a large undo or a deleted source leaves. A ledger of before auto_vacuum keeps its pages until it is written anew. */
+  #freePages(): boolean {
+    const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
+      (name) => this.#database.pragma(name, { simple: true }) as number,
+    );
+    if (free <= Math.max(FREE_KEPT_MIN, all / FREE_KEPT_PART)) return false;
+    this.#group(() => void this.#database.pragma(`incremental_vacuum(${FREED_PAGES})`));
+    return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
   /** True if there is more. */
