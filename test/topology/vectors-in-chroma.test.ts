@@ -1,0 +1,128 @@
+/**
+ * MEMPALACE_VECTORS=chroma through the whole product, the Chroma server in a container of its own: which drawers are near a
+ * question is what that server says, and nothing else. Shown by taking vectors away over there, and the server itself.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { type ChromaServer, chromaMissing, startChroma } from "../helpers/chroma-server.ts";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { seededRandom } from "../helpers/random.ts";
+import { writeTinyModel } from "../helpers/tiny-model.ts";
+
+/** More than a search looks at, or a drawer would be among the candidates without being near. */
+const OTHERS = 250;
+const SYNC_MAX_MS = 120_000;
+/** The words of the question are in no drawer; the tiny model sees the same pairs of letters. */
+const TEXT = "corelantin moverandis";
+const QUESTION = "colantrein morandveis";
+
+const missing = await chromaMissing();
+if (missing !== undefined) console.log(`left out: vectors in Chroma (${missing})`);
+
+/** The drawers' collection as a stranger reaches it. */
+async function collectionOf(url: string, database: string): Promise<(verb: string, body: object) => Promise<unknown>> {
+  const place = `${url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
+  const { id } = (await (await fetch(`${place}/mempalace_drawers`)).json()) as { id: string };
+  return async (verb, body) => {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${place}/${id}/${verb}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${verb}: ${text}`);
+    return text === "" ? {} : JSON.parse(text);
+  };
+}
+
+describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma in another container", () => {
+  let chroma: ChromaServer;
+  beforeAll(async () => {
+    chroma = await startChroma();
+  });
+  afterAll(async () => {
+    await chroma[Symbol.asyncDispose]();
+  });
+
+  it("a search finds what that Chroma calls near, not what it does not, and words alone while it is away", async () => {
+    await using palace = createTestPalace();
+    const database = await chroma.createDatabase();
+    const env = {
+      MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`),
+      MEMPALACE_CHROMA_URL: chroma.url,
+      MEMPALACE_CHROMA_DATABASE: database,
+      MEMPALACE_VECTORS: "chroma",
+    };
+    await palace.startBroker(env);
+    await using shim = await palace.shim(env);
+    const id = await fill(shim);
+    await synced(palace);
+    expect(await searchOf(palace)).toMatchObject({ mode: "hybrid", vectors: "chroma" });
+
+    const isFound = async (more: Record<string, unknown> = {}): Promise<boolean> => {
+      const { results, ...rest } = await ask(shim, more);
+      expect(rest["vector_disabled_reason"], "the vector half answers").toBeUndefined();
+      return results.some((hit) => hit["drawer_id"] === id);
+    };
+    const ways = [{}, { wing: "near" }, { room: "door" }, { wing: "near", room: "door" }];
+    for (const way of ways) expect(await isFound(way), JSON.stringify(way)).toBe(true);
+    for (const way of [{ wing: "far" }, { room: "w0" }, { wing: "near", room: "w0" }])
+      expect(await isFound(way), JSON.stringify(way)).toBe(false);
+
+    // The ledger's own vector stays as it is: an exact scan over it would go on finding the drawer.
+    const collection = await collectionOf(chroma.url, database);
+    const held = (await collection("get", { ids: [id], include: ["embeddings"] })) as { embeddings: number[][] };
+    const [vector = []] = held.embeddings;
+    await collection("update", { ids: [id], embeddings: [vector.map((value) => -value)] });
+    expect(await isFound()).toBe(false);
+    // Chroma itself looks in the room: the farthest drawer of all is the nearest there.
+    expect(await isFound({ room: "door" })).toBe(true);
+    await collection("update", { ids: [id], embeddings: [vector] });
+    expect(await isFound()).toBe(true);
+
+    await chroma.kill();
+    const alone = await ask(shim, {});
+    expect(alone["vector_disabled_reason"]).toEqual(expect.any(String));
+    expect(alone.results.filter((hit) => hit["drawer_id"] === id)).toEqual([]);
+    expect((await ask(shim, { query: TEXT })).results[0]).toMatchObject({ drawer_id: id });
+    await chroma.start();
+    await expect.poll(async () => (await ask(shim, {})).results[0]?.["drawer_id"], { timeout: SYNC_MAX_MS }).toBe(id);
+  });
+});
+
+type Answer = Record<string, unknown> & { results: Record<string, unknown>[] };
+
+async function ask(shim: StdioMcp, more: Record<string, unknown>): Promise<Answer> {
+  return (await shim.call("mempalace_search", { query: QUESTION, limit: 5, ...more })) as Answer;
+}
+
+/** OTHERS drawers without a letter of the question, and the one that is near it, whose id is returned. */
+async function fill(shim: StdioMcp): Promise<string> {
+  const random = seededRandom(7);
+  const word = (): string => Array.from({ length: 6 }, () => "bcdfghjkmpquvwxz"[Math.floor(random() * 16)]).join("");
+  const add = (wing: string, room: string, content: string): Promise<Record<string, unknown>> =>
+    shim.call("mempalace_add_drawer", { wing, room, content });
+  const others = Array.from({ length: OTHERS }, (_, at) => ["near", "far"][at % 2] ?? "");
+  await Promise.all(others.map((wing, at) => add(wing, `w${at % 3}`, `${word()} ${word()} ${word()}`)));
+  return String((await add("near", "door", TEXT))["drawer_id"]);
+}
+
+async function searchOf(palace: TestPalace): Promise<Record<string, unknown>> {
+  const client = await palace.client();
+  try {
+    return (await client.call("palace.status", {})).search;
+  } finally {
+    client.close();
+  }
+}
+
+/** Everything is embedded, and Chroma has it. */
+async function synced(palace: TestPalace): Promise<void> {
+  const client = await palace.client();
+  const deadline = Date.now() + SYNC_MAX_MS;
+  for (;;) {
+    const { driver, search } = await client.call("palace.status", {});
+    if (driver.state === "synced" && driver.lag === 0 && search.pending === 0 && search.embedded > 0) break;
+    if (Date.now() > deadline) throw new Error(`not in step: ${JSON.stringify({ driver, search })}`);
+    await delay(50);
+  }
+  client.close();
+}
