@@ -115,6 +115,8 @@ export type StatusReport = {
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
+    /** When these will be embedded, ms from now; null where it cannot be told; a broker of before has none. */
+    pendingMs?: number | null;
   };
   driver: {
     kind: "none" | "files" | "chroma" | "memory";

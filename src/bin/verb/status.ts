@@ -104,7 +104,9 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
   const adoption = describeAdoption(status.adoption);
   const reranker = describeReranker(search);
   const embedded =
-    search.pending === 0 ? "" : `, ${search.pending} of ${search.pending + search.embedded} still to embed`;
+    search.pending === 0
+      ? ""
+      : `, ${search.pending} of ${search.pending + search.embedded} still to embed${describeRest(search.pendingMs)}`;
   return [
     [
       "palace",
@@ -133,6 +135,10 @@ function describeCommand(home: string, engine: Extract<EngineReport, { kind: "co
       : [["last error", `${formatDuration(Date.now() - lastError.atMs)} ago: ${printable(lastError.message)}`] as Row]),
     ["palace", `${home}; what is in it only the engine knows`],
   ];
+}
+
+function describeRest(ms: number | null | undefined): string {
+  return ms === null || ms === undefined ? "" : `, about ${formatDuration(ms)} more`;
 }
 
 function withDetail(detail: string): string {

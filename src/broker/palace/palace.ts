@@ -285,7 +285,8 @@ function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: Writ
 
 function status({ ledger, indexes, publicPalace, graph }: Parts, queue: WriteQueue): PalaceStatus {
   const { reader } = ledger;
-  const { model, vectorsAt } = indexes;
+  const { model, vectorsAt, backlog } = indexes;
+  const embedding = reader.embeddingCounts();
   return {
     drawers: reader.drawerCount(),
     wings: new Set(reader.places().map(({ wing }) => wing)).size,
@@ -296,7 +297,8 @@ function status({ ledger, indexes, publicPalace, graph }: Parts, queue: WriteQue
       vectors: vectorsAt,
       ...model.state,
       reranker: model.rerankerState,
-      ...reader.embeddingCounts(),
+      ...embedding,
+      pendingMs: backlog()?.expectedMs(embedding.pending) ?? null,
     },
     ...publicPalace.status(),
     graph: graph.status(),

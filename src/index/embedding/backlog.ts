@@ -20,6 +20,8 @@ export type BacklogOptions = {
 
 const PAGE = 64;
 const RETRY_MS = 5_000;
+/** Of the newest page in the mean time of a text. */
+const NEWEST_PART = 0.25;
 
 /** The texts that wait, and the loop that works on them. */
 export class Backlog {
@@ -30,10 +32,17 @@ export class Backlog {
   #asked = true;
   /** Who waits until nothing does. */
   #settled: (() => void)[] = [];
+  /** How long a text takes, ms: the mean of the last pages; undefined before the first. */
+  #textMs: number | undefined;
 
   constructor(options: BacklogOptions) {
     this.#options = options;
     this.#running = this.#run();
+  }
+
+  /** How long `texts` of them will take, ms, as the last ones did; null before there were any. */
+  expectedMs(texts: number): number | null {
+    return this.#textMs === undefined ? null : Math.round(texts * this.#textMs);
   }
 
   /** There may be new texts. */
@@ -87,7 +96,9 @@ export class Backlog {
       if (last === undefined) break;
       afterRow = last.row;
       count += texts.length;
+      const startedAt = performance.now();
       const vectors = await embedder.embed(texts.map(({ text }) => text));
+      this.#took(texts.length, performance.now() - startedAt);
       await filing;
       filing = this.#file(texts, vectors);
       // An error is met at the next await; until then it must not count as unhandled.
@@ -95,6 +106,11 @@ export class Backlog {
     }
     await filing;
     return count;
+  }
+
+  #took(texts: number, ms: number): void {
+    const last = ms / texts;
+    this.#textMs = this.#textMs === undefined ? last : this.#textMs + (last - this.#textMs) * NEWEST_PART;
   }
 
   async #file(texts: PendingText[], vectors: Float32Array[]): Promise<void> {

@@ -9,6 +9,8 @@ export type Job<T> = { items: T[]; lane: Lane };
 
 /** More texts at once make a batch slower per text (engine.md 4). */
 export const BATCH_MAX = 8;
+/** Of the backlog while somebody searches: the next query waits for one text, not for eight. */
+export const BATCH_YIELDING = 1;
 
 type Batch<T> = { job: Job<T>; indexes: number[] };
 
@@ -27,7 +29,15 @@ export class BatchLanes<T> {
       this.#lanes[job.lane].push({ job, indexes: byLength.slice(start, start + BATCH_MAX) });
   }
 
-  next(): Batch<T> | undefined {
-    return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#lanes.backlog.shift();
+  /** `yielding`: the backlog's batches are cut to BATCH_YIELDING. */
+  next(yielding: boolean): Batch<T> | undefined {
+    return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#nextOfBacklog(yielding);
+  }
+
+  #nextOfBacklog(yielding: boolean): Batch<T> | undefined {
+    const batch = this.#lanes.backlog.shift();
+    if (batch === undefined || !yielding || batch.indexes.length <= BATCH_YIELDING) return batch;
+    this.#lanes.backlog.unshift({ job: batch.job, indexes: batch.indexes.slice(BATCH_YIELDING) });
+    return { job: batch.job, indexes: batch.indexes.slice(0, BATCH_YIELDING) };
   }
 }

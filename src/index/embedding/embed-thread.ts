@@ -36,6 +36,8 @@ type Runtime = typeof import("onnxruntime-node");
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
+/** Who has searched will search again: the backlog makes room for so long after a query. */
+const YIELDING_MS = 3_000;
 
 /** The models of one thread, and the batches that wait for them: one at a time, so that a query gets its turn between two. */
 class ModelRunner {
@@ -48,6 +50,8 @@ class ModelRunner {
   #reranker: Reranker | undefined;
   #working: Promise<void> | undefined;
   #closing = false;
+  /** The last query, by the monotonic clock. */
+  #queriedAt = Number.NEGATIVE_INFINITY;
 
   constructor(runtime: Runtime, session: InferenceSession, { folder, threads, dimensions }: EmbedThreadData) {
     this.#runtime = runtime;
@@ -59,6 +63,7 @@ class ModelRunner {
 
   async embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]> {
     if (texts.length === 0) return [];
+    if (lane === "query") this.#queriedAt = performance.now();
     const items = texts.map((text) => asPair(this.#tokenize(text)));
     const run = (batch: TokenPair[]): Promise<Float32Array[]> => this.#runModel(batch);
     return (await this.#add({ items, lane, run, until: Number.POSITIVE_INFINITY })) as Float32Array[];
@@ -113,7 +118,8 @@ class ModelRunner {
   }
 
   async #work(): Promise<void> {
-    for (let batch = this.#lanes.next(); batch !== undefined; batch = this.#lanes.next())
+    const next = () => this.#lanes.next(performance.now() - this.#queriedAt < YIELDING_MS);
+    for (let batch = next(); batch !== undefined; batch = next())
       await this.#runBatch(batch.job as Running, batch.indexes);
   }
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { BATCH_MAX, BatchLanes } from "../../../../src/index/embedding/batch-lanes.ts";
+import { BATCH_MAX, BATCH_YIELDING, BatchLanes } from "../../../../src/index/embedding/batch-lanes.ts";
 import { cutTokens } from "../../../../src/index/embedding/tokenizer.ts";
 
-const lengths = (lanes: BatchLanes<string>): number[][] => {
+const lengths = (lanes: BatchLanes<string>, yielding = false): number[][] => {
   const batches: number[][] = [];
-  for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
+  for (let batch = lanes.next(yielding); batch !== undefined; batch = lanes.next(yielding)) {
     const { job, indexes } = batch;
     batches.push(indexes.map((index) => job.items[index]?.length ?? -1));
   }
@@ -26,6 +26,14 @@ test("queries go before the backlog, each lane in its own order", () => {
   lanes.add({ lane: "query", items: ["333"] });
   lanes.add({ lane: "query", items: ["4444"] });
   expect(lengths(lanes).flat()).toEqual([3, 4, 1, 2]);
+});
+
+test("while somebody searches the backlog goes on text by text, and every text still once", () => {
+  const lanes = new BatchLanes<string>((text) => text.length);
+  lanes.add({ lane: "backlog", items: Array.from({ length: 10 }, (_, at) => "x".repeat(at)) });
+  expect(lanes.next(true)?.indexes).toHaveLength(BATCH_YIELDING);
+  lanes.add({ lane: "query", items: ["q".repeat(50), "q".repeat(51)] });
+  expect(lengths(lanes, true)).toEqual([[50, 51], ...Array.from({ length: 9 }, (_, at) => [at + 1])]);
 });
 
 test("a cut keeps the first tokens and the final separator", () => {
