@@ -9,7 +9,8 @@ import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { IdRecipe } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { TakeOver } from "../../port/public-palace.ts";
-import type { Horizon, RowKind } from "./foreign-rows.ts";
+import type { Horizon } from "./foreign-rows.ts";
+import type { RowKind } from "./settled.ts";
 import type { ModelFinding, Sample } from "./model-of.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 

@@ -12,6 +12,7 @@ import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/
 import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../format/palace-file.ts";
 import { topicOf } from "../format/palace-file.ts";
 import { OPERATION } from "../format/queue.ts";
+import { absentIds, type RowKind } from "./settled.ts";
 
 /**
  * What of the palace is another's work: rows numbered above `sinceSeq` were written after palace and ledger last agreed.
@@ -31,9 +32,6 @@ const SAMPLE_PAGE_ROWS = 50;
  * ours is newer. `unmarked`: it has no vector and never had a mark, so whether it is adopted shows when both read the same.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** Which of the ledger's tables the rows belong to. */
-export type RowKind = "drawers" | "closets";
-
 /** What the ledger knows of ids, which it is asked twice: its own rows, and removals still on their way. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
@@ -53,16 +51,16 @@ const KNOWN: Readonly<Record<RowKind, string>> = {
       WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
 };
 
-/** Ids that the palace ought to hold, a page at a time; `?` the row of the last page's end. */
-const SETTLED: Readonly<Record<RowKind, string>> = {
-  drawers: `SELECT d.row, d.id FROM drawer d JOIN vector v ON v.row = d.row
-    WHERE d.row > ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) ORDER BY d.row LIMIT ?`,
-  closets: `SELECT c.row, c.id FROM closet c
-    WHERE c.row > ? AND c.vector IS NOT NULL AND NOT EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id)
-    ORDER BY c.row LIMIT ?`,
-};
-
 type KnownRow = { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null };
+
+export type ForeignOptions = {
+  palace: ChromaDatabase;
+  palaceDir: string;
+  collection: ChromaCollection;
+  ledger: LedgerDatabase;
+  horizon: Horizon;
+  kind?: RowKind | undefined;
+};
 
 export class ForeignRows {
   readonly #palace: ChromaDatabase;
@@ -76,14 +74,7 @@ export class ForeignRows {
   #pagesDone = false;
   readonly total: number;
 
-  constructor(options: {
-    palace: ChromaDatabase;
-    palaceDir: string;
-    collection: ChromaCollection;
-    ledger: LedgerDatabase;
-    horizon: Horizon;
-    kind?: RowKind | undefined;
-  }) {
+  constructor(options: ForeignOptions) {
     const { palace, palaceDir, collection, ledger, horizon, kind = "drawers" } = options;
     this.#palace = palace;
     this.#ledger = ledger;
@@ -199,20 +190,8 @@ export class ForeignRows {
 
   /** What ought to be there and is not. */
   #absent(): string[] {
-    const next = this.#ledger.prepare<[number, number], { row: number; id: string }>(SETTLED[this.#kind]);
-    const present = this.#palace
-      .prepare<[string, string], string>(
-        "SELECT embedding_id FROM embeddings WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))",
-      )
-      .pluck();
-    const absent: string[] = [];
-    for (let after = 0; ;) {
-      const page = next.all(after, PAGE_ROWS);
-      if (page.length === 0) return absent.filter((id) => this.#known([id]).get(id)?.settled === true);
-      after = page.at(-1)?.row ?? after;
-      const there = new Set(present.all(this.#collection.metadataSegment, JSON.stringify(page.map(({ id }) => id))));
-      absent.push(...page.flatMap(({ id }) => (there.has(id) || this.#tail.get(id) !== undefined ? [] : [id])));
-    }
+    const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
+    return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
   /** What the ledger knows of these ids; a removal still on its way is known and not settled. */
@@ -227,6 +206,19 @@ export class ForeignRows {
         return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];
       }),
     );
+  }
+}
+
+/** Whether there is anything to be taken over. */
+export function hasForeign(options: ForeignOptions): boolean {
+  const foreign = new ForeignRows(options);
+  try {
+    for (;;) {
+      const { rows, removed, done } = foreign.next();
+      if (rows.length + removed.length > 0 || done) return rows.length + removed.length > 0;
+    }
+  } finally {
+    foreign.close();
   }
 }
 

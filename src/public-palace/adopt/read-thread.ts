@@ -7,7 +7,8 @@ import type { TakenRow } from "../../port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { readIdRecipe } from "../format/id-recipe.ts";
 import { guardPalace } from "../format/refusal.ts";
-import { ForeignRows, type Horizon, type RowKind } from "./foreign-rows.ts";
+import { ForeignRows, type Horizon } from "./foreign-rows.ts";
+import type { RowKind } from "./settled.ts";
 
 export type ReadThreadData = {
   ledgerFile: string;

@@ -41,6 +41,17 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
+/** Those of the ids that have a row. */
+export function presentIds(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  ids: readonly string[],
+): Set<string> {
+  const sql = `SELECT embedding_id FROM embeddings
+    WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))`;
+  return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
+}
+
 /** Rows a read: a writer of the palace waits for a millisecond or two at most. */
 const COUNT_PAGE_ROWS = 500;
 

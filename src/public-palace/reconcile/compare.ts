@@ -7,7 +7,8 @@
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import { place } from "../../ledger/record.ts";
-import { ForeignRows, type Horizon } from "../adopt/foreign-rows.ts";
+import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
+import { absentIds } from "../adopt/settled.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -15,7 +16,7 @@ import {
   readChroma,
   readCollections,
 } from "../format/chroma-file.ts";
-import { countInexact, countRows } from "../format/palace-file.ts";
+import { countInexact, countRows, presentIds } from "../format/palace-file.ts";
 import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 
 export type CompareInput = {
@@ -92,10 +93,16 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     if (adopted !== undefined) result.rows = countRows(palace, adopted);
     if (adopted !== undefined) result.inexact = countInexact(palace, adopted);
     if (adopted !== undefined && input.horizon !== undefined)
-      result.isForeign = hasForeign(palace, input.palaceDir, adopted, ledger, input.horizon);
+      result.isForeign = hasForeign({
+        palace,
+        palaceDir: input.palaceDir,
+        collection: adopted,
+        ledger,
+        horizon: input.horizon,
+      });
     const own = collections.find(({ id }) => id === input.ours);
     if (own !== undefined) {
-      result.missing = findMissing(own, palace, ledger);
+      result.missing = absentIds({ palace, collection: own, ledger, kind: "drawers" }, MISSING_MAX);
       result.unindexed = countUnindexed(palace, input.palaceDir, own);
     }
     if (input.adopt !== undefined && input.horizon !== undefined) {
@@ -105,24 +112,6 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     }
     return result;
   });
-}
-
-function hasForeign(
-  palace: ChromaDatabase,
-  palaceDir: string,
-  collection: ChromaCollection,
-  ledger: LedgerDatabase,
-  horizon: Horizon,
-): boolean {
-  const foreign = new ForeignRows({ palace, palaceDir, collection, ledger, horizon });
-  try {
-    for (;;) {
-      const { rows, removed, done } = foreign.next();
-      if (rows.length + removed.length > 0 || done) return rows.length + removed.length > 0;
-    }
-  } finally {
-    foreign.close();
-  }
 }
 
 /** Returns how many rows are not ours. */
@@ -141,7 +130,11 @@ function compareCollection(
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
     // Again: a drawer that was deleted and removed between the two reads is nobody's.
-    const still = present(palace, collection, unknown);
+    const still = presentIds(
+      palace,
+      collection,
+      unknown.map(({ id }) => id),
+    );
     for (const { id, seq, createdAt } of unknown) {
       if (!still.has(id)) continue;
       foreign += 1;
@@ -168,25 +161,6 @@ function countChanged(
     .length;
 }
 
-/** Drawers that were struck off the outbox before the palace was read, and were not in it then. */
-function findMissing(own: ChromaCollection, palace: ChromaDatabase, ledger: LedgerDatabase): string[] {
-  const next = ledger.prepare<[number, number], { row: number; id: string }>(
-    `SELECT d.row, d.id FROM drawer d JOIN vector v ON v.row = d.row
-       WHERE d.row > ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) ORDER BY d.row LIMIT ?`,
-  );
-  const missing: string[] = [];
-  for (let after = 0; missing.length < MISSING_MAX;) {
-    const page = next.all(after, PAGE_ROWS);
-    if (page.length === 0) break;
-    after = page.at(-1)?.row ?? after;
-    const there = present(palace, own, page);
-    const absent = page.filter(({ id }) => !there.has(id));
-    const now = ledgerRows(ledger, absent);
-    missing.push(...absent.flatMap(({ id }) => (now.get(id)?.settled === true ? [id] : [])));
-  }
-  return missing;
-}
-
 // --- the palace's side ---
 
 function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, after: number): PalaceRow[] {
@@ -196,22 +170,6 @@ function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, a
          FROM embeddings e WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`,
     )
     .all(after, metadataSegment, PAGE_ROWS);
-}
-
-function present(
-  palace: ChromaDatabase,
-  { metadataSegment }: ChromaCollection,
-  rows: readonly { id: string }[],
-): Set<string> {
-  return new Set(
-    palace
-      .prepare<[string, string], string>(
-        `SELECT embedding_id FROM embeddings
-           WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))`,
-      )
-      .pluck()
-      .all(metadataSegment, JSON.stringify(rows.map(({ id }) => id))),
-  );
 }
 
 function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<number, Content> {
