@@ -119,7 +119,7 @@ it("but what was changed here since stays as it is here", () => {
   expect(look(3)).toMatchObject({ rows: [], removed: [] });
   // Sent, and changed by others after that: the usual case.
   embed();
-  writer.outboxDone(reader.outboxEntries(10));
+  writer.outbox.done(reader.outboxEntries(10));
   write("a", "changed after us");
   expect(takeOver(5)).toBe(2);
   expect(textOf("a")).toBe("changed after us");

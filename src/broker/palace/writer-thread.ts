@@ -10,6 +10,7 @@ import type { Retention } from "../../ledger/history/journal.ts";
 import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
 import type { LedgerSpace } from "../../ledger/write/eraser.ts";
+import type { OutboxList } from "../../ledger/write/outbox-list.ts";
 import { LedgerWriter } from "../../ledger/write/writer.ts";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
@@ -29,13 +30,13 @@ export type WriterMethods = {
   storeVectors: (vectors: NewVector[], model: string) => Changes;
   /** Rows of others; `taken`: how many were new or another. */
   takeOver: (batch: TakeOver) => { taken: number; changes: Changes };
-  outboxDone: (entries: { id: string; seq: number }[]) => void;
-  retarget: (target: string) => void;
-  resend: (ids: readonly string[] | "all") => void;
+  outboxDone: OutboxList["done"];
+  retarget: OutboxList["retarget"];
+  resend: OutboxList["resend"];
   storeClosetVectors: ClosetWriter["storeVectors"];
-  closetsDone: ClosetWriter["outboxDone"];
-  retargetClosets: ClosetWriter["retarget"];
-  resendClosets: ClosetWriter["resend"];
+  closetsDone: OutboxList["done"];
+  retargetClosets: OutboxList["retarget"];
+  resendClosets: OutboxList["resend"];
   takeOverClosets: ClosetWriter["takeOver"];
   takeOverGraph: GraphMerge["takeOver"];
   graphDone: GraphMerge["done"];
@@ -64,13 +65,13 @@ await serveThread<WriterMethods>(() => {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
     takeOver: (batch) => writer.takeOver(batch, quantize),
-    outboxDone: (entries) => writer.outboxDone(entries),
-    retarget: (target) => writer.retarget(target),
-    resend: (ids) => writer.resend(ids),
+    outboxDone: (entries) => writer.outbox.done(entries),
+    retarget: (target) => writer.outbox.retarget(target),
+    resend: (ids) => writer.outbox.resend(ids),
     storeClosetVectors: (vectors, model) => writer.closets.storeVectors(vectors, model),
-    closetsDone: (entries) => writer.closets.outboxDone(entries),
-    retargetClosets: (target) => writer.closets.retarget(target),
-    resendClosets: (ids) => writer.closets.resend(ids),
+    closetsDone: (entries) => writer.closets.outbox.done(entries),
+    retargetClosets: (target) => writer.closets.outbox.retarget(target),
+    resendClosets: (ids) => writer.closets.outbox.resend(ids),
     takeOverClosets: (batch) => writer.closets.takeOver(batch),
     takeOverGraph: (finding) => writer.graph.takeOver(finding),
     graphDone: (rows) => writer.graph.done(rows),

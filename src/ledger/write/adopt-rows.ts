@@ -9,20 +9,19 @@ import type { TakenRow, TakeOver } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { isSameRow } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
+import type { OutboxList } from "./outbox-list.ts";
 
 export class LedgerTakeOver {
   readonly #tx: LedgerTables;
-  readonly #isListed;
+  readonly #outbox: OutboxList;
   readonly #hasVector;
-  readonly #unlist;
   readonly #rowOf;
   readonly #versionOf;
 
-  constructor(database: LedgerDatabase, tx: LedgerTables) {
+  constructor(database: LedgerDatabase, tx: LedgerTables, outbox: OutboxList) {
     this.#tx = tx;
-    this.#isListed = database.prepare<[string], number>("SELECT 1 FROM outbox WHERE id = ?").pluck();
+    this.#outbox = outbox;
     this.#hasVector = database.prepare<[number], number>("SELECT 1 FROM vector WHERE row = ?").pluck();
-    this.#unlist = database.prepare("DELETE FROM outbox WHERE id = ?");
     this.#rowOf = database.prepare<[string], number>("SELECT row FROM drawer WHERE id = ?").pluck();
     this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
@@ -54,7 +53,7 @@ export class LedgerTakeOver {
   }
 
   #take(row: TakenRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
-    const wasListed = this.#isListed.get(row.id) !== undefined;
+    const wasListed = this.#outbox.has(row.id);
     if (!this.#file(row)) return false;
     const at = this.#rowOf.get(row.id);
     if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
@@ -64,7 +63,7 @@ export class LedgerTakeOver {
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
     // The palace holds it already. One without a vector is listed when it has one, which the palace then gets.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
-    if (!lacksOurVector) this.#unlist.run(row.id);
+    if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
     faultPoint("take-over.after-row");
     return true;
@@ -73,15 +72,15 @@ export class LedgerTakeOver {
   #remove(id: string): boolean {
     const known = this.#tx.findDrawer(id);
     if (known === undefined) return false;
-    if (this.#isListed.get(id) !== undefined && !this.#tx.adopted.holds(id, known)) return false;
+    if (this.#outbox.has(id) && !this.#tx.adopted.holds(id, known)) return false;
     this.#tx.deleteDrawer(id);
-    this.#unlist.run(id);
+    this.#outbox.unlist(id);
     return true;
   }
 
   /** False: the ledger holds the same, or something newer. */
   #file({ id, text, metadata }: TakenRow): boolean {
-    const isListed = this.#isListed.get(id) !== undefined;
+    const isListed = this.#outbox.has(id);
     const known = this.#tx.findDrawer(id);
     if (known === undefined) {
       if (isListed) return false;
@@ -99,13 +98,4 @@ export class LedgerTakeOver {
     this.#tx.updateDrawer(id, { text, metadata });
     return true;
   }
-}
-
-/**
- * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
- * their collection anew. Only after another target something may be older there than here.
- */
-export function isKnownFolder(before: string | undefined, target: string): boolean {
-  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
-  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
 }

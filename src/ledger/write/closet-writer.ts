@@ -7,43 +7,31 @@ import type { NewVector } from "../../port/ledger.ts";
 import type { TakenRow, TakeOver } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { isSameRow, place } from "../record.ts";
-import { isKnownFolder } from "./adopt-rows.ts";
-
-const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-const TARGET = "closet_target";
+import { CLOSETS, OutboxList } from "./outbox-list.ts";
 
 type Known = { text: string; metadata: string; has: number; listed: number };
 
 export class ClosetWriter {
+  readonly outbox: OutboxList;
   readonly #group: (work: () => void) => void;
   readonly #putVector;
-  readonly #done;
   readonly #getMeta;
   readonly #putMeta;
-  readonly #listAll;
-  readonly #listOne;
   readonly #known;
-  readonly #isListed;
-  readonly #unlist;
   readonly #take;
   readonly #remove;
 
   /** `group` runs its work as one transaction. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void) {
     this.#group = group;
+    this.outbox = new OutboxList(database, CLOSETS, group);
     this.#putVector = database.prepare("UPDATE closet SET vector = ? WHERE row = ? AND text_version = ?");
-    this.#done = database.prepare("DELETE FROM closet_outbox WHERE id = ? AND seq = ?");
     this.#getMeta = database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
     this.#putMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
-    const list = `INSERT OR REPLACE INTO closet_outbox (id, at_ms) SELECT id, ${NOW_MS} FROM closet WHERE vector IS NOT NULL`;
-    this.#listAll = database.prepare(`${list} ORDER BY row`);
-    this.#listOne = database.prepare(`${list} AND id = ?`);
     this.#known = database.prepare<[string], Known>(
       `SELECT text, metadata, vector IS NOT NULL AS has,
          EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS listed FROM closet c WHERE id = ?`,
     );
-    this.#isListed = database.prepare<[string], number>("SELECT 1 FROM closet_outbox WHERE id = ?").pluck();
-    this.#unlist = database.prepare("DELETE FROM closet_outbox WHERE id = ?");
     this.#take = database.prepare(
       `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
@@ -64,29 +52,6 @@ export class ClosetWriter {
     return filed;
   }
 
-  outboxDone(entries: readonly { id: string; seq: number }[]): void {
-    this.#group(() => {
-      for (const { id, seq } of entries) this.#done.run(id, seq);
-    });
-  }
-
-  /** Lists every closet again for a palace that was not the one written to so far. */
-  retarget(target: string): void {
-    const before = this.#getMeta.get(TARGET);
-    if (before === target) return;
-    this.#group(() => {
-      if (!isKnownFolder(before, target)) this.#listAll.run();
-      this.#putMeta.run(TARGET, target);
-    });
-  }
-
-  resend(ids: readonly string[] | "all"): void {
-    this.#group(() => {
-      if (ids === "all") this.#listAll.run();
-      else for (const id of ids) this.#listOne.run(id);
-    });
-  }
-
   /**
    * Rows that others have in the closets' collection, whatever they are: MemPalace's own, a model's, a day's of a diary,
    * compressed drawers. None is made anew, since nobody but their maker could. Returns how many were new or another.
@@ -97,9 +62,9 @@ export class ClosetWriter {
       if (model !== undefined) this.#recordModel(model);
       for (const row of rows) if (this.#takeRow(row)) taken += 1;
       for (const id of removed) {
-        if (this.#isListed.get(id) !== undefined) continue;
+        if (this.outbox.has(id)) continue;
         taken += this.#remove.run(id).changes;
-        this.#unlist.run(id);
+        this.outbox.unlist(id);
       }
       faultPoint("closets.before-take-over");
     });
@@ -108,7 +73,7 @@ export class ClosetWriter {
 
   /** False: the ledger holds the same, or something newer that is still on its way. */
   #takeRow({ id, text, metadata, vector }: TakenRow): boolean {
-    if (this.#isListed.get(id) !== undefined) return false;
+    if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
     if (known !== undefined) {
       const isSame = isSameRow({ text: known.text, metadata: JSON.parse(known.metadata) as never }, { text, metadata });
@@ -125,7 +90,7 @@ export class ClosetWriter {
       vector === undefined ? null : bytesOf(vector),
     );
     // The palace holds it already; one without a vector is listed when it has one.
-    this.#unlist.run(id);
+    this.outbox.unlist(id);
     return true;
   }
 

@@ -20,10 +20,11 @@ import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
 import { noChanges } from "../tables/tables.ts";
-import { isKnownFolder, LedgerTakeOver } from "./adopt-rows.ts";
+import { LedgerTakeOver } from "./adopt-rows.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
+import { DRAWERS, OutboxList } from "./outbox-list.ts";
 import { type Quantize, Reindex } from "./reindex.ts";
 import { SqliteLedgerTx } from "./transaction.ts";
 
@@ -52,6 +53,7 @@ export class LedgerWriter {
   /** What comes from upstream's graph files, and what has arrived there. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
+  readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
   /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
@@ -68,7 +70,9 @@ export class LedgerWriter {
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
     this.reindex = new Reindex(this.#database, (work) => this.#group(work));
-    this.#takeOver = new LedgerTakeOver(this.#database, this.tx);
+    const onDone = (id: string): void => this.tx.adopted.drop(id);
+    this.outbox = new OutboxList(this.#database, DRAWERS, (work) => this.#group(work), onDone);
+    this.#takeOver = new LedgerTakeOver(this.#database, this.tx, this.outbox);
     this.#journal = new Journal(this.#database);
     this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
     this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
@@ -80,17 +84,8 @@ export class LedgerWriter {
       textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
       putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
       putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
-      outboxDone: prepare("DELETE FROM outbox WHERE id = ? AND seq = ?"),
       putMeta: prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"),
       getMeta: this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
-      listAll: prepare(
-        `INSERT OR REPLACE INTO outbox (id, at_ms)
-           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row ORDER BY d.row`,
-      ),
-      listOne: prepare(
-        `INSERT OR REPLACE INTO outbox (id, at_ms)
-           SELECT d.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?`,
-      ),
     };
   }
 
@@ -205,33 +200,6 @@ export class LedgerWriter {
     putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
     putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
     return true;
-  }
-
-  outboxDone(entries: readonly { id: string; seq: number }[]): void {
-    this.#group(() => {
-      for (const { id, seq } of entries)
-        if (this.#statements.outboxDone.run(id, seq).changes > 0) this.tx.adopted.drop(id);
-    });
-  }
-
-  /** Lists everything again for a palace that was not the one written to so far. */
-  retarget(target: string): void {
-    const { getMeta, putMeta, listAll } = this.#statements;
-    const before = getMeta.get("driver_target");
-    if (before === target) return;
-    this.#group(() => {
-      if (!isKnownFolder(before, target)) listAll.run();
-      putMeta.run("driver_target", target);
-    });
-  }
-
-  /** Lists drawers again that the palace has lost. Those without a vector are listed when they have one. */
-  resend(ids: readonly string[] | "all"): void {
-    const { listAll, listOne } = this.#statements;
-    this.#group(() => {
-      if (ids === "all") listAll.run();
-      else for (const id of ids) listOne.run(id);
-    });
   }
 
   putMeta(key: string, value: string): void {

@@ -108,7 +108,7 @@ test("a closet waits for its vector, is listed with it, and its removal is liste
   expect(reader.closets.pendingCount()).toBe(0);
   const [entry] = reader.closets.outboxEntries(1);
   expect(entry?.record).toMatchObject({ text: closets()[0]?.text, vector: new Float32Array([1, 0, 0, 0]) });
-  writer.closets.outboxDone([{ id: entry?.id ?? "", seq: entry?.seq ?? 0 }]);
+  writer.closets.outbox.done([{ id: entry?.id ?? "", seq: entry?.seq ?? 0 }]);
   expect(sent()).toEqual([]);
   write("source.remove", { wing: "proj", sourceFile: "/p/a.md" });
   expect(sent()).toEqual([{ id: entry?.id, isGone: true }]);

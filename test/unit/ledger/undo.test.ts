@@ -144,7 +144,7 @@ test("a stray that changed a drawer in the palace has changed it", () => {
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
   const quantize = (vector: Float32Array) => ({ code: new Int8Array(vector.length), scale: 1 });
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m", quantize);
-  writer.outboxDone(reader.outboxEntries(9));
+  writer.outbox.done(reader.outboxEntries(9));
   const row = { id: kept, text: "by a stray", metadata, vector: undefined };
   expect(writer.takeOver({ rows: [row], removed: [], model: undefined }, quantize).taken).toBe(1);
   expect(undo("a")).toMatchObject({ refused: 1 });
