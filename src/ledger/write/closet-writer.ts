@@ -1,6 +1,6 @@
 /**
  * Closets beside the engine's writes: their vectors, what has arrived in the public palace, and what others have there. The
- * counterpart of what writer.ts and take-over.ts do for drawers. Lives on the writer thread.
+ * counterpart of what writer.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { NewVector } from "../../port/ledger.ts";
@@ -9,7 +9,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { isSameRow, place } from "../record.ts";
 import { CLOSETS, OutboxList } from "./outbox-list.ts";
 
-type Known = { text: string; metadata: string; has: number; listed: number };
+type Known = { text: string; metadata: string; has: number };
 
 export class ClosetWriter {
   readonly outbox: OutboxList;
@@ -29,8 +29,7 @@ export class ClosetWriter {
     this.#getMeta = database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
     this.#putMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
     this.#known = database.prepare<[string], Known>(
-      `SELECT text, metadata, vector IS NOT NULL AS has,
-         EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS listed FROM closet c WHERE id = ?`,
+      "SELECT text, metadata, vector IS NOT NULL AS has FROM closet WHERE id = ?",
     );
     this.#take = database.prepare(
       `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -314,7 +314,7 @@ describe("the watch", () => {
     await watch.stop();
     await looking;
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
-  });
+  }, 60_000);
 
   it("says so where there is no palace, or not the driver's", async () => {
     palace.close();
