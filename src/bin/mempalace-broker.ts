@@ -13,6 +13,7 @@ import { type Config, loadConfig } from "../config/config.ts";
 import { armFault } from "../platform/fault.ts";
 import { leave } from "../platform/leave.ts";
 import { createLog } from "../platform/log.ts";
+import { useProxy } from "../platform/proxy.ts";
 import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/state-files.ts";
 import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
@@ -80,6 +81,7 @@ type ServeOptions = {
 /** To the broker's end. Errors: those of runBroker; a broker that holds the palace already is none, unless this one is meant to stay. */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
+  if (config.proxy !== undefined) useProxy(config.proxy);
   // Whoever read our log may be gone, his terminal closed: that ends no broker.
   process.stderr.on("error", () => {});
   // The embedding runtime would send usage reports home; said here because its own threads read the real environment.

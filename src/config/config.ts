@@ -12,6 +12,7 @@ import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
 import { handedOn, type Paths, resolvePaths } from "./paths.ts";
+import type { ProxySettings } from "../platform/proxy.ts";
 import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
 import { namedCollection } from "./upstream-settings.ts";
 
@@ -69,6 +70,8 @@ export type Config = Readonly<{
   vectors: "local" | "chroma";
   model: ModelConfig;
   /** Where coding agents keep their sessions. */
+  /** Undefined: the broker goes out directly. */
+  proxy: ProxySettings | undefined;
   sessions: SessionPlaces;
   /** What the hooks of coding agents do; upstream's config.json may say more. */
   hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
@@ -131,6 +134,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       cacheDir: `${paths.cacheDir}/models`,
       userHome: readVariable(env, "HOME") ?? "/",
     },
+    proxy: proxySettings(env),
     sessions: sessionPlaces(env),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
@@ -220,4 +224,10 @@ function count(env: Env, name: VariableName, fallback: number): number {
     `${name}=${value} is not a number of minutes`,
     `export ${name}=${fallback}`,
   );
+}
+
+function proxySettings(env: Env): ProxySettings | undefined {
+  const https = readVariable(env, "https_proxy") ?? readVariable(env, "HTTPS_PROXY");
+  const except = readVariable(env, "no_proxy") ?? readVariable(env, "NO_PROXY");
+  return https === undefined ? undefined : { https, except };
 }

@@ -152,6 +152,15 @@ export const VARIABLES = {
     meaning:
       "folder with a cross-encoder, tokenizer.json and onnx/model.onnx (or model.onnx), that reads question and drawer together and puts the first 20 hits in its order; none there: nothing changes, and it is never downloaded",
   },
+  HTTPS_PROXY: {
+    group: "search",
+    default: "",
+    meaning:
+      "proxy, http://HOST:PORT, through which the broker asks https addresses: the model's, a Chroma's; its certificates, where it inspects TLS, are Node's NODE_EXTRA_CA_CERTS",
+  },
+  https_proxy: { group: "search", default: "", meaning: "the same; wins over it" },
+  NO_PROXY: { group: "search", default: "", meaning: "hosts, with commas, that are asked without that proxy" },
+  no_proxy: { group: "search", default: "", meaning: "the same; wins over it" },
   MEMPALACE_OFFLINE: { group: "search", default: "", meaning: "1: never download anything" },
   MEMPALACE_REDACT: {
     group: "broker",
