@@ -8,6 +8,28 @@ node_major=24
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $1"; say "hint: $2"; exit 1; }
 
+# npm with what every call here has in common. Its own waits between tries (10 s, then 60) leave who has no network without a
+# word for minutes.
+quiet_npm() {
+  npm "$@" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error \
+    --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=4000
+}
+
+# What to do about an npm that has failed, from what its registry answers.
+npm_hint() {
+  case $(npm ping --fetch-retries=0 --no-update-notifier 2>&1) in
+    *certificate* | *CERT_* | *_CERT*)
+      if [ "$(npm config get cafile 2>/dev/null)" = null ]; then
+        echo "a proxy that inspects TLS stands in between: export NODE_EXTRA_CA_CERTS=/path/to/its-certificates.pem, then run this again"
+      else
+        echo "a proxy that inspects TLS stands in between: npm config set cafile /path/to/its-certificates.pem, then run this again"
+      fi
+      ;;
+    *PONG*) echo "npm reaches its registry: what it says above is the reason" ;;
+    *) echo "npm does not reach its registry: check the network (behind a proxy: export HTTPS_PROXY=http://HOST:PORT), then run this again" ;;
+  esac
+}
+
 # True if the node found by name or path $1 is new enough. It is asked for its version alone: a whole Node is five times slower.
 is_new_enough() {
   version=$("$1" --version 2>/dev/null) || return 1
@@ -36,9 +58,8 @@ fetch_node() {
   mkdir -p "$new/bin" "$new/lib/node_modules" "$new/etc" "$new/packages"
   echo '{}' >"$new/packages/package.json"
   # Not --prefix: npm would look for its global settings (proxy certificates) under that folder too.
-  (cd "$new/packages" && npm install --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
-    --no-update-notifier --loglevel=error "$package@$node_major" npm@11) >&2 ||
-    die "npm could not fetch Node $node_major" "check that \`npm ping\` works, or install Node $node_major or newer"
+  (cd "$new/packages" && quiet_npm install --no-save --no-package-lock "$package@$node_major" npm@11) >&2 ||
+    die "npm could not fetch Node $node_major" "$(npm_hint)"
   mv "$new/packages/node_modules/$package/bin/node" "$new/bin/node"
   mv "$new/packages/node_modules/npm" "$new/lib/node_modules/npm"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$new/bin/npm"
@@ -79,8 +100,7 @@ install_locked() {
   if [ "$sum" = "$(cat "$stamp" 2>/dev/null)" ]; then return; fi
   if [ -z "$(cd "$root" && find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
     say "installing the locked dependencies (half a minute) ..."
-    (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error) >&2 ||
-      die "npm could not install the dependencies" "check that \`npm ping\` works, then run this again"
+    (cd "$root" && quiet_npm ci) >&2 || die "npm could not install the dependencies" "$(npm_hint)"
   fi
   # A clone that cannot be written is used as it is.
   { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true

@@ -1,6 +1,6 @@
 /**
  * Proves that the package is honest: packs it, installs the tarball in a folder elsewhere, and runs it there with an
- * empty home. Reports the installed size without the model. `npm run pack:try`; the packed-install test calls `run`.
+ * empty home. Reports the installed size without the model. `npm run pack:try`; what is installed how is held by test/install.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

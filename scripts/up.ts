@@ -85,10 +85,18 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const failure = await execute(["docker", ...compose, ...up], options);
   if (failure !== undefined) {
     log(failure);
-    throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", "docker compose logs");
+    throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", stackHint(failure));
   }
   const shim = ["docker", ...compose, "exec", "-T", "devbox", "mp-shim"];
   return { kind: "docker", writer: shim, reader: shim };
+}
+
+/** `said` is the end of what compose said: empty on a terminal, where it was seen live. */
+function stackHint(said: string): string {
+  const isInspected = /certificate|CERT_|_CERT/.test(said);
+  return isInspected
+    ? "a proxy that inspects TLS stands in between: EXTRA_CA_CERTS=/path/to/its-certificates.pem ./scripts/up"
+    : "docker compose logs";
 }
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
