@@ -47,6 +47,7 @@ const SUITES: readonly Suite[] = [
   { name: "differential", vitest: ["--project", "differential"], patient: true },
   { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
   { name: "soak", vitest: ["--project", "soak"], patient: true },
+  { name: "install", vitest: ["--project", "install"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 

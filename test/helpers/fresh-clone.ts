@@ -1,0 +1,137 @@
+/**
+ * What a newcomer has: a clone of HEAD in a folder of its own, an empty home, a Node that is too old, and a network in which there
+ * is nothing, or nothing but a proxy. For the install tests; nothing of this checkout's node_modules and of this machine's npm settings is seen.
+ */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import { execa } from "execa";
+import { ROOT } from "../../scripts/main.ts";
+import { processesWith } from "./palace.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+
+export type Output = { code: number | undefined; stdout: string; stderr: string };
+export type Variables = Readonly<Record<string, string>>;
+
+export type Newcomer = AsyncDisposable & {
+  readonly folder: string;
+  readonly home: string;
+  readonly clone: string;
+  /** The one socket that the network leads to, as `proxyUrl`. */
+  readonly proxySocket: string;
+  readonly proxyUrl: string;
+  /** Runs a command in that network with that home. */
+  run: (command: readonly string[], more?: Variables) => Promise<Output>;
+  shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
+  /** npm's settings for the whole machine, as the Node on its PATH has them; empty. */
+  readonly machineSettings: string;
+  /** Files of the home, except below `but`. */
+  filesOfHome: (...but: string[]) => string[];
+};
+
+const PROXY_PORT = 3128;
+const CALL_TIMEOUT_MS = 120_000;
+const OLD_NODE = 20;
+const OLD_NPM = 10;
+const OLD_NODE_PACKAGE = `node_modules/node-linux-${process.arch}`;
+const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+/** Why there can be no such network here, or undefined. */
+export function networkMissing(): string | undefined {
+  const tried = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { encoding: "utf8" });
+  if (tried.status === 0) return spawnSync("openssl", ["version"]).status === 0 ? undefined : "there is no openssl";
+  return `a network of its own cannot be made: ${tried.error?.message ?? tried.stderr.trim()}`;
+}
+
+/** The registry that npm has on this machine. */
+export function readRegistry(): URL {
+  return new URL(askNpm("registry"));
+}
+
+/** Shape: a setting of the machine's npm; `null` where it has none. */
+export function askNpm(setting: string): string {
+  return execFileSync("npm", ["config", "get", setting], { encoding: "utf8", cwd: tmpdir(), stdio: "pipe" }).trim();
+}
+
+/** `path` comes before the system's own folders. */
+export async function openNewcomer(path?: string): Promise<Newcomer> {
+  const folder = mkdtempSync(join(tmpdir(), "palace-newcomer-"));
+  const [home, clone, proxySocket] = [join(folder, "home"), join(folder, "clone"), join(folder, "proxy.sock")];
+  mkdirSync(home);
+  cloneHead(clone);
+  const network = spawn(
+    "unshare",
+    ["--net", process.execPath, join(ROOT, "test/fixtures/lonely-network.ts"), String(PROXY_PORT), proxySocket],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  await once(network.stdout, "data");
+  const within = ["nsenter", `--net=/proc/${network.pid}/ns/net`];
+  const old = join(folder, "old");
+  // Where npm looks by itself: two folders above the real file of its Node.
+  const machineSettings = join(old, OLD_NODE_PACKAGE, "etc/npmrc");
+  const env = {
+    HOME: home,
+    LANG: "C.UTF-8",
+    PATH: `${path ?? installOldNode(old)}:${SYSTEM_PATH}`,
+    npm_config_registry: readRegistry().href,
+    ...(path !== undefined && { npm_config_globalconfig: machineSettings }),
+  };
+  mkdirSync(dirname(machineSettings), { recursive: true });
+  writeFileSync(machineSettings, "");
+  return {
+    ...{ folder, home, clone, machineSettings, proxySocket, proxyUrl: `http://127.0.0.1:${PROXY_PORT}` },
+    async run(command, more = {}) {
+      const [file = "", ...args] = [...within, ...command];
+      const options = {
+        cwd: clone,
+        env: { ...env, ...more },
+        extendEnv: false,
+        reject: false,
+        stdin: "ignore",
+      } as const;
+      const { exitCode, stdout, stderr } = await execa(file, args, options);
+      return { code: exitCode, stdout, stderr };
+    },
+    shim: (command, more = {}) =>
+      openStdioMcp([...within, ...command], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
+    filesOfHome: (...but) => filesIn(home).filter((path) => !but.some((place) => `${path}/`.startsWith(`${place}/`))),
+    async [Symbol.asyncDispose]() {
+      for (const pid of processesWith(home)) process.kill(pid, "SIGKILL");
+      network.stdin.end();
+      if (network.exitCode === null) await once(network, "exit");
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+/** A copy where there is no repository: then what is not built and not installed is what would be committed. */
+function cloneHead(clone: string): void {
+  if (existsSync(join(ROOT, ".git"))) {
+    execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone], { stdio: "pipe" });
+    return;
+  }
+  const made = new Set(["node_modules", "dist"]);
+  cpSync(ROOT, clone, { recursive: true, filter: (path) => dirname(path) !== ROOT || !made.has(basename(path)) });
+}
+
+/** Returns its `bin`. The official binary is an npm package of its own; the machine's npm fetches it. */
+function installOldNode(folder: string): string {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  const wanted = [`node-linux-${process.arch}@${OLD_NODE}`, `npm@${OLD_NPM}`];
+  const quietly = ["--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  execFileSync("npm", ["install", ...quietly, ...wanted], { cwd: folder, stdio: "pipe" });
+  symlinkSync(join(folder, OLD_NODE_PACKAGE, "bin/node"), join(bin, "node"));
+  for (const name of ["npm", "npx"]) symlinkSync(join(folder, `node_modules/npm/bin/${name}-cli.js`), join(bin, name));
+  return bin;
+}
+
+/** Relative to the folder; sockets and links too, folders not. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+}

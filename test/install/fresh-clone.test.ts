@@ -1,0 +1,122 @@
+/**
+ * `scripts/up` in a fresh clone, as a newcomer runs it at work: the Node is too old, the home is empty, and the only way out is a proxy
+ * that inspects TLS. Then the network is gone altogether, and everything goes on. The tests follow each other.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
+import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
+
+const missing = networkMissing();
+if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
+
+/** There is none of that name: what counts is the way it is asked for. */
+const MODELS = "models.test";
+/** What README and docs/files.md name, and npm's own cache. */
+const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
+
+describe.skipIf(missing)("a fresh clone with an old Node", () => {
+  let newcomer: Newcomer;
+  let proxy: InspectingProxy;
+  let registry: URL;
+
+  beforeAll(async () => {
+    registry = readRegistry();
+    newcomer = await openNewcomer();
+    proxy = await startInspectingProxy({
+      folder: join(newcomer.folder, "proxy"),
+      listen: { path: newcomer.proxySocket },
+      allows: (host) => [registry.hostname, MODELS].includes(host),
+    });
+  });
+  afterAll(async () => {
+    await newcomer?.[Symbol.asyncDispose]();
+    await proxy?.[Symbol.asyncDispose]();
+  });
+
+  /** `palace doctor` without a failure; what it says, by name. */
+  const doctor = async (): Promise<Record<string, { state: string; detail: string }>> => {
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/palace", "doctor", "--json"]);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] };
+    expect({ code, failed: checks.filter(({ state }) => state === "fail") }, stderr).toEqual({ code: 0, failed: [] });
+    return Object.fromEntries(checks.map((check) => [check.name, check]));
+  };
+
+  /** Through the very line that `up` prints as the agents' entry. */
+  const remember = async (entry: string, content: string): Promise<void> => {
+    const shim = await newcomer.shim(entry.split(" "));
+    await shim.call("mempalace_add_drawer", { wing: "first", room: "days", content });
+    const found = await shim.call("mempalace_search", { query: content, wing: "first" });
+    expect(JSON.stringify(found["results"])).toContain(content);
+    await shim.close();
+  };
+
+  const entryIn = (summary: string): string => /every agent's MCP entry:\s+(.+)/.exec(summary)?.[1] ?? "";
+
+  test("the Node on PATH is really too old, and there is no network but the proxy", async () => {
+    expect((await newcomer.run(["node", "--version"])).stdout).toMatch(/^v20\./);
+    const { code } = await newcomer.run(["npm", "ping", "--fetch-retries=0"]);
+    expect(code).not.toBe(0);
+    expect(proxy.connections).toEqual([]);
+  });
+
+  test("without a network scripts/up says so, and what to do", async () => {
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: npm does not reach its registry: .*HTTPS_PROXY/);
+  });
+
+  test("behind the proxy, whose certificates nobody has named, scripts/up says how to name them", async () => {
+    const { code, stderr } = await newcomer.run(["./scripts/up", "--native"], { HTTPS_PROXY: newcomer.proxyUrl });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: .* inspects TLS .*export NODE_EXTRA_CA_CERTS=/);
+    writeFileSync(newcomer.machineSettings, "cafile=/etc/hostname\n");
+    const again = await newcomer.run(["./scripts/up", "--native"], { HTTPS_PROXY: newcomer.proxyUrl });
+    expect(again.stderr).toMatch(/hint: .* inspects TLS .*npm config set cafile /);
+    expect(proxy.requests).toEqual([]);
+    expect(newcomer.filesOfHome(".npm")).toEqual([]);
+  });
+
+  test("where npm's settings for the machine name both, scripts/up brings Node, packages and the palace, and says what is next", async () => {
+    writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^The palace is up on this machine\.\nOne memory was written through one shim/);
+    for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
+      expect(stdout).toContain(`./scripts/${next}`);
+    expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
+    // Every package came this way: there is no other, and npm's cache was empty.
+    const locked = JSON.parse(readFileSync(join(newcomer.clone, "package-lock.json"), "utf8")) as { packages: object };
+    const tarballs = new Set(proxy.requests.filter((line) => line.includes(".tgz")));
+    expect(tarballs.size).toBeGreaterThan(Object.keys(locked.packages).length / 2);
+    expect(new Set(proxy.connections)).toEqual(new Set([`${registry.hostname}:${registry.port || 443}`]));
+    await remember(entryIn(stdout), "the proxy let us in");
+    expect((await doctor())["runtime"]).toMatchObject({ state: "ok" });
+    expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
+  });
+
+  test("the broker asks for its model through the proxy too", async () => {
+    const environment = {
+      HTTPS_PROXY: newcomer.proxyUrl,
+      NODE_EXTRA_CA_CERTS: proxy.caFile,
+      MEMPALACE_MODEL_URL: `https://${MODELS}`,
+    };
+    const { code, stderr } = await newcomer.run(["./scripts/palace", "restart"], environment);
+    expect(code, stderr).toBe(0);
+    await expect.poll(() => proxy.requests, { timeout: 120_000 }).toContain(`GET ${MODELS}/config.json`);
+  });
+
+  test("with the network gone, all of it goes on", async () => {
+    await proxy[Symbol.asyncDispose]();
+    const stopped = await newcomer.run(["./scripts/palace", "stop"]);
+    expect(stopped.code, stopped.stderr).toBe(0);
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
+    expect(code, stderr).toBe(0);
+    await remember(entryIn(stdout), "alone on an island");
+    await doctor();
+    const found = await newcomer.run(["./scripts/palace", "search", "the proxy let us in", "--json"]);
+    expect(found.stdout).toContain("the proxy let us in");
+    expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * The package as users install it: `npm pack`, then `npm i -g` of the tarball into a home of its own, with and without install scripts,
+ * where the registry is all that can be reached: downloads that install scripts ask for are refused.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../scripts/main.ts";
+import { networkMissing, type Newcomer, openNewcomer, readRegistry, type Variables } from "../helpers/fresh-clone.ts";
+import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
+
+const missing = networkMissing();
+if (missing !== undefined) console.warn(`packed install left out: ${missing}`);
+
+/** `.npm-global` is where the user of this test has told npm to install. */
+const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".npm-global", ".npmrc"];
+
+const WAYS: readonly { how: string; args: string[]; env: Variables; runtime: "ok" | "warn" }[] = [
+  { how: "without install scripts", args: ["--ignore-scripts"], env: {}, runtime: "ok" },
+  { how: "with them, their download refused", args: [], env: {}, runtime: "warn" },
+  { how: "with them, without that download", args: [], env: { ONNXRUNTIME_NODE_INSTALL: "skip" }, runtime: "ok" },
+];
+
+describe.skipIf(missing)("the packed package", () => {
+  const folder = mkdtempSync(join(tmpdir(), "palace-packed-"));
+  let tarball: string;
+  let registry: URL;
+
+  beforeAll(() => {
+    registry = readRegistry();
+    execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: ROOT, stdio: "pipe" });
+    tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const open = async (): Promise<{ newcomer: Newcomer; proxy: InspectingProxy }> => {
+    const newcomer = await openNewcomer(dirname(process.execPath));
+    writeFileSync(join(newcomer.home, ".npmrc"), `prefix=${join(newcomer.home, ".npm-global")}\n`);
+    mkdirSync(join(newcomer.home, ".npm-global"));
+    const proxy = await startInspectingProxy({
+      folder: join(newcomer.folder, "proxy"),
+      listen: { path: newcomer.proxySocket },
+      allows: (host) => host === registry.hostname,
+    });
+    return { newcomer, proxy };
+  };
+
+  test.each(WAYS)("installs $how, works, and says what it lacks", async ({ args, env, runtime }) => {
+    const { newcomer, proxy } = await open();
+    await using _newcomer = newcomer;
+    await using _proxy = proxy;
+    const command = (name: string): string => join(newcomer.home, ".npm-global/bin", name);
+    const way = { HTTPS_PROXY: newcomer.proxyUrl, NODE_EXTRA_CA_CERTS: proxy.caFile };
+    // What is fetched once serves the three of them.
+    const cache = { npm_config_cache: join(folder, "cache") };
+    const installed = await newcomer.run(["npm", "install", "--global", ...args, tarball], {
+      ...way,
+      ...cache,
+      ...env,
+    });
+    expect(installed.code, installed.stderr).toBe(0);
+    expect(proxy.connections.length).toBeGreaterThan(0);
+    await proxy[Symbol.asyncDispose]();
+
+    const up = await newcomer.run([command("palace"), "up"]);
+    expect(up.code, up.stderr).toBe(0);
+    expect(up.stdout).toMatch(/Next:\n.*palace status/);
+    expect(up.stdout).toContain("every agent's MCP entry:");
+    if (runtime === "warn") expect(up.stdout + up.stderr).toContain("ONNXRUNTIME_NODE_INSTALL=skip");
+    const shim = await newcomer.shim([command("mempalace-mcp")]);
+    const content = "the key to the shed";
+    await shim.call("mempalace_add_drawer", { wing: "me", room: "notes", content });
+    expect(JSON.stringify(await shim.call("mempalace_search", { query: content }))).toContain(content);
+    await shim.close();
+    const doctor = await newcomer.run([command("palace"), "doctor", "--json"]);
+    expect(doctor.code, doctor.stdout).toBe(0);
+    const { checks } = JSON.parse(doctor.stdout) as { checks: { name: string; state: string }[] };
+    expect(checks.find(({ name }) => name === "runtime")).toMatchObject({ state: runtime });
+    expect((await newcomer.run([command("palace"), "stop"])).code).toBe(0);
+    expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
+  });
+});
