@@ -1,0 +1,163 @@
+/**
+ * The thread that looks who has a palace's files open: every process's handles, by device and inode, so that another mount, a
+ * container's path or a hard link hides nobody. Started by open-files.ts, which tells the rules.
+ */
+import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { join } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+
+export type Part = "ledger" | "palace";
+export type Seen = {
+  looks: number;
+  /** Looks in which somebody had it open. */
+  held: Record<Part, number>;
+  /** Who had it open together with whom. */
+  together: string[];
+};
+
+/** For each look as many times of its own: looking never takes more than a tenth of a processor. */
+const REST = 9;
+const REST_MIN_MS = 50;
+const TOGETHER_MAX = 20;
+/** O_WRONLY and O_RDWR. */
+const WRITES = 0o3;
+
+type File = { part: Part; path: string };
+/** A process that has a part open; `from` and `to`: the moments at which it was seen so first and last. */
+type Holding = { part: Part; process: string; pid: string; from: number; to: number; writes: boolean; path: string };
+
+const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
+const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
+const holdings = new Map<string, Holding>();
+/** Grows with each handle that is seen: only the order matters. */
+let moment = 0;
+
+/** What there is to hold; a file that comes later is seen by the next look. */
+function watchedFiles(): Map<string, File> {
+  const files = new Map<string, File>();
+  const add = (part: Part, path: string): void => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile() === true) files.set(`${stat.dev}:${stat.ino}`, { part, path });
+  };
+  // A rollback journal lives for one transaction, and who has one has its database open.
+  const isDatabase = (name: string, of: string): boolean => name.startsWith(of) && !name.endsWith("-journal");
+  for (const name of list(home)) if (isDatabase(name, "ledger.sqlite3")) add("ledger", join(home, name));
+  const palace = join(home, "palace");
+  for (const name of list(palace)) {
+    if (isDatabase(name, "chroma.sqlite3")) add("palace", join(palace, name));
+    // A collection's index lies in a folder named by an id.
+    else if (/^[0-9a-f-]{36}$/.test(name))
+      for (const file of list(join(palace, name))) add("palace", join(palace, name, file));
+  }
+  return files;
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Looks at those processes once: who has a file open, and at what moment that was so. */
+function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const pid of pids) {
+    for (const fd of list(`/proc/${pid}/fd`)) {
+      const stat = quietly(() => statSync(`/proc/${pid}/fd/${fd}`));
+      const file = stat && files.get(`${stat.dev}:${stat.ino}`);
+      const process = file && nameOf(pid);
+      if (process === undefined || !isStill(file as File, stat as Stats)) continue;
+      const { part, path } = file as File;
+      const info = quietly(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8")) ?? "";
+      // Who only reads a database in WAL mode writes its -shm, too: the marks of the readers are there.
+      const writes = isForWriting(info) && !path.endsWith("-shm");
+      const key = `${part} ${process}`;
+      moment += 1;
+      found.set(key, moment);
+      const known = holdings.get(key) ?? { part, process, pid, from: moment, to: moment, writes, path };
+      holdings.set(key, { ...known, to: moment, ...(writes && !known.writes && { writes, path }) });
+    }
+  }
+  return found;
+}
+
+/** The inode of a file that is gone is given to the next one that anybody makes. */
+function isStill({ path }: File, { dev, ino }: Stats): boolean {
+  const now = statSync(path, { throwIfNoEntry: false });
+  return now?.dev === dev && now.ino === ino;
+}
+
+function quietly<T>(ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch {
+    // It ended, or closed the file.
+    return undefined;
+  }
+}
+
+function isForWriting(fdinfo: string): boolean {
+  const flags = /^flags:\s*([0-7]+)$/m.exec(fdinfo)?.[1] ?? "0";
+  return (Number.parseInt(flags, 8) & WRITES) !== 0;
+}
+
+/** A process id is used again, but not with the same start. */
+function nameOf(pid: string): string | undefined {
+  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  return stat && `${pid}@${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
+}
+
+function commandOf(pid: string): string {
+  const line = quietly(() => readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "";
+  return `process ${pid}: ${line.replaceAll("\0", " ").trim()}`;
+}
+
+/**
+ * No look is of one moment: one process may have ended before another one opened. So who is seen together is looked at again, and
+ * counts when one of them had it open before and after the other was seen.
+ */
+function lookTwice(): void {
+  const files = watchedFiles();
+  const pids = list("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== leaveOut);
+  const first = look(files, pids);
+  const suspects = [...first.keys()].map((key) => holdings.get(key)?.pid ?? "");
+  const second = new Set(suspects).size > 1 ? look(files, suspects) : first;
+  for (const part of ["ledger", "palace"] as const)
+    if ([...first.keys()].some((key) => key.startsWith(part))) seen.held[part] += 1;
+  for (const [key, at] of first) report(key, at);
+  for (const key of holdings.keys()) if (!second.has(key)) holdings.delete(key);
+  seen.looks += 1;
+}
+
+function report(key: string, at: number): void {
+  const one = holdings.get(key);
+  for (const other of holdings.values()) {
+    if (one === undefined || other.part !== one.part || other.process === one.process) continue;
+    if (other.from >= at || other.to <= at || mayRead(one) || mayRead(other)) continue;
+    const both = [one, other].map(describe).toSorted().join(" | ");
+    if (!seen.together.includes(both) && seen.together.length < TOGETHER_MAX) seen.together.push(both);
+  }
+}
+
+/** The broker looks into what its Chroma server writes: a process that has the ledger. */
+function mayRead({ part, process, writes }: Holding): boolean {
+  return server && part === "palace" && !writes && holdings.has(`ledger ${process}`);
+}
+
+function describe({ pid, path, writes }: Holding): string {
+  return `${path.slice(home.length + 1)} ${writes ? "to write" : "to read"} by ${commandOf(pid)}`;
+}
+
+function goOn(): void {
+  const start = performance.now();
+  lookTwice();
+  setTimeout(goOn, Math.max(REST_MIN_MS, REST * (performance.now() - start)));
+}
+
+parentPort?.on("message", () => {
+  lookTwice();
+  parentPort?.postMessage(seen);
+});
+goOn();

@@ -1,0 +1,74 @@
+/** The watch over a palace's files sees a second process that opens one, whatever path it takes; and our own never do. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { linkSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openFilesMissing, watchOpenFiles } from "../../helpers/open-files.ts";
+import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { seededRandom } from "../../helpers/random.ts";
+import { storm } from "../../helpers/storm.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+const missing = openFilesMissing ?? otherMountMissing;
+if (missing !== undefined) console.log(`left out: who has a palace's files open (${missing})`);
+
+/** Opens a file as `flags` say and tells when it is open. */
+const HOLD = `require("node:fs").openSync(process.argv[1], process.argv[2]); console.log("open"); setInterval(() => {}, 1000)`;
+
+let elsewhere: string;
+beforeEach(() => {
+  elsewhere = mkdtempSync(join(tmpdir(), "palace-elsewhere-"));
+});
+afterEach(() => rmSync(elsewhere, { recursive: true }));
+
+async function amidStorm(palace: TestPalace, meanwhile: () => Promise<void>): Promise<void> {
+  const env = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) };
+  await storm(palace, {
+    ...{ env, shims: 2, rounds: 4, random: seededRandom(3) },
+    onRound: (round) => (round === 2 ? meanwhile() : Promise.resolve()),
+  });
+}
+
+describe.skipIf(missing)("the files of a palace", () => {
+  test("are never open in two brokers while each is killed and followed by the next", async () => {
+    await using palace = createTestPalace();
+    await using watch = watchOpenFiles(palace.config.paths.home);
+    await amidStorm(palace, async () => {
+      await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
+    });
+    await watch.expectOneAtATime();
+  });
+
+  test.each([
+    { file: "ledger.sqlite3", flags: "r+", by: "its own path" },
+    { file: "ledger.sqlite3-wal", flags: "r", by: "another name" },
+    { file: "palace/chroma.sqlite3", flags: "r", by: "another mount" },
+  ])("are seen when a second process opens $file ($flags) by $by amid a storm", async ({ file, flags, by }) => {
+    await using palace = createTestPalace();
+    const { home } = palace.config.paths;
+    await using watch = watchOpenFiles(home);
+    await amidStorm(palace, async () => {
+      await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
+      const name = join(elsewhere, "name");
+      if (by === "another name") linkSync(join(home, file), name);
+      const { path, wrapper } = by === "another mount" ? throughOtherMount(home, name) : { path: home, wrapper: [] };
+      const [command = "", ...args] = [
+        ...[...wrapper, process.execPath, "-e", HOLD],
+        ...[by === "another name" ? name : join(path, file), flags],
+      ];
+      const second = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+      await once(second.stdout, "data");
+      await expect.poll(async () => (await watch.seen()).together, { interval: 20 }).not.toEqual([]);
+      second.kill("SIGKILL");
+      await once(second, "exit");
+    });
+    const { together } = await watch.seen();
+    expect(together.every((both) => both.includes(`${file} to ${flags === "r" ? "read" : "write"} by process`))).toBe(
+      true,
+    );
+    await expect(watch.expectOneAtATime()).rejects.toThrow("open in two processes");
+  });
+});
