@@ -32,7 +32,11 @@ export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<S
 
 /** What the ledger holds, in the shape of the palace's rows. */
 export function ledgerRows({ config }: TestPalace): Map<string, ChromaRow> {
-  const database = new Database(config.paths.ledgerFile, { readonly: true });
+  return ledgerRowsIn(config.paths.ledgerFile);
+}
+
+export function ledgerRowsIn(file: string): Map<string, ChromaRow> {
+  const database = new Database(file, { readonly: true });
   const rows = database
     .prepare<[], { id: string; text: string; metadata: string; vector: Buffer | null }>(
       "SELECT id, text, metadata, vector FROM drawer d LEFT JOIN vector v ON v.row = d.row",

@@ -6,7 +6,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
+import { type OpenFiles, openFilesMissing, watchOpenFiles } from "../helpers/open-files.ts";
 import { ROOT } from "../helpers/palace.ts";
+import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { sshdMissing } from "../helpers/sshd.ts";
 import { buildImage } from "./grid/box.ts";
 import { openAloneWorld, openComposeWorld } from "./grid/containers.ts";
@@ -18,7 +20,11 @@ import { REQUIREMENTS, TOPOLOGIES, type TopologyName } from "./requirements.ts";
 const missing =
   engineMissing(process.env) ??
   sshdMissing ??
+  openFilesMissing ??
   (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing: npm run build");
+// Only what the palace is like at the end is asked of it.
+const mempalace = missing ?? (await mempalaceMissing("3.11.0"));
+if (missing === undefined && mempalace !== undefined) console.warn(`public-palace left out: ${mempalace}`);
 if (missing !== undefined) console.warn(`the grid left out: ${missing}`);
 
 const wanted = process.env["GRID"]?.split(",") ?? TOPOLOGIES;
@@ -36,16 +42,26 @@ describe.skipIf(missing)("the grid", () => {
 
   describe.each(TOPOLOGIES.filter((name) => wanted.includes(name)))("%s", (name) => {
     let run: Run | undefined;
+    let watch: OpenFiles | undefined;
     beforeAll(async () => {
       run = { world: await open(name), accounts: [] };
+      watch = watchOpenFiles(run.world.home, { server: name === "container-only-compose" });
     });
-    afterAll(async () => run?.world[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await watch?.[Symbol.asyncDispose]();
+      await run?.world[Symbol.asyncDispose]();
+    });
 
-    const here = REQUIREMENTS.filter(({ id, topologies }) => SCENARIOS[id] !== undefined && topologies.includes(name));
+    const here = REQUIREMENTS.filter(
+      ({ id, topologies }) =>
+        SCENARIOS[id] !== undefined && topologies.includes(name) && (id !== "public-palace" || mempalace === undefined),
+    );
     test.each(here)("$id: $sentence", async ({ id }) => {
       outcomes.set(key(id, name), "FAILED");
       expect(run).toBeDefined();
       if (run !== undefined) await SCENARIOS[id]?.(run);
+      // Also for what others do meanwhile: the ledger and the public palace are never open in two processes.
+      await watch?.expectOneAtATime();
       outcomes.set(key(id, name), "held");
     });
   });

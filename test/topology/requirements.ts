@@ -113,6 +113,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
     topologies: ["container-only-alone"],
   },
   {
+    id: "host-takes-over",
+    sentence:
+      "alone, then a broker of the host comes to the same folder, and ends: it takes over and gives back, never two writers",
+    source: "2, 5",
+    topologies: ["container-only-alone"],
+  },
+  {
     id: "upstream-mines",
     sentence:
       "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
@@ -161,5 +168,12 @@ export const REQUIREMENTS: readonly Requirement[] = [
     source: "5",
     topologies: ["native-only"],
     shownBy: "test/process/life/life-races.test.ts",
+  },
+  {
+    id: "public-palace",
+    sentence:
+      "after all of it MemPalace's own Chroma reads what the ledger holds, row by row and vector by vector; nothing was moved away as damaged",
+    source: "5, 7",
+    topologies: TOPOLOGIES,
   },
 ];

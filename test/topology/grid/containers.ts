@@ -1,14 +1,19 @@
 /** Worlds without a broker on this machine: the compose stack, and one container that has nobody else. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
+import { expect } from "vitest";
 import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { readBrokerFile } from "../../../src/client/discover.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
+import { ROOT } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 import { openBox } from "./box.ts";
+import { copyPalace } from "./copy.ts";
 import { shimCommand } from "./install.ts";
-import { KEPT_FILES, MCP_CONFIG, type World } from "./world.ts";
+import { MCP_CONFIG, type World } from "./world.ts";
 
 const CALL_TIMEOUT_MS = 120_000;
 const KILL_BROKER = `
@@ -38,8 +43,10 @@ export async function openComposeWorld(): Promise<World> {
     await close();
     throw error;
   }
+  const home = await volumeFolder(`${stack.project}_devbox-palace`);
   return {
     name: "container-only-compose",
+    home,
     places: [0, 1],
     agent: async (place) => {
       const name = box(Number(place) + 1);
@@ -58,7 +65,9 @@ export async function openComposeWorld(): Promise<World> {
     brokers: async () => Number((await execa("docker", ["exec", broker, "node", "-e", COUNT_BROKERS])).stdout),
     stopBroker: async () => void (await stack.compose("stop", "broker")),
     startBroker: async () => void (await stack.compose("start", "broker")),
-    copy: () => copyOf(broker, folder),
+    stopWriters: async () => void (await stack.compose("stop", "broker", "chroma")),
+    status: async () => (await stack.exec("devbox", 1, "palace", "status", "--json")).stdout,
+    copy: async () => copyPalace(home, join(folder, "copy")),
     container: {
       disconnect: () => Promise.reject(new Error("the devbox needs no network here")),
       connect: () => Promise.reject(new Error("the devbox needs no network here")),
@@ -76,23 +85,35 @@ export async function openComposeWorld(): Promise<World> {
 
 export async function openAloneWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
-  const box = await openBox({ name: "alone", volumes: [`${dockerName("alone")}-palace:/palace`] });
+  const model = writeTinyModel(join(folder, "model"));
+  // Another uid reads it in the container.
+  chmodSync(folder, 0o755);
+  const box = await openBox({
+    name: "alone",
+    env: { MEMPALACE_MODEL_DIR: "/model" },
+    volumes: [`${dockerName("alone")}-palace:/palace`, `${model}:/model:ro`],
+  });
   const { name } = box;
   const inBox = async (...command: string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await box.exec(...command);
     if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
     return stdout;
   };
+  const home = await volumeFolder(`${name}-palace`);
   return {
     name: "container-only-alone",
+    home,
     places: [0],
     agent: () => box.agent(),
     killBroker: async (script = "") => void (await inBox("node", "-e", `${KILL_BROKER}\n${script}`)),
     startService: async () => void (await execa("docker", ["exec", "-d", name, "mempalace-broker", "--foreground"])),
+    startHostService: () => startHostBroker(home, folder),
     brokers: async () => Number(await inBox("node", "-e", COUNT_BROKERS)),
     stopBroker: async () => void (await inBox("palace", "stop")),
     startBroker: async () => void (await inBox("palace", "start")),
-    copy: () => copyOf(name, folder),
+    stopWriters: async () => void (await inBox("palace", "stop")),
+    status: () => inBox("palace", "status", "--json"),
+    copy: async () => copyPalace(home, join(folder, "copy")),
     container: box,
     [Symbol.asyncDispose]: async () => {
       await box[Symbol.asyncDispose]();
@@ -102,12 +123,23 @@ export async function openAloneWorld(): Promise<World> {
   };
 }
 
-/** Databases with what their logs hold, while nobody writes. */
-async function copyOf(container: string, folder: string): Promise<string> {
-  const to = join(folder, "copy");
-  rmSync(to, { recursive: true, force: true });
-  mkdirSync(to);
-  for (const name of KEPT_FILES)
-    await execa("docker", ["cp", `${container}:/palace/${name}`, join(to, name)], { reject: name === KEPT_FILES[0] });
-  return to;
+async function volumeFolder(name: string): Promise<string> {
+  return (await execa("docker", ["volume", "inspect", "--format", "{{.Mountpoint}}", name])).stdout;
+}
+
+/** As a user of this machine would start it, whose palace is that folder. */
+async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
+  const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
+  const file = join(ROOT, "dist/bin/mempalace-broker.js");
+  const child = execa(process.execPath, [file, "--foreground"], { env, extendEnv: false, reject: false, all: true });
+  await expect
+    .poll(() => readBrokerFile(join(home, "broker.json"))?.pid, { timeout: CALL_TIMEOUT_MS, interval: 50 })
+    .toBe(child.pid);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      const { exitCode, all } = await child;
+      expect(exitCode, all).toBe(0);
+    },
+  };
 }

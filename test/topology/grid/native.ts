@@ -1,6 +1,6 @@
 /** Worlds whose broker runs on this machine: alone with its agents, or with containers that reach it over SSH or TCP. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -10,9 +10,11 @@ import { readBrokerFile } from "../../../src/client/discover.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { processesWith } from "../../helpers/palace.ts";
 import { startSshd, type TestSshd } from "../../helpers/sshd.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 import { type Box, openBox } from "./box.ts";
+import { copyPalace } from "./copy.ts";
 import { installPackage, shimCommand } from "./install.ts";
-import { KEPT_FILES, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 type HostName = "native-only" | "mixed-gate" | "mixed-streamlocal" | "mixed-tcp" | "container-only-bridged";
 
@@ -27,6 +29,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
     HOME: home,
     LANG: "C.UTF-8",
     MEMPALACE_OFFLINE: "1",
+    MEMPALACE_MODEL_DIR: writeTinyModel(join(home, "model")),
     MEMPALACE_IDLE_EXIT_MINUTES: "0",
     // The forced command of the gate runs with sshd's idea of home; these name the palace whoever asks.
     MEMPALACE_PATH: join(home, ".mempalace"),
@@ -77,6 +80,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
   const last = boxes.at(-1);
   return {
     name,
+    home: join(home, ".mempalace"),
     places: [...(name === "container-only-bridged" ? [] : (["host"] as const)), ...boxes.map((_box, index) => index)],
     agent: (place) =>
       place === "host" ? host.agent() : (boxes[place]?.agent() ?? Promise.reject(new Error("no such box"))),
@@ -90,6 +94,8 @@ export async function openHostWorld(name: HostName): Promise<World> {
     brokers: async () => processesWith(home).filter(isBroker).length,
     stopBroker: async () => void (await palace("stop")),
     startBroker: async () => void (await palace("start")),
+    stopWriters: async () => void (await palace("stop")),
+    status: () => palace("status", "--json"),
     copy: async () => copyPalace(join(home, ".mempalace"), join(home, "copy")),
     ...(sshd !== undefined && { killSshd: sshd.kill, startSshd: sshd.start }),
     ...(sshd !== undefined && last !== undefined && { sshWithBridgeKey: sshWithBridgeKey(last, sshd.port) }),
@@ -99,7 +105,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
 }
 
 /** As two people would do it who do not share a key yet: the container shows its key, the host lets it in. */
-async function bridge(
+export async function bridge(
   box: Box,
   sshd: TestSshd,
   forwards: boolean,
@@ -128,14 +134,6 @@ function sshWithBridgeKey(box: Box, port: number): NonNullable<World["sshWithBri
     box.exec(
       ...["sh", "-c", `${SSH} "$@"`, "ssh", "-p", String(port), ...args, "root@host.docker.internal", ...command],
     );
-}
-
-/** Databases with what their logs hold, while nobody writes. */
-function copyPalace(from: string, to: string): string {
-  rmSync(to, { recursive: true, force: true });
-  mkdirSync(to);
-  for (const name of KEPT_FILES) if (existsSync(join(from, name))) copyFileSync(join(from, name), join(to, name));
-  return to;
 }
 
 function tryKill(pid: number): void {

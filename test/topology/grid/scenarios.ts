@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { seededRandom } from "../../helpers/random.ts";
+import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
 import type { Place, World } from "./world.ts";
 
@@ -136,6 +137,18 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await run.world.stopBroker();
     await run.world.startBroker();
   },
+  "host-takes-over": async (run) => {
+    await storm(run, FAULT_WRITES, async (progress) => {
+      await progress(0.3);
+      await using host = await run.world.startHostService?.();
+      expect(host).toBeDefined();
+      // Its agents have no way to that one: they keep what they write.
+      await progress(0.4);
+    });
+    expect(await run.world.brokers()).toBe(1);
+  },
+  // The last of a world's: it ends with nobody who writes.
+  "public-palace": ({ world }) => assertPublicPalace(world),
   "read-fails-fast": async ({ world, accounts }) => {
     const account = newAccount(`outage-${++storms}`);
     accounts.push(account);

@@ -5,16 +5,13 @@
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
 
-/** What `copy` brings, beside the ledger what there is of it. */
-export const KEPT_FILES = ["ledger.sqlite3", "knowledge_graph.sqlite3", "tunnels.json"].flatMap((name) =>
-  name.endsWith(".sqlite3") ? [name, `${name}-wal`] : [name],
-);
-
 /** The agents' configuration, byte for byte the same in all of them. */
 export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } } }\n`;
 
 export type World = AsyncDisposable & {
   readonly name: TopologyName;
+  /** The palace's folder, by a path of this machine; the engine's volumes are folders here. */
+  readonly home: string;
   /** Where agents are: the host, or containers by number. */
   readonly places: readonly Place[];
   /** A shim as the configuration at that place starts it. */
@@ -29,6 +26,10 @@ export type World = AsyncDisposable & {
   /** Ends the broker as its user would; whether clients may start the next one. */
   stopBroker(): Promise<void>;
   startBroker(): Promise<void>;
+  /** Ends the broker and, where there is one, its Chroma: nobody has the palace open any more. */
+  stopWriters(): Promise<void>;
+  /** What `palace status --json` prints. */
+  status(): Promise<string>;
   /** A folder with a copy of what the palace keeps: ledger, knowledge graph, tunnels. */
   copy(): Promise<string>;
   killSshd?: () => Promise<void>;
@@ -37,6 +38,8 @@ export type World = AsyncDisposable & {
   sshWithBridgeKey?: (args: readonly string[], ...command: string[]) => Promise<{ exitCode: number; stdout: string }>;
   /** Where agents have a broker of their own: one that is meant to stay comes and wants the palace. */
   startService?: () => Promise<void>;
+  /** The same of this machine, through the volume's own folder; resolves once it holds the palace, ends when it is disposed of. */
+  startHostService?: () => Promise<AsyncDisposable>;
   /** Of the last container. */
   container?: {
     disconnect(): Promise<void>;
