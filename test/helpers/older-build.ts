@@ -1,0 +1,32 @@
+/**
+ * The package as it was on 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only: what that commit's build made, without
+ * comments and with short names, and the one package that is no dependency any more. The others are those that lie here.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { ROOT, type TestPalace } from "./palace.ts";
+
+const CALL_TIMEOUT_MS = 120_000;
+export const OLDER_SCHEMA = 6;
+
+export type OlderBuild = {
+  /** The file of its broker, for Node. */
+  broker: string;
+  /** A session of an agent that was started before the upgrade. */
+  shim(): Promise<StdioMcp>;
+};
+
+/** Unpacked into the palace's home, as npm would. */
+export function installOlderBuild({ home, env }: TestPalace): OlderBuild {
+  const place = join(home, "older/node_modules/palace-devbox");
+  mkdirSync(place, { recursive: true });
+  execFileSync("tar", ["-xzf", join(ROOT, "test/fixtures/older-build.tar.gz"), "-C", place]);
+  symlinkSync(join(ROOT, "node_modules"), join(home, "node_modules"));
+  return {
+    broker: join(place, "dist/bin/mempalace-broker.js"),
+    shim: () =>
+      openStdioMcp([process.execPath, join(place, "dist/bin/mp-shim.cjs")], { env, timeoutMs: CALL_TIMEOUT_MS }),
+  };
+}
