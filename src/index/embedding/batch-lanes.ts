@@ -29,6 +29,12 @@ export class BatchLanes<T> {
       this.#lanes[job.lane].push({ job, indexes: byLength.slice(start, start + BATCH_MAX) });
   }
 
+  /** Nothing waits but the backlog. */
+  get isBacklogAlone(): boolean {
+    const { query, rerank, backlog } = this.#lanes;
+    return query.length + rerank.length === 0 && backlog.length > 0;
+  }
+
   /** `yielding`: the backlog's batches are cut to BATCH_YIELDING. */
   next(yielding: boolean): Batch<T> | undefined {
     return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#nextOfBacklog(yielding);

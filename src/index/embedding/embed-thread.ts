@@ -2,6 +2,7 @@
  * Worker thread that owns the models: tokenizes, runs them in batches, pools. Started by embedder.ts and by nothing else.
  * The runtime is imported here, late, so that a machine without it only loses this thread.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
 import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { serveThread } from "../../platform/thread.ts";
@@ -38,6 +39,10 @@ type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 const OUTPUT = "last_hidden_state";
 /** Who has searched will search again: the backlog makes room for so long after a query. */
 const YIELDING_MS = 3_000;
+/** Between queries that follow one another the backlog rests: one text of it takes longer than a whole search. */
+const REST_MS = 100;
+/** However many search, it rests no longer than so many times what its last batch took. */
+const REST_MAX_TIMES = 5;
 
 /** The models of one thread, and the batches that wait for them: one at a time, so that a query gets its turn between two. */
 class ModelRunner {
@@ -52,6 +57,9 @@ class ModelRunner {
   #closing = false;
   /** The last query, by the monotonic clock. */
   #queriedAt = Number.NEGATIVE_INFINITY;
+  /** Until when the backlog may rest, by the monotonic clock. */
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #added = Promise.withResolvers<void>();
 
   constructor(runtime: Runtime, session: InferenceSession, { folder, threads, dimensions }: EmbedThreadData) {
     this.#runtime = runtime;
@@ -112,15 +120,32 @@ class ModelRunner {
     const done = Promise.withResolvers<unknown[]>();
     const running: Running = { ...job, results: [], left: job.items.length, done };
     this.#lanes.add(running);
+    this.#added.resolve();
+    this.#added = Promise.withResolvers();
     // Where everything was too late it is done before there is a promise to note: cleared only after it was noted.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
 
   async #work(): Promise<void> {
-    const next = () => this.#lanes.next(performance.now() - this.#queriedAt < YIELDING_MS);
-    for (let batch = next(); batch !== undefined; batch = next())
+    for (;;) {
+      await this.#rest();
+      const batch = this.#lanes.next(performance.now() - this.#queriedAt < YIELDING_MS);
+      if (batch === undefined) return;
+      const startedAt = performance.now();
       await this.#runBatch(batch.job as Running, batch.indexes);
+      const endedAt = performance.now();
+      if (batch.job.lane === "backlog") this.#restUntil = endedAt + REST_MAX_TIMES * (endedAt - startedAt);
+    }
+  }
+
+  /** Ends at once unless the backlog is all there is to do, and somebody has just searched. */
+  async #rest(): Promise<void> {
+    while (!this.#closing && this.#lanes.isBacklogAlone) {
+      const leftMs = Math.min(this.#queriedAt + REST_MS, this.#restUntil) - performance.now();
+      if (leftMs <= 0) return;
+      await Promise.race([this.#added.promise, delay(leftMs, undefined, { ref: false })]);
+    }
   }
 
   async #runBatch(job: Running, indexes: readonly number[]): Promise<void> {
