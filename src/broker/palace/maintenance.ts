@@ -122,7 +122,7 @@ async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> 
   say("writing the ledger anew");
   await writer.call("rewriteLedger");
   faultPoint("compact.after-rewrite");
-  say("");
+  // Nothing is cancelled from here on: what was asked for is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
   // A search that is being answered still reads in the log; what is in it goes to the file with the next checkpoint.
   const isLogCut = await writer.call("cutLog");
