@@ -1,0 +1,86 @@
+/**
+ * The grid: every scenario in every topology it holds in, with real sshd, real containers and the packed package, the same
+ * agent configuration everywhere. The test files beside this one share the topologies among them, so that two of them run
+ * side by side; each prints its part of scenario × topology at its end.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../../scripts/engine.ts";
+import { type OpenFiles, openFilesMissing, watchOpenFiles } from "../../helpers/open-files.ts";
+import { ROOT } from "../../helpers/palace.ts";
+import { mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import { sshdMissing } from "../../helpers/sshd.ts";
+import { buildImage } from "./box.ts";
+import { openAloneWorld, openComposeWorld } from "./containers.ts";
+import { openHostWorld } from "./native.ts";
+import { type Run, SCENARIOS } from "./scenarios.ts";
+import type { World } from "./world.ts";
+import { REQUIREMENTS, type TopologyName } from "../requirements.ts";
+
+const missing =
+  engineMissing(process.env) ??
+  sshdMissing ??
+  openFilesMissing ??
+  (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing: npm run build");
+// Only what the palace is like at the end is asked of it.
+const mempalace = missing ?? (await mempalaceMissing("3.11.0"));
+if (missing === undefined && mempalace !== undefined) console.warn(`public-palace left out: ${mempalace}`);
+if (missing !== undefined) console.warn(`the grid left out: ${missing}`);
+
+const outcomes = new Map<string, "held" | "FAILED">();
+const key = (id: string, topology: string): string => `${id} @ ${topology}`;
+
+function open(name: TopologyName): Promise<World> {
+  if (name === "container-only-compose") return openComposeWorld();
+  if (name === "container-only-alone") return openAloneWorld();
+  return openHostWorld(name);
+}
+
+/** Declares the tests of these topologies; each topology has a world of its own. */
+export function testGrid(topologies: readonly TopologyName[]): void {
+  describe.skipIf(missing)("the grid", () => {
+    beforeAll(buildImage);
+    describe.each(topologies)("%s", testTopology);
+    afterAll(() => console.log(table(topologies)));
+  });
+}
+
+function testTopology(name: TopologyName): void {
+  let run: Run | undefined;
+  let watch: OpenFiles | undefined;
+  beforeAll(async () => {
+    run = { world: await open(name), accounts: [] };
+    watch = watchOpenFiles(run.world.home, { server: name === "container-only-compose" });
+  });
+  afterAll(async () => {
+    await watch?.[Symbol.asyncDispose]();
+    await run?.world[Symbol.asyncDispose]();
+  });
+
+  const here = REQUIREMENTS.filter(
+    ({ id, topologies }) =>
+      SCENARIOS[id] !== undefined && topologies.includes(name) && (id !== "public-palace" || mempalace === undefined),
+  );
+  test.each(here)("$id: $sentence", async ({ id }) => {
+    outcomes.set(key(id, name), "FAILED");
+    expect(run).toBeDefined();
+    if (run !== undefined) await SCENARIOS[id]?.(run);
+    // Also for what others do meanwhile: the ledger and the public palace are never open in two processes.
+    await watch?.expectOneAtATime();
+    outcomes.set(key(id, name), "held");
+  });
+}
+
+function table(topologies: readonly TopologyName[]): string {
+  const width = Math.max(...REQUIREMENTS.map(({ id }) => id.length));
+  const rows = REQUIREMENTS.map(({ id, topologies: holdsIn, shownBy }) => {
+    const cells = topologies.map((name) => {
+      if (!holdsIn.includes(name)) return "–";
+      return shownBy === undefined ? (outcomes.get(key(id, name)) ?? "not run") : "see below";
+    });
+    return [id.padEnd(width), ...cells.map((cell, at) => cell.padEnd(topologies[at]?.length ?? 0))].join("  ");
+  });
+  const elsewhere = REQUIREMENTS.flatMap(({ id, shownBy }) => (shownBy === undefined ? [] : [`  ${id}: ${shownBy}`]));
+  return [["".padEnd(width), ...topologies].join("  "), ...rows, "", "shown by other tests:", ...elsewhere].join("\n");
+}

@@ -1,0 +1,4 @@
+/** Containers that reach a broker from far: over TCP with a token, and over an SSH bridge of their own. */
+import { testGrid } from "./grid.ts";
+
+testGrid(["mixed-tcp", "container-only-bridged"]);
