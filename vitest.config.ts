@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/longest-first.ts";
 
 /** What is polled for has half a test's time: vitest's own second is a claim about speed that no test here makes. */
 const project = (name: string, include: string[], timeoutMs: number) => ({
@@ -11,6 +12,7 @@ const project = (name: string, include: string[], timeoutMs: number) => ({
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
     env: { ORT_DISABLE_TELEMETRY: "1" },
     projects: [

@@ -1,10 +1,11 @@
 /** Nothing in the list of requirements is without a proof, and no scenario of the grid without a requirement. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../helpers/palace.ts";
+import { LONGEST } from "../../longest-first.ts";
 import { SCENARIOS } from "../../topology/grid/scenarios.ts";
-import { REQUIREMENTS } from "../../topology/requirements.ts";
+import { REQUIREMENTS, TOPOLOGIES } from "../../topology/requirements.ts";
 
 test("each requirement is a scenario of the grid or is shown by a test that exists", () => {
   const unproved = REQUIREMENTS.filter(({ id, shownBy }) =>
@@ -13,4 +14,17 @@ test("each requirement is a scenario of the grid or is shown by a test that exis
   expect(unproved.map(({ id }) => id)).toEqual([]);
   expect(Object.keys(SCENARIOS).filter((id) => !REQUIREMENTS.some((one) => one.id === id))).toEqual([]);
   expect(new Set(REQUIREMENTS.map(({ id }) => id)).size).toBe(REQUIREMENTS.length);
+});
+
+test("each topology is in exactly one file of the grid", () => {
+  const folder = join(ROOT, "test/topology/grid");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".test.ts"));
+  const listed = files.flatMap((name) =>
+    [...readFileSync(join(folder, name), "utf8").matchAll(/"([a-z-]+)"/g)].map(([, topology]) => topology),
+  );
+  expect(listed.sort()).toEqual([...TOPOLOGIES].sort());
+});
+
+test("each file that begins first exists", () => {
+  expect(LONGEST.filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
 });

@@ -1,0 +1,36 @@
+/**
+ * The order of test files in a run that has no times of an earlier one, as every run on a clean machine: the longest begin
+ * first, so that none of them is left to run alone at the end. Vitest would go by the size of the files.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The files that last longest, longest first within their suite. A name that fits no file is an error. */
+export const LONGEST: readonly string[] = [
+  "process/mempalace/round-trip.test.ts",
+  "process/mempalace/settings-parity.test.ts",
+  "process/write/long-documents.test.ts",
+  "process/mempalace/files-python.test.ts",
+  "process/mempalace/projects-parity.test.ts",
+  "process/mempalace/mined-before.test.ts",
+  "process/feeders/miner-kill.test.ts",
+  "process/feeders/session-kill.test.ts",
+  "process/mempalace/repair-python.test.ts",
+  "process/write/forget-kill.test.ts",
+  "process/write/strays.test.ts",
+  "process/life/broker-life.test.ts",
+  "topology/grid/host.test.ts",
+  "topology/kill-chroma.test.ts",
+  "topology/grid/reached.test.ts",
+  "topology/grid/container.test.ts",
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}`));
+      return at === -1 ? LONGEST.length : at;
+    };
+    return sorted.sort((a, b) => place(a) - place(b));
+  }
+}
