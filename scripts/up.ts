@@ -11,9 +11,12 @@ import { PalaceError } from "../src/protocol/errors.ts";
 import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
+import { type Joined, joinStack } from "../src/bin/docker/one-memory.ts";
+import { brokerContainer, composeCommand } from "../src/bin/docker/stack.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
+import { loadConfig } from "../src/config/config.ts";
 
-type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[] }>;
+type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[]; host?: Joined }>;
 
 const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   Builds, starts the shared memory and proves it with one memory, written, found and erased.
@@ -45,7 +48,7 @@ export async function run(options: RunOptions): Promise<number> {
   options.signal.throwIfAborted();
   const stack = missing === undefined ? await startStack(options) : await startNative(options, missing, rebuilt);
   const proof = await provePalace({ ...options, writer: stack.writer, readers: [stack.reader] });
-  if (flags.json) print(JSON.stringify({ kind: stack.kind, ...proof }));
+  if (flags.json) print(JSON.stringify({ kind: stack.kind, ...proof, ...(stack.host && { host: stack.host }) }));
   else for (const line of summary(stack, proof)) print(line);
   return 0;
 }
@@ -80,15 +83,17 @@ function isStale(): boolean {
 async function startStack(options: RunOptions): Promise<Stack> {
   const { log } = options;
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
-  const compose = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
+  const compose = composeCommand(ROOT);
   const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
-  const failure = await execute(["docker", ...compose, ...up], options);
+  const failure = await execute([...compose, ...up], options);
   if (failure !== undefined) {
     log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", stackHint(failure));
   }
-  const shim = ["docker", ...compose, "exec", "-T", "devbox", "mp-shim"];
-  return { kind: "docker", writer: shim, reader: shim };
+  const host = await joinStack(loadConfig(options.env), await brokerContainer(ROOT, options.env), options.env);
+  if (host.state === "apart") log(`note: ${host.why}; ${host.hint}`);
+  const shim = [...compose, "exec", "-T", "devbox", "mp-shim"];
+  return { kind: "docker", writer: shim, reader: host.state === "joined" ? built("mp-shim.js") : shim, host };
 }
 
 /** `said` is the end of what compose said: empty on a terminal, where it was seen live. */
@@ -101,15 +106,18 @@ function stackHint(said: string): string {
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
   options.log(`starting the broker on this machine (${why}) ...`);
-  const bin = (name: string): string[] => [process.execPath, join(ROOT, "dist", "bin", name)];
   // A broker that runs the bytes of an earlier build makes room for this one; no running broker, no harm.
-  if (rebuilt) await execute([...bin("palace.js"), "stop"], options);
-  const failure = await execute([...bin("mempalace-broker.js"), "--ensure"], options);
+  if (rebuilt) await execute([...built("palace.js"), "stop"], options);
+  const failure = await execute([...built("mempalace-broker.js"), "--ensure"], options);
   if (failure !== undefined) {
     options.log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
   }
-  return { kind: "native", writer: bin("mp-shim.js"), reader: bin("mp-shim.js") };
+  return { kind: "native", writer: built("mp-shim.js"), reader: built("mp-shim.js") };
+}
+
+function built(name: string): string[] {
+  return [process.execPath, join(ROOT, "dist", "bin", name)];
 }
 
 /**
@@ -137,7 +145,8 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
 }
 
 /** At most ten lines. */
-function summary({ kind }: Stack, { ms }: Proof): string[] {
+function summary({ kind, host }: Stack, { ms }: Proof): string[] {
+  const entry = `${join(ROOT, "scripts", "palace")} shim`;
   const proved = `One memory was written through one shim, found through another, and erased (${ms} ms).`;
   if (kind === "docker")
     return [
@@ -146,7 +155,8 @@ function summary({ kind }: Stack, { ms }: Proof): string[] {
       "Next:",
       "  docker compose exec devbox zsh             a shell with the palace commands, git, rg and tmux",
       "  docker compose exec devbox palace doctor   what runs, and what to do about what does not",
-      "  every agent's MCP entry in the devbox:     mp-shim",
+      "  every agent's MCP entry in the devbox:     mempalace-mcp",
+      ...(host?.state === "joined" ? [`  and on this machine, the same memory:      ${entry}`] : []),
       "  your project in it:                        DEVBOX_WORKSPACE=DIR ./scripts/up",
       "Stop: docker compose stop.   Erase, memories included: docker compose down --volumes",
     ];
@@ -157,7 +167,7 @@ function summary({ kind }: Stack, { ms }: Proof): string[] {
     "  ./scripts/palace status                what is in it",
     "  ./scripts/palace mine docs DIR         file a project's documents",
     "  ./scripts/palace search WORDS          find them again",
-    `  every agent's MCP entry:               ${join(ROOT, "scripts", "palace")} shim`,
+    `  every agent's MCP entry:               ${entry}`,
     "Stop: ./scripts/palace stop",
   ];
 }

@@ -3,7 +3,7 @@
  * when it breaks; a host key other than the pinned one is refused.
  */
 import { EventEmitter } from "node:events";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { Client, type ClientChannel } from "ssh2";
 import { PalaceError } from "../protocol/errors.ts";
 import { GATE_COMMAND, GATE_GREETING } from "./gate.ts";
@@ -162,21 +162,28 @@ export function openGate(client: Client): Promise<Duplex> {
     client.exec(GATE_COMMAND, (error, channel) => {
       if (error !== undefined) return reject(refused(error.message));
       let said = "";
-      let seen = Buffer.alloc(0);
       channel.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
-      const onClose = (): void => reject(refused(said.trim()));
-      const onData = (chunk: Buffer): void => {
-        seen = Buffer.concat([seen, chunk]);
-        const at = seen.indexOf(GATE_GREETING);
-        if (at === -1 && seen.length > NOISE_MAX_BYTES) channel.close();
-        if (at === -1) return;
-        channel.off("data", onData).off("close", onClose).pause();
-        const rest = seen.subarray(at + GATE_GREETING.length);
-        if (rest.length > 0) channel.unshift(rest);
-        resolve(channel);
-      };
-      channel.on("data", onData).on("close", onClose);
+      resolve(afterGreeting(channel, () => refused(said.trim())));
     });
+  });
+}
+
+/** The stream, paused behind the gate's greeting. Rejects with `ended()` if it closes before, or is noise. */
+export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    let seen = Buffer.alloc(0);
+    const onClose = (): void => reject(ended());
+    const onData = (chunk: Buffer): void => {
+      seen = Buffer.concat([seen, chunk]);
+      const at = seen.indexOf(GATE_GREETING);
+      if (at === -1 && seen.length > NOISE_MAX_BYTES) stream.destroy();
+      if (at === -1) return;
+      stream.off("data", onData).off("close", onClose).pause();
+      const rest = seen.subarray(at + GATE_GREETING.length);
+      if (rest.length > 0) stream.unshift(rest);
+      resolve(stream);
+    };
+    stream.on("data", onData).on("close", onClose);
   });
 }
 

@@ -10,7 +10,15 @@ import { tryFlock } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { BridgeConnection } from "./connection.ts";
-import { type BridgePaths, type BridgeState, keyFile, readSettings, writeState } from "./settings.ts";
+import {
+  type BridgePaths,
+  type BridgeSettings,
+  type BridgeState,
+  keyFile,
+  readSettings,
+  writeState,
+} from "./settings.ts";
+import { DockerExec } from "./docker-exec.ts";
 import { SshCommand } from "./ssh-command.ts";
 
 export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
@@ -28,10 +36,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 
-  const connection =
-    settings.kind === "command"
-      ? new SshCommand(settings, paths.bridgeDir)
-      : new BridgeConnection(settings, readFileSync(keyFile(paths)));
+  const connection = openConnection(settings, paths);
   let idleSinceMs = performance.now();
   const locals = new Set<Socket>();
   const say = stateWriter(paths, () => locals.size, log);
@@ -73,6 +78,12 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   connection.close();
   rmSync(paths.bridgeSocketPath, { force: true });
   closeSync(lock);
+}
+
+function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeConnection | SshCommand | DockerExec {
+  if (settings.kind === "docker") return new DockerExec(settings);
+  if (settings.kind === "command") return new SshCommand(settings, paths.bridgeDir);
+  return new BridgeConnection(settings, readFileSync(keyFile(paths)));
 }
 
 /** Keeps the file that `palace bridge status` reads. */

@@ -16,13 +16,16 @@ export type BridgeSettings = {
   hostKey: string;
   /**
    * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: the same through
-   * the system's `ssh`, which rides on the connection the user's configuration shares.
+   * the system's `ssh`, which rides on the connection the user's configuration shares; docker: `docker exec` runs the gate in the
+   * container `host`, on this machine's engine.
    */
-  kind: "gate" | "streamlocal" | "command";
+  kind: "gate" | "streamlocal" | "command" | "docker";
   /** Of the broker on the host; for streamlocal and command. */
   remoteSocket?: string;
   /** `ssh -F`; for command. */
   sshConfig?: string;
+  /** Which engine `docker` asks, as options of its command line; for docker. */
+  dockerOptions?: string[];
 };
 
 export type BridgeState = {

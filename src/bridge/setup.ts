@@ -199,7 +199,8 @@ function run(command: string, args: string[]): Promise<string> {
 /** Takes the entry away on the host, as far as that can be done from here. */
 export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
   const settings = readSettings(paths);
-  if (settings === undefined || settings.kind === "command" || !existsSync(`${keyFile(paths)}.pub`)) return true;
+  if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))
+    return true;
   const publicKey = readFileSync(`${keyFile(paths)}.pub`, "utf8").trim();
   const command = [...remotePalace.split(" "), "gate", "revoke", publicKey].map(quote).join(" ");
   const ssh = [...sshArguments(settings.sshConfig), "-p", String(settings.port), settings.target, "--", command];

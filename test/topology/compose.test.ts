@@ -3,13 +3,16 @@
  * write at once and a third finds it all; then everything that can happen to containers happens to these, and nothing is
  * lost. The tests follow each other on one stack: what was written is what must still be there.
  */
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
+import { joinStack } from "../../src/bin/docker/one-memory.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { createTestPalace } from "../helpers/palace.ts";
 import { DEVBOXES, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
 const reason = engineMissing(process.env);
@@ -122,6 +125,24 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(filed.exitCode, filed.stderr).toBe(0);
     const found = await stack.exec("devbox", 3, "palace", "search", "xylophone maintenance", "--json");
     expect(found.stdout).toContain("tuned every spring");
+  });
+
+  test("agents on the host share the memory without a port, also when the broker is made anew under them, and begin none of their own", async () => {
+    const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
+    await using host = createTestPalace({ env: engine });
+    const joined = await joinStack(host.config, `${stack.project}-broker-1`, host.env);
+    expect(joined).toEqual({ state: "joined" });
+    // An agent's own environment may name no engine: the set-up has kept it.
+    await using shim = await host.shim({ DOCKER_HOST: undefined, DOCKER_CONFIG: undefined });
+    const written = await writeDrawers(shim, "host", DRAWERS_A_SHIM / 5, async () => {
+      await stack.compose("up", "-d", "--wait", "--force-recreate", "--no-deps", "broker");
+    });
+    for (const content of written) acknowledged.add(content);
+    await expectEveryDrawer();
+    expect((await list(shim, "content_preview", "load")).length).toBe(acknowledged.size);
+    expect(existsSync(host.config.paths.ledgerFile)).toBe(false);
+    const removed = await host.run("palace", ["bridge", "remove"]);
+    expect(removed.code, removed.stderr).toBe(0);
   });
 
   test("every drawer is there after the containers are recreated", async () => {

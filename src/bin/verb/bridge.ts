@@ -1,15 +1,17 @@
 /** `palace bridge`: the way from this container to the broker of its host, over SSH. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { containerOf, setUpDockerBridge } from "../../bridge/docker-setup.ts";
 import { endBridge } from "../../bridge/end.ts";
 import { ensureKey } from "../../bridge/key.ts";
 import { runResident } from "../../bridge/resident.ts";
-import { keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
+import { type BridgeSettings, keyFile, readSettings, readState, removeSettings } from "../../bridge/settings.ts";
 import { fingerprintOf, forgetOnHost, setUpBridge } from "../../bridge/setup.ts";
 import { isHeldOnDemand } from "../../broker/life/lock.ts";
 import { connectClient } from "../../client/client.ts";
 import { readBrokerFile } from "../../client/discover.ts";
 import type { Config } from "../../config/config.ts";
+import { dockerOptions } from "../docker/one-memory.ts";
 import { createLog } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { logFile } from "../terminal/log-file.ts";
@@ -17,6 +19,7 @@ import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, readCount } from "../verb.ts";
 
 const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
+palace bridge setup docker:CONTAINER
 palace bridge status
 palace bridge key
 palace bridge remove
@@ -25,6 +28,9 @@ Lets this container's agents use the broker of HOST (host, user@host or a name o
 demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
 proves the round trip; running it again changes nothing. key prints the public key, which it makes if there is none, for a host
 that cannot be asked from here (\`palace gate authorize KEY\` there). remove takes all of it back.
+
+With docker:CONTAINER it is the other way round: this machine's agents use the broker in that container (of the compose stack:
+palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up where this machine has no memories of its own.
 
   --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
   --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
@@ -70,21 +76,13 @@ export const verb = defineVerb({
   },
 });
 
-async function setup({ values, config, out }: BridgeCall, target: string): Promise<number> {
-  const sshConfig = values["ssh-config"];
-  const settings = await setUpBridge({
-    paths: config.paths,
-    target,
-    kind: values["through-ssh"] === true ? "command" : values.streamlocal === true ? "streamlocal" : "gate",
-    newHostKey: values["new-host-key"] === true,
-    remotePalace: values["remote-palace"] ?? "palace",
-    onStep: (text) => out.isJson || out.notice(text),
-    ...(values.port !== undefined && { port: readCount(values.port, "port", 22) }),
-    ...(values["host-key"] !== undefined && { fingerprint: values["host-key"] }),
-    ...(values["remote-dir"] !== undefined && { remoteDir: values["remote-dir"] }),
-    ...(values["remote-socket"] !== undefined && { remoteSocket: values["remote-socket"] }),
-    ...(sshConfig !== undefined && { sshConfig }),
-  });
+async function setup(call: BridgeCall, target: string): Promise<number> {
+  const { config, env, out } = call;
+  const container = containerOf(target);
+  const settings =
+    container === undefined
+      ? await setUpSsh(call, target)
+      : await setUpDockerBridge(config.paths, container, dockerOptions(env));
   await endBridge(config.paths);
   await ownBrokerLeft(config);
   if (existsSync(config.paths.ledgerFile))
@@ -97,6 +95,23 @@ async function setup({ values, config, out }: BridgeCall, target: string): Promi
   if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
   else out.text(`The bridge stands: the broker of ${settings.target} answers (${version}).`);
   return 0;
+}
+
+function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<BridgeSettings> {
+  const sshConfig = values["ssh-config"];
+  return setUpBridge({
+    paths: config.paths,
+    target,
+    kind: values["through-ssh"] === true ? "command" : values.streamlocal === true ? "streamlocal" : "gate",
+    newHostKey: values["new-host-key"] === true,
+    remotePalace: values["remote-palace"] ?? "palace",
+    onStep: (text) => out.isJson || out.notice(text),
+    ...(values.port !== undefined && { port: readCount(values.port, "port", 22) }),
+    ...(values["host-key"] !== undefined && { fingerprint: values["host-key"] }),
+    ...(values["remote-dir"] !== undefined && { remoteDir: values["remote-dir"] }),
+    ...(values["remote-socket"] !== undefined && { remoteSocket: values["remote-socket"] }),
+    ...(sshConfig !== undefined && { sshConfig }),
+  });
 }
 
 /** A broker that was started on demand here sees the bridge within a second and leaves; its agents come after us. */
@@ -132,16 +147,23 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   if (out.isJson) out.document({ bridge: report, resident: state ?? null, through });
   else {
     out.table([
-      ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
-      ["kind", kind],
-      ["host key", report.hostKey === "" ? "left to ssh" : `${report.hostKey}, pinned`],
-      ["key", kind === "command" ? "left to ssh" : keyFile(config.paths)],
+      ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
       ["local end", config.paths.bridgeSocketPath],
       ["resident", describe(state)],
       ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
     ]);
   }
   return through.ok ? 0 : 3;
+}
+
+function sshRows({ paths }: Config, { target, host, port, user, kind, hostKey }: BridgeSettings): string[][] {
+  const pinned = hostKey === "" ? "left to ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
+  return [
+    ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
+    ["kind", kind],
+    ["host key", pinned],
+    ["key", kind === "command" ? "left to ssh" : keyFile(paths)],
+  ];
 }
 
 function key({ config, out }: BridgeCall): number {

@@ -1,0 +1,36 @@
+/**
+ * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a bridge. Who
+ * has memories here already keeps them, and is told that there are two. `up` asks for it when the stack is healthy.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setUpDockerBridge } from "../../bridge/docker-setup.ts";
+import { readSettings } from "../../bridge/settings.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+
+/** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
+export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
+
+/** `container` runs the stack's broker. Errors: those of the bridge's set-up. */
+export async function joinStack(config: Config, container: string, env: Env): Promise<Joined> {
+  const { endpoint, paths } = config;
+  const bridge = readSettings(paths);
+  if (bridge?.kind === "docker" && bridge.host === container && endpoint === undefined) return { state: "joined" };
+  const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
+  const apart = (why: string): Joined => ({ state: "apart", why: `agents on this machine ${why}`, hint });
+  if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);
+  if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
+  if (existsSync(paths.ledgerFile) || existsSync(join(paths.palaceDir, "chroma.sqlite3")))
+    return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
+  await setUpDockerBridge(paths, container, dockerOptions(env));
+  return { state: "joined" };
+}
+
+/** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */
+export function dockerOptions(env: Env): string[] {
+  const named = { "--config": env["DOCKER_CONFIG"], "--host": env["DOCKER_HOST"], "--context": env["DOCKER_CONTEXT"] };
+  return Object.entries(named).flatMap(([option, value]) =>
+    value === undefined || value === "" ? [] : [option, value],
+  );
+}

@@ -1,0 +1,76 @@
+/**
+ * The bridge into a container that runs the broker, by the user's own `docker`: each channel is a `palace gate` in that container,
+ * so that no port is opened and nobody gets further than a bridge's key would.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { Duplex } from "node:stream";
+import { PalaceError } from "../protocol/errors.ts";
+import { afterGreeting, type ConnectionEvents, inTime } from "./connection.ts";
+import { GATE_COMMAND } from "./gate.ts";
+import type { BridgeSettings } from "./settings.ts";
+
+const STDERR_KEPT_CHARS = 500;
+/** For `docker` to end after its input has; then it is killed. */
+const END_MAX_MS = 2_000;
+
+export class DockerExec extends EventEmitter<ConnectionEvents> {
+  readonly #settings: BridgeSettings;
+  readonly #children = new Set<ChildProcessWithoutNullStreams>();
+
+  constructor(settings: BridgeSettings) {
+    super();
+    this.#settings = settings;
+  }
+
+  /** A byte stream to the broker. Errors: TRANSPORT_REFUSED with what docker said, TRANSPORT_TIMEOUT. */
+  async channel(): Promise<Duplex> {
+    try {
+      const channel = await inTime(this.#open(), "palace bridge status");
+      this.emit("connected");
+      return channel;
+    } catch (error) {
+      this.emit("down", (error as Error).message);
+      throw error;
+    }
+  }
+
+  async #open(): Promise<Duplex> {
+    const { host: container, dockerOptions = [] } = this.#settings;
+    const asked = ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`];
+    const gate = [...dockerOptions, "exec", "--interactive", ...asked, container, "palace", "gate"];
+    const child = spawn("docker", gate, { stdio: "pipe" });
+    this.#children.add(child);
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
+    child.stdin.on("error", () => {});
+    child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
+    await afterGreeting(child.stdout, () => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said)));
+    const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
+    channel.on("close", () => endChild(child));
+    return channel;
+  }
+
+  close(): void {
+    for (const child of this.#children) endChild(child);
+  }
+}
+
+/** The end of its input ends the gate in the container; killing `docker` alone would leave that running. */
+function endChild(child: ChildProcessWithoutNullStreams): void {
+  child.stdin.end();
+  const timer = setTimeout(() => child.kill(), END_MAX_MS);
+  child.once("close", () => clearTimeout(timer));
+}
+
+function refused(container: string, why: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `no way into the container ${container}: ${why}`,
+    "docker compose up -d devbox (or, for a memory of this machine's own: palace bridge remove)",
+  );
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}
