@@ -130,6 +130,8 @@ describe.skipIf(reason)("the compose stack", () => {
   test("agents on the host share the memory without a port, also when the broker is made anew under them, and begin none of their own", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
+    const doctor = async (): Promise<string> => (await host.run("palace", ["doctor", "--no-start", "--json"])).stdout;
+    expect(await doctor()).toContain('"one memory"');
     const joined = await joinStack(host.config, `${stack.project}-broker-1`, host.env);
     expect(joined).toEqual({ state: "joined" });
     // An agent's own environment may name no engine: the set-up has kept it.
@@ -141,6 +143,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
     expect((await list(shim, "content_preview", "load")).length).toBe(acknowledged.size);
     expect(existsSync(host.config.paths.ledgerFile)).toBe(false);
+    expect(await doctor()).not.toContain(`docker:${stack.project}-broker-1`);
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
   });

@@ -2,12 +2,18 @@
  * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a bridge. Who
  * has memories here already keeps them, and is told that there are two. `up` asks for it when the stack is healthy.
  */
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { setUpDockerBridge } from "../../bridge/docker-setup.ts";
 import { readSettings } from "../../bridge/settings.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
+
+/** Of the image that Dockerfile.base makes for the broker. */
+const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
+const DOCKER_ANSWER_MAX_MS = 3_000;
 
 /** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
@@ -25,6 +31,19 @@ export async function joinStack(config: Config, container: string, env: Env): Pr
     return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
   await setUpDockerBridge(paths, container, dockerOptions(env));
   return { state: "joined" };
+}
+
+/**
+ * The container of a stack's broker that runs in this machine's engine while this machine's agents use another memory; undefined where
+ * there is none, or no `docker` that answers in time.
+ */
+export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
+  const bridge = readSettings(paths);
+  if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;
+  const asked = ["ps", "--filter", `label=${BROKER_LABEL}`, "--format", "{{.Names}}"];
+  const said = await promisify(execFile)("docker", asked, { timeout: DOCKER_ANSWER_MAX_MS }).catch(() => undefined);
+  const names = said?.stdout.split("\n").filter((name) => name !== "") ?? [];
+  return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
 /** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */

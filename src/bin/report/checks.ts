@@ -18,6 +18,7 @@ import { ABSENCE_PATIENCE_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { otherMemory } from "../docker/one-memory.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
@@ -45,6 +46,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     ...checkSettings(config),
     checkStop(config),
     checkSpool(config),
+    ...(await checkOneMemory(config)),
   ];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {
@@ -187,6 +189,14 @@ function checkSpool({ paths }: Config): Check {
     );
   if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
   return ok("spool", "nothing waits");
+}
+
+/** Nothing where no stack runs in Docker beside this machine's own memory. */
+async function checkOneMemory(config: Config): Promise<Check[]> {
+  const container = await otherMemory(config);
+  if (container === undefined) return [];
+  const detail = `a stack runs in Docker (${container}) with another memory than the one this machine's agents use`;
+  return [warn("one memory", detail, `palace bridge setup docker:${container}`)];
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
