@@ -19,7 +19,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   const former = state.read(agent);
   const backups = new Map<string, string>();
   const changes = plan.changes.filter(({ action }) => action === "write" || action === "remove");
-  if (changes.length > 0) removeTemporary(plan, former);
+  removeTemporary(plan, former);
   if (changes.length > 0) prepare(agent, plan, state, former);
   const done: Change[] = [];
   try {
@@ -37,6 +37,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
     throw error;
   }
   if (plan.record === undefined) {
+    if (former !== undefined) for (const change of plan.changes) removeBackups(change);
     removeFolders(plan.folders);
     faultPoint("install.step");
     state.forget(agent);
@@ -68,10 +69,13 @@ function write(change: Change, nowMs: number): string | undefined {
   faultPoint("install.step");
   if (next === undefined) rmSync(target, { force: true });
   else putFile(target, next);
-  // A copy of what is in the file again is of no use to anybody.
-  if (change.action === "write" && change.isOurs && !change.needsBackup && next !== undefined)
-    for (const path of backupsWith(target, next)) rmSync(path, { force: true });
   return copy;
+}
+
+/** Copies of what is in the file again are of no use to anybody. */
+function removeBackups({ target, next }: Change): void {
+  const copies = next === undefined ? [] : backupsWith(target, next);
+  for (const path of copies) rmSync(path, { force: true });
 }
 
 function putBack({ target, kind, current }: Change): void {

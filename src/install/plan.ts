@@ -70,7 +70,8 @@ function installStep(row: Row, known: Known): Step {
   if (isSame) return { change };
   const { base, isKnown } = step;
   const file: FileRecord = {
-    ...{ path: row.path, kept: step.before.kept, was: step.before.was },
+    ...{ path: row.path, kind: row.kind, want: row.kind === "merge" ? row.want : null },
+    ...{ kept: step.before.kept, was: step.before.was },
     before: isKnown && recorded !== undefined ? recorded.before : base === undefined ? null : hashOf(base),
     after: [...new Set([...(isKnown ? (recorded?.after ?? []) : []), hashOf(step.next)])],
   };
@@ -142,7 +143,8 @@ function takeBack(
 ): Change {
   const target = targetOf(path);
   const current = contentOf(target);
-  const kind = row?.kind ?? "own";
+  const kind = row?.kind ?? recorded?.kind ?? "own";
+  const want = row?.kind === "merge" ? row.want : recorded?.want;
   const change: Change = {
     ...{ path, target, kind, action: "already", note: undefined },
     ...{ current, next: current, needsBackup: false, isOurs: false },
@@ -153,15 +155,15 @@ function takeBack(
   const original = recorded?.before === null ? null : state.original(recorded?.before ?? "");
   const ours = { ...change, isOurs: true };
   if (recorded?.after.includes(hash) === true && original !== undefined) return becomes(ours, original ?? undefined);
-  if (row?.kind === "merge") {
-    const left = withoutUs(row.path, row.want, current, recorded);
+  if (want !== undefined && want !== null) {
+    const left = withoutUs(path, want, current, recorded);
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
   // The agent's own by now: it has installed its packages there.
-  if (row?.kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
+  if (kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
-  if (row !== undefined && current.equals(row.content)) return becomes(ours, undefined);
+  if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
   return { ...change, action: "skip", note: "not known to be ours; left as it is" };
 }
 

@@ -8,10 +8,17 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { unwritable } from "../platform/state-files.ts";
-import type { Before } from "./want.ts";
+import type { Before, Want } from "./want.ts";
 
 /** `before`: hash of the original, null where there was no file. `after`: hashes of what we have made of that original. */
-export type FileRecord = Before & { path: string; before: string | null; after: string[] };
+export type FileRecord = Before & {
+  path: string;
+  kind: "merge" | "own" | "seed";
+  /** Of what is merged. */
+  want: Want | null;
+  before: string | null;
+  after: string[];
+};
 
 /** `pid`: who wrote it, for the temporary files that a kill leaves. `folders`: made by us. */
 export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };

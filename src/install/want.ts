@@ -4,7 +4,7 @@
  */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../platform/is-record.ts";
-import { Draft, propertyOf, valueOf } from "./draft.ts";
+import { type Draft, propertyOf, valueOf } from "./draft.ts";
 
 type Json = Record<string, unknown>;
 
@@ -144,10 +144,11 @@ function prune(draft: Draft, key: string, kept: readonly string[]): void {
   if (root !== undefined && property !== undefined && !isLeft) draft.remove(root, property);
 }
 
-/** No member and no comment. */
+/** No member, no comment, and no second one of the name, which would count then. */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
-  const value = property?.children?.[1];
-  return value !== undefined && /^(?:\{\s*\}|\[\s*\])$/.test(draft.textOf(value));
+  const [key, value] = property?.children ?? [];
+  const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];
+  return twins.length === 1 && value !== undefined && /^(?:\{\s*\}|\[\s*\])$/.test(draft.textOf(value));
 }
 
 function same(node: Node, wanted: unknown): boolean {

@@ -1,5 +1,5 @@
 /** `palace uninstall`: takes out of coding agents' files what install has put there. */
-import { AGENTS } from "../../install/agents.ts";
+import type { AgentName } from "../../install/agents.ts";
 import { type Parts, uninstall } from "../../install/install.ts";
 import { assertAgent, wiringParts } from "../report/wiring.ts";
 import { wireAll } from "../report/wire-all.ts";
@@ -25,6 +25,6 @@ export const verb = defineVerb({
 export function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
   if (name !== "all") assertAgent(name, []);
   const words = { already: "not wired, nothing to take back", done: "no longer wired", planned: "would be taken back" };
-  const does = (agent: (typeof AGENTS)[number]): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
+  const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
   return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);
 }

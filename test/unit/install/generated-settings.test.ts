@@ -21,7 +21,7 @@ import { install, type Parts, uninstall, wiringOf } from "../../../src/install/i
 import { unwire, type Want, wire } from "../../../src/install/want.ts";
 import { Chance, settings } from "./settings.ts";
 
-const TEXTS = 3_000;
+const TEXTS = 1_500;
 const FILES = 510;
 
 const ENTRY: Want = {

@@ -1,10 +1,6 @@
 /** Settings as people and programs leave them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas, doubled keys. */
 import { seededRandom } from "../../helpers/random.ts";
 
-export type Settings = { text: string; isStrange: boolean };
-
-type Value = null | boolean | number | string | Value[] | [key: string, value: Value][];
-
 const WORDS = ["a", "theme", "", "ключ", "päth", "// no comment", "/* nor this */", "x,y", '"q"', "{", "]", "\\", "🙂"];
 
 export class Chance {
