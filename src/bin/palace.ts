@@ -40,6 +40,9 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
     "file a source: mine projects DIR, docs DIR, formats DIR, convos DIR, sessions, sweep DIR",
     () => import("./verb/mine.ts"),
   ],
+  install: ["wire coding agents to the palace: install claude-code|opencode|pi|all", () => import("./verb/install.ts")],
+  uninstall: ["take that back", () => import("./verb/uninstall.ts")],
+  agents: ["coding agents on this machine, and whether they are wired", () => import("./verb/agents.ts")],
   closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
   adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
   logstream: [

@@ -8,6 +8,7 @@ import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
+import { type AgentPlaces, agentPlaces } from "./agents.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
@@ -73,6 +74,8 @@ export type Config = Readonly<{
   /** Undefined: the broker goes out directly. */
   proxy: ProxySettings | undefined;
   sessions: SessionPlaces;
+  /** Where coding agents keep their settings. */
+  agents: AgentPlaces;
   /** What the hooks of coding agents do; upstream's config.json may say more. */
   hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
   /** Secrets in what agents are handed. */
@@ -136,6 +139,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     },
     proxy: proxySettings(env),
     sessions: sessionPlaces(env),
+    agents: agentPlaces(env),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
       mineDir: readVariable(env, "MEMPAL_DIR"),

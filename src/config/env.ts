@@ -189,8 +189,16 @@ export const VARIABLES = {
     default: "opencode.db in opencode's data folder",
     meaning: "opencode's database, for mempalace-session; a relative path lies in opencode's data folder",
   },
-  CLAUDE_CONFIG_DIR: { group: "client", default: "~/.claude", meaning: "Claude Code's folder, for mempalace-session" },
-  PI_CODING_AGENT_DIR: { group: "client", default: "~/.pi/agent", meaning: "pi's folder, for mempalace-session" },
+  CLAUDE_CONFIG_DIR: {
+    group: "client",
+    default: "~/.claude",
+    meaning: "Claude Code's folder, for mempalace-session and palace install",
+  },
+  PI_CODING_AGENT_DIR: {
+    group: "client",
+    default: "~/.pi/agent",
+    meaning: "pi's folder, for mempalace-session and palace install",
+  },
   XDG_DATA_HOME: { group: "client", default: "~/.local/share", meaning: "where opencode has its data folder" },
   XDG_RUNTIME_DIR: { group: "place", default: "", meaning: "folder for the socket; else the cache folder" },
   XDG_STATE_HOME: { group: "place", default: "~/.local/state", meaning: "folder for logs and markers" },
@@ -198,8 +206,9 @@ export const VARIABLES = {
   XDG_CONFIG_HOME: {
     group: "upstream",
     default: "~/.config",
-    meaning: "where newer upstream installs keep their home",
+    meaning: "where newer upstream installs keep their home, and opencode its settings",
   },
+  PATH: { group: "client", default: "", meaning: "where palace install looks for agents and for our own commands" },
   HOME: { group: "place", default: "", meaning: "the user's home" },
 } as const satisfies Record<string, Variable>;
 

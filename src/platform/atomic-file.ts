@@ -24,7 +24,7 @@ const LEFTOVER_AGE_MS = 3_600_000;
 export type Owner = { uid: number; gid: number };
 
 /** `owner`: whose file it is to be, where that is not simply ours; then the mode counts whatever the umask says. */
-export function writeFileAtomic(path: string, content: string, mode = 0o600, owner?: Owner): void {
+export function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600, owner?: Owner): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     const file = openSync(temporary, "w", mode);

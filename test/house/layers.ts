@@ -52,8 +52,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
+  // Settings of other programs on this machine; nothing of a palace.
+  install: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
   // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
-  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"], {
+  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport", "install"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "index/lexical/query.ts",

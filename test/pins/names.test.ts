@@ -64,6 +64,7 @@ test("the environment variables are these", () => {
     "XDG_STATE_HOME",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
+    "PATH",
     "HOME",
   ]);
 });

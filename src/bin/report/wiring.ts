@@ -1,0 +1,98 @@
+/** What install, uninstall and agents share: how agents start us from here, and what was done as lines. Imported by these verbs. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createTwoFilesPatch } from "diff";
+import type { Config } from "../../config/config.ts";
+import { AGENTS, type AgentName, type Launch } from "../../install/agents.ts";
+import { onPath } from "../../install/detect.ts";
+import type { Outcome, Parts } from "../../install/install.ts";
+import { CLIENTS } from "../../install/paste.ts";
+import type { Change } from "../../install/plan.ts";
+import { armFault } from "../../platform/fault.ts";
+import { quoted } from "../../platform/shell-word.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { PACKAGE_ROOT } from "../executable.ts";
+import { nearestWord } from "../terminal/nearest.ts";
+import type { Output } from "../terminal/output.ts";
+
+/** `palace`: the folder that was named by --palace; agents then get the very same. */
+export function wiringParts(config: Config, palace: string | undefined): Parts {
+  armFault(config.fault);
+  const { agents: places, paths } = config;
+  return {
+    places,
+    launch: launchOf(places.programFolders, palace === undefined ? [] : ["--palace", paths.home]),
+    shipped: join(PACKAGE_ROOT, "dist/harness"),
+    stateDir: paths.stateDir,
+  };
+}
+
+/** A clone has launchers; an install has its commands on the PATH, or it is not global and they are named by their files. */
+function launchOf(folders: readonly string[], palace: readonly string[]): Launch {
+  const launcher = join(PACKAGE_ROOT, "scripts/palace");
+  const isClone = existsSync(launcher);
+  const named = (name: string, file: string): string =>
+    onPath(name, folders) === undefined ? join(PACKAGE_ROOT, "dist/bin", file) : name;
+  const shim: Launch["shim"] = isClone ? [launcher, "shim"] : [named("mempalace-mcp", "mp-shim.cjs")];
+  const hook = [isClone ? launcher : named("palace", "palace.js"), "hook", "claude-code", ...palace];
+  return { shim: [...shim, ...palace], hook: hook.map(quoted).join(" ") };
+}
+
+/** Errors: CONFIG_USAGE for a name that is none of these. */
+export function assertAgent(name: string, others: readonly string[]): asserts name is AgentName {
+  const all = [...AGENTS, ...others];
+  if (AGENTS.some((one) => one === name)) return;
+  const near = nearestWord(name, all);
+  const hint = near === undefined ? `one of ${all.join(", ")}, all` : `did you mean ${near}?`;
+  throw new PalaceError("CONFIG_USAGE", `there is no agent ${name}`, hint);
+}
+
+export const isClient = (name: string): name is keyof typeof CLIENTS => Object.hasOwn(CLIENTS, name);
+
+const DONE: Readonly<Record<Change["action"], string>> = {
+  ...{ already: "already", skip: "left out", write: "written", remove: "removed" },
+};
+const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "to write", remove: "to remove" };
+
+export function printOutcome(out: Output, { changes, backups }: Outcome, isDryRun: boolean): void {
+  for (const { path, action, note, current, next } of changes) {
+    // Where nothing was and nothing is, nothing is said.
+    if (action === "already" && current === undefined && next === undefined) continue;
+    const backup = backups.get(path);
+    const more = [note, backup === undefined ? undefined : `before: ${backup}`].filter(Boolean).join("; ");
+    out.text(`  ${(isDryRun ? PLANNED : DONE)[action].padEnd(9)} ${path}${more === "" ? "" : ` (${more})`}`);
+  }
+  if (!isDryRun) return;
+  const patch = diffOf(changes);
+  if (patch !== "") out.text(`\n${patch.trimEnd()}`);
+}
+
+/** As a program gets it. */
+export function outcomeDocument({ changes, backups }: Outcome, isDryRun: boolean): Record<string, unknown> {
+  const files = changes.map(({ path, action, note }) => ({
+    ...{ path, action },
+    ...(note === undefined ? {} : { note }),
+    ...(backups.has(path) ? { backup: backups.get(path) } : {}),
+  }));
+  return {
+    changed: files.some(({ action }) => willChange(action)),
+    files,
+    ...(isDryRun ? { diff: diffOf(changes) } : {}),
+  };
+}
+
+export const willChange = (action: Change["action"]): boolean => action === "write" || action === "remove";
+
+function diffOf(changes: readonly Change[]): string {
+  return changes
+    .filter(({ action, kind }) => willChange(action) && kind !== "folder")
+    .map(({ path, current, next }) =>
+      createTwoFilesPatch(
+        current === undefined ? "/dev/null" : path,
+        next === undefined ? "/dev/null" : path,
+        current?.toString("utf8") ?? "",
+        next?.toString("utf8") ?? "",
+      ).replace(/^(?:Index: .*\n)?=+\n/, ""),
+    )
+    .join("");
+}

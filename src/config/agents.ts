@@ -1,0 +1,26 @@
+/** Where coding agents keep their settings, by their own rules. Pure. Used by config.ts. */
+import { userInfo } from "node:os";
+import { delimiter, join } from "node:path";
+import { type Env, readVariable } from "./env.ts";
+
+export type AgentPlaces = Readonly<{
+  /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
+  claudeDir: string;
+  claudeFile: string;
+  opencodeDir: string;
+  piDir: string;
+  /** The folders of PATH. */
+  programFolders: readonly string[];
+}>;
+
+export function agentPlaces(env: Env): AgentPlaces {
+  const user = readVariable(env, "HOME") ?? userInfo().homedir;
+  const moved = readVariable(env, "CLAUDE_CONFIG_DIR");
+  return Object.freeze({
+    claudeDir: moved ?? join(user, ".claude"),
+    claudeFile: join(moved ?? user, ".claude.json"),
+    opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
+    piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? join(user, ".pi/agent"),
+    programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),
+  });
+}

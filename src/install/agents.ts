@@ -1,0 +1,132 @@
+/**
+ * The agents we can wire, and the files that belong to each. Where they are and what is in them: docs/agents.md.
+ * Imported by install.ts and detect.ts.
+ */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentPlaces } from "../config/agents.ts";
+import { contentOf } from "./files.ts";
+import type { Want } from "./want.ts";
+
+export const AGENTS = ["claude-code", "opencode", "pi"] as const;
+export type AgentName = (typeof AGENTS)[number];
+
+/** How an agent starts us: the shim's words, and the hook's line. */
+export type Launch = { shim: readonly [string, ...string[]]; hook: string };
+
+export type Row =
+  /** A file of the agent's with something of ours in it. `fresh`: what a new one begins with. */
+  | { kind: "merge"; path: string; want: Want; fresh: string }
+  /** A file that is ours as a whole: a copy of a shipped one. Seeds are put down once and then the agent's. */
+  | { kind: "own" | "seed"; path: string; content: Buffer }
+  | { kind: "folder"; path: string }
+  | { kind: "skip"; path: string; note: string };
+
+/** `shipped`: the folder of the package with what is copied. */
+export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
+
+const MISSING = "not in this package; in a clone: npm run build";
+const SERVER = "mempalace";
+const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
+/** Claude Code cancels a hook of SessionEnd without one after 1.5 s. */
+const HOOK_TIMEOUT_S = 10;
+const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
+const PLUGIN = { "@opencode-ai/plugin": "*" };
+
+export function configFile(agent: AgentName, places: AgentPlaces): string {
+  if (agent === "claude-code") return places.claudeFile;
+  return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
+}
+
+/** The one that is there; of two the one that opencode reads last. */
+function opencodeFile({ opencodeDir }: AgentPlaces): string {
+  const withComments = join(opencodeDir, "opencode.jsonc");
+  return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
+}
+
+export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
+  const { places, shipped } = parts;
+  switch (agent) {
+    case "claude-code":
+      return [...claudeRows(parts), ...skillRows(shipped, join(places.claudeDir, "skills"))];
+    case "opencode": {
+      const plugin = copyRow(join(shipped, "opencode/palace.js"), join(places.opencodeDir, "plugins/palace.js"));
+      return [
+        opencodeRow(opencodeFile(places), parts.launch),
+        ...(plugin.kind === "own" ? seedRows(places.opencodeDir) : []),
+        plugin,
+        ...skillRows(shipped, join(places.opencodeDir, "skills")),
+      ];
+    }
+    case "pi": {
+      const [command, ...args] = parts.launch.shim;
+      // Without "direct" a model sees one tool that takes JavaScript, and none of ours.
+      const value = { command, args, exposure: "direct" };
+      return [
+        merge(join(places.piDir, "mcp.json"), { kind: "entry", keys: ["mcpServers", SERVER], value }),
+        copyRow(join(shipped, "pi/palace.js"), join(places.piDir, "extensions/palace.js")),
+        ...skillRows(shipped, join(places.piDir, "skills")),
+      ];
+    }
+  }
+}
+
+/** Files that may hold ours besides those of rowsOf: another spelling that was there when we came. */
+export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
+  if (agent !== "opencode") return [];
+  const now = opencodeFile(places);
+  const both = ["opencode.json", "opencode.jsonc"].map((name) => join(places.opencodeDir, name));
+  return both.filter((path) => path !== now).map((path) => opencodeRow(path, launch));
+}
+
+function claudeRows({ places, launch }: RowParts): Row[] {
+  const [command, ...args] = launch.shim;
+  // As `claude mcp add-json --scope user` writes it. Without alwaysLoad the tools are hidden behind a search for tools.
+  const value = { type: "stdio", command, args, alwaysLoad: true };
+  const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
+  return [
+    merge(places.claudeFile, { kind: "entry", keys: ["mcpServers", SERVER], value }),
+    merge(join(places.claudeDir, "settings.json"), { kind: "hooks", events: HOOK_EVENTS, hook }),
+  ];
+}
+
+function opencodeRow(path: string, launch: Launch): Row {
+  const value = { type: "local", command: launch.shim, enabled: true };
+  return merge(path, { kind: "entry", keys: ["mcp", SERVER], value }, OPENCODE_NEW);
+}
+
+function merge(path: string, want: Want, fresh = ""): Row {
+  return { kind: "merge", path, want, fresh };
+}
+
+function copyRow(from: string, path: string): Row {
+  const content = contentOf(from);
+  if (content === undefined) return { kind: "skip", path, note: MISSING };
+  return { kind: "own", path, content };
+}
+
+function skillRows(shipped: string, to: string): Row[] {
+  const folder = join(shipped, "skills");
+  const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+  const skills = names.filter((name) => existsSync(join(folder, name, "SKILL.md")));
+  if (skills.length === 0) return [{ kind: "skip", path: to, note: MISSING }];
+  return skills.map((name) => copyRow(join(folder, name, "SKILL.md"), join(to, name, "SKILL.md")));
+}
+
+/**
+ * With a plugin, opencode waits at its start for an install of its plugin package: over a minute without a network. It takes that for
+ * done where these are. A folder that has packages of its own is left alone: their install would be taken for done as well.
+ */
+function seedRows(folder: string): Row[] {
+  const packages = join(folder, "node_modules");
+  const seeds = [
+    { path: join(folder, "package.json"), value: { dependencies: PLUGIN } },
+    {
+      path: join(folder, "package-lock.json"),
+      value: { lockfileVersion: 3, packages: { "": { dependencies: PLUGIN } } },
+    },
+  ].map(({ path, value }) => ({ path, content: Buffer.from(`${JSON.stringify(value, null, 2)}\n`) }));
+  const isOwn = seeds.some(({ path, content }) => contentOf(path)?.equals(content) === false);
+  if (isOwn || (existsSync(packages) && readdirSync(packages).length > 0)) return [];
+  return [{ kind: "folder", path: packages }, ...seeds.map((seed): Row => ({ kind: "seed", ...seed }))];
+}

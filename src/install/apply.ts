@@ -1,0 +1,116 @@
+/**
+ * Carries a plan out: record first, then file by file, each whole or not at all. What fails half-way is put back; what is killed
+ * half-way is finished by the next run, from the record. Imported by install.ts.
+ */
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { faultPoint } from "../platform/fault.ts";
+import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
+import type { Change, Plan } from "./plan.ts";
+import type { AgentRecord, InstallState } from "./record.ts";
+
+/** Somebody wrote the file after it was read: to be planned again. */
+export class ChangedMeanwhile extends Error {}
+
+export type Applied = { backups: Map<string, string> };
+
+/** Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. Then everything is as it was. */
+export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
+  const former = state.read(agent);
+  const backups = new Map<string, string>();
+  const changes = plan.changes.filter(({ action }) => action === "write" || action === "remove");
+  removeTemporary(plan, former);
+  if (changes.length > 0) prepare(agent, plan, state, former);
+  const done: Change[] = [];
+  try {
+    for (const change of changes) {
+      faultPoint("install.step");
+      const copy = write(change, nowMs);
+      if (copy !== undefined) backups.set(change.path, copy);
+      done.push(change);
+    }
+  } catch (error) {
+    for (const change of done.reverse()) putBack(change);
+    if (former !== undefined) state.write(agent, former);
+    else if (plan.record !== undefined) removeFolders(plan.folders);
+    if (former === undefined) state.forget(agent);
+    throw error;
+  }
+  if (plan.record === undefined) {
+    if (former !== undefined) for (const change of plan.changes) removeBackups(change);
+    removeFolders(plan.folders);
+    faultPoint("install.step");
+    state.forget(agent);
+  }
+  return { backups };
+}
+
+/** From here on a kill leaves who wrote and what was there before. */
+function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
+  for (const original of plan.originals) {
+    faultPoint("install.step");
+    state.keep(original);
+  }
+  faultPoint("install.step");
+  const record = plan.record ?? (former === undefined ? undefined : { ...former, pid: process.pid });
+  if (record !== undefined) state.write(agent, record);
+}
+
+function write(change: Change, nowMs: number): string | undefined {
+  const { target, kind, current, next } = change;
+  if (kind === "folder") {
+    mkdirSync(target, { recursive: true });
+    return undefined;
+  }
+  const now = contentOf(target);
+  const isSame = now === undefined ? current === undefined : current?.equals(now) === true;
+  if (!isSame) throw new ChangedMeanwhile(target);
+  const copy = change.needsBackup && current !== undefined ? backUp(target, current, nowMs) : undefined;
+  faultPoint("install.step");
+  if (next === undefined) rmSync(target, { force: true });
+  else putFile(target, next);
+  return copy;
+}
+
+/** Copies of what is in the file again are of no use to anybody. */
+function removeBackups({ target, next }: Change): void {
+  const copies = next === undefined ? [] : backupsWith(target, next);
+  for (const path of copies) rmSync(path, { force: true });
+}
+
+function putBack({ target, kind, current }: Change): void {
+  try {
+    if (kind === "folder") rmdirSync(target);
+    else if (current === undefined) rmSync(target, { force: true });
+    else putFile(target, current);
+  } catch {
+    // The error that is on its way says more than this one.
+  }
+}
+
+/** Innermost first, and none that has something in it. */
+function removeFolders(folders: readonly string[]): void {
+  for (const folder of [...folders].sort((a, b) => b.length - a.length))
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Not empty, or gone.
+    }
+}
+
+/** What a run that was killed has left half-written. */
+function removeTemporary({ changes }: Plan, former: AgentRecord | undefined): void {
+  if (former === undefined) return;
+  const ending = `.${former.pid}.tmp`;
+  for (const { target } of changes)
+    for (const name of namesIn(dirname(target)))
+      if (name.startsWith(`${basename(target)}.`) && name.endsWith(ending)) rmSync(join(dirname(target), name));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

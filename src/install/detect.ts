@@ -1,0 +1,51 @@
+/** Which agents are on this machine: by their program on the PATH, or by their folder. Starts nothing. Imported by install.ts. */
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { AgentPlaces } from "../config/agents.ts";
+import type { AgentName } from "./agents.ts";
+
+/** `version`: undefined where it cannot be told without running the program. */
+export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
+
+const PROGRAMS: Readonly<Record<AgentName, string>> = { "claude-code": "claude", opencode: "opencode", pi: "pi" };
+/** A package's program lies that many folders below its package.json, at most. */
+const PACKAGE_DEPTH = 5;
+const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
+
+export function findAgent(agent: AgentName, places: AgentPlaces): Found {
+  const folder = { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
+  const program = onPath(PROGRAMS[agent], places.programFolders);
+  const hasFolder = existsSync(folder) || (agent === "claude-code" && existsSync(places.claudeFile));
+  return { program, version: program === undefined ? undefined : versionOf(program), hasFolder };
+}
+
+export function onPath(name: string, folders: readonly string[]): string | undefined {
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** From the package that the program is of, or from its name: Claude Code's own installer has it as versions/2.1.330. */
+function versionOf(program: string): string | undefined {
+  const file = realpathSync(program);
+  if (/^\d+\.\d+\.\d+/.test(basename(file))) return basename(file);
+  let folder = dirname(file);
+  for (let depth = 0; depth < PACKAGE_DEPTH; depth += 1, folder = dirname(folder))
+    try {
+      const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
+        string,
+        unknown
+      >;
+      if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
+    } catch {
+      // No package here.
+    }
+  return undefined;
+}

@@ -1,0 +1,136 @@
+/**
+ * Files of other programs: where a path really leads, whether it may be written, and writing that keeps mode, owner and links.
+ * Imported by plan.ts and apply.ts.
+ */
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Owner, writeFileAtomic } from "../platform/atomic-file.ts";
+import { unwritable } from "../platform/state-files.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+const LINKS_MAX = 40;
+const NEW_FILE_MODE = 0o600;
+const BACKUP = ".palace-backup";
+const WRITE_BITS = 0o222;
+
+/** Where a path leads, also where nothing is there yet. Errors: CONFIG_BAD_VALUE for links in a circle. */
+export function targetOf(path: string): string {
+  let target = path;
+  for (let links = 0; links < LINKS_MAX; links += 1) {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
+    target = resolve(dirname(target), readlinkSync(target));
+  }
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
+}
+
+/** Undefined: no such file. Errors: CONFIG_BAD_VALUE for a folder, and for what we may not read. */
+export function contentOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, { cause });
+  }
+}
+
+/** Errors: CONFIG_BAD_VALUE with the line that is not UTF-8. */
+export function textOf(path: string, content: Buffer): string {
+  const text = content.toString("utf8");
+  if (Buffer.from(text).equals(content)) return text;
+  const lines = content.toString("latin1").split("\n");
+  const line = lines.findIndex((one) => !isUtf8(Buffer.from(one, "latin1")));
+  const column =
+    Buffer.from(lines[line] ?? "", "latin1")
+      .toString("utf8")
+      .indexOf("\uFFFD") + 1;
+  const where = `line ${line + 1}, column ${column}`;
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "mend it, then run this again");
+}
+
+const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
+
+/** A file that was made read-only is meant to stay as it is, whoever we are. Errors: STORE_READ_ONLY. */
+export function assertWritable(target: string): void {
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode;
+  if (mode !== undefined && (mode & WRITE_BITS) === 0)
+    throw new PalaceError("STORE_READ_ONLY", `${target} is read-only: nothing was changed`, `chmod u+w ${target}`);
+  const folder = nearestFolder(dirname(target));
+  for (const path of mode === undefined ? [folder] : [target, folder])
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (cause) {
+      throw unwritable(path, cause);
+    }
+}
+
+/** The folders that a file still needs, outermost first. */
+export function missingFolders(target: string): string[] {
+  const missing: string[] = [];
+  for (let at = dirname(target); !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.unshift(at);
+  return missing;
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
+}
+
+/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+export function putFile(target: string, content: Buffer): void {
+  try {
+    mkdirSync(dirname(target), { recursive: true });
+    const { mode, owner } = ownership(target);
+    writeFileAtomic(target, content, mode, owner);
+  } catch (cause) {
+    throw unwritable(dirname(target), cause);
+  }
+}
+
+/** As the file has them; a new one is its user's alone. What we may not hand on is ours. */
+function ownership(target: string): { mode: number; owner: Owner | undefined } {
+  const stat = statSync(target, { throwIfNoEntry: false });
+  if (stat === undefined) return { mode: NEW_FILE_MODE, owner: undefined };
+  const uid = process.getuid?.() ?? stat.uid;
+  const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(stat.gid);
+  const gid = mayGive ? stat.gid : (process.getgid?.() ?? stat.gid);
+  return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
+}
+
+/** A copy beside the file, once for each content. Its path; undefined where there is one already. */
+export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
+  if (backupsWith(target, content).length > 0) return undefined;
+  const time = new Date(nowMs)
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z")
+    .replaceAll(":", "");
+  let path = `${target}.${time}${BACKUP}`;
+  for (let n = 2; existsSync(path); n += 1) path = `${target}.${time}-${n}${BACKUP}`;
+  const { mode, owner } = ownership(target);
+  try {
+    writeFileAtomic(path, content, mode, owner);
+  } catch (cause) {
+    throw unwritable(dirname(target), cause);
+  }
+  return path;
+}
+
+/** The copies that hold this very content. */
+export function backupsWith(target: string, content: Buffer): string[] {
+  const folder = dirname(target);
+  const start = `${basename(target)}.`;
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.startsWith(start) && name.endsWith(BACKUP))
+    .map((name) => join(folder, name))
+    .filter((path) => contentOf(path)?.equals(content) === true);
+}

@@ -1,0 +1,61 @@
+/**
+ * Wires coding agents to the palace and takes that back: plan everything, then write. The door of this folder; imported by the verbs
+ * install, uninstall and agents.
+ */
+import type { AgentPlaces } from "../config/agents.ts";
+import { type AgentName, formerRows, type Launch, rowsOf } from "./agents.ts";
+import { apply, ChangedMeanwhile } from "./apply.ts";
+import { type Change, type Plan, planInstall, planUninstall } from "./plan.ts";
+import { InstallState } from "./record.ts";
+
+export type Parts = {
+  places: AgentPlaces;
+  launch: Launch;
+  /** The package's folder with what is copied: dist/harness. */
+  shipped: string;
+  stateDir: string;
+};
+
+export type Outcome = { changes: Change[]; backups: ReadonlyMap<string, string> };
+export type Wiring = "wired" | "drifted" | "not wired";
+
+/** An agent that writes its settings without pause. */
+const TRIES = 5;
+
+/**
+ * Errors: CONFIG_BAD_VALUE naming file, line and column of what cannot be read, STORE_READ_ONLY, STORE_DISK_FULL; then nothing of
+ * this agent was changed.
+ */
+export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
+  return carryOut(agent, parts, isDryRun, (state) =>
+    planInstall(rowsOf(agent, parts), { state, record: state.read(agent) }),
+  );
+}
+
+/** Errors: as install. */
+export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
+  return carryOut(agent, parts, isDryRun, (state) =>
+    planUninstall([...rowsOf(agent, parts), ...formerRows(agent, parts)], { state, record: state.read(agent) }),
+  );
+}
+
+function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (state: InstallState) => Plan): Outcome {
+  const state = new InstallState(parts.stateDir);
+  for (let left = TRIES; ; left -= 1) {
+    const planned = plan(state);
+    if (isDryRun) return { changes: planned.changes, backups: new Map() };
+    try {
+      return { changes: planned.changes, ...apply(agent, planned, state, Date.now()) };
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile) || left <= 1) throw error;
+    }
+  }
+}
+
+/** How an agent is wired now. Errors: as install. */
+export function wiringOf(agent: AgentName, parts: Parts): Wiring {
+  const { changes } = install(agent, parts, true);
+  const files = changes.filter(({ action }) => action !== "skip");
+  if (files.every(({ action }) => action === "already")) return "wired";
+  return files.some(({ isOurs }) => isOurs) ? "drifted" : "not wired";
+}

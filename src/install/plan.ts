@@ -1,0 +1,185 @@
+/**
+ * What an install or uninstall of one agent would write, file by file, with everything that can be wrong about a file found before
+ * the first one is touched. Reads, and writes nothing. Imported by install.ts.
+ */
+import { existsSync } from "node:fs";
+import type { Row } from "./agents.ts";
+import { Draft } from "./draft.ts";
+import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
+import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";
+import { type Before, holds, lookBefore, unwire, type Want, wire } from "./want.ts";
+
+type MergeRow = Extract<Row, { kind: "merge" }>;
+type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
+
+export type Change = {
+  path: string;
+  /** Where the path leads: links are followed. */
+  target: string;
+  kind: Row["kind"];
+  action: "already" | "write" | "remove" | "skip";
+  note: string | undefined;
+  /** What is there now and what will be; undefined: no file. */
+  current: Buffer | undefined;
+  next: Buffer | undefined;
+  /** Somebody else's content is in it that is nowhere else. */
+  needsBackup: boolean;
+  /** Something of ours is in it now. */
+  isOurs: boolean;
+};
+
+/** `record`: undefined where nothing of ours is left. `originals`: to be kept before anything is written. */
+export type Plan = { changes: Change[]; record: AgentRecord | undefined; originals: Buffer[]; folders: string[] };
+
+type Known = { state: InstallState; record: AgentRecord | undefined };
+type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
+
+/** Errors: CONFIG_BAD_VALUE naming file, line and column; STORE_READ_ONLY. */
+export function planInstall(rows: readonly Row[], known: Known): Plan {
+  const steps = rows.map((row) => installStep(row, known));
+  const changes = steps.map(({ change }) => change);
+  const before = known.record?.files ?? [];
+  const files = new Map(before.map((file) => [file.path, file]));
+  for (const { file } of steps) if (file !== undefined) files.set(file.path, file);
+  const writes = changes.filter(({ action }) => action === "write");
+  for (const { target } of writes) assertWritable(target);
+  const made = writes.flatMap(({ kind, target }) => missingFolders(kind === "folder" ? `${target}/.` : target));
+  const folders = [...new Set([...(known.record?.folders ?? []), ...made])];
+  const originals = steps.flatMap(({ original }) => original ?? []);
+  return { changes, record: { version: 1, pid: process.pid, files: [...files.values()], folders }, originals, folders };
+}
+
+function installStep(row: Row, known: Known): Step {
+  const target = targetOf(row.path);
+  const nothing = { path: row.path, target, kind: row.kind, note: undefined, needsBackup: false, isOurs: false };
+  if (row.kind === "skip")
+    return { change: { ...nothing, action: "skip", note: row.note, current: undefined, next: undefined } };
+  if (row.kind === "folder") {
+    const action = existsSync(target) ? "already" : "write";
+    return { change: { ...nothing, action, current: undefined, next: undefined } };
+  }
+  const current = contentOf(target);
+  const recorded = known.record?.files.find(({ path }) => path === row.path);
+  const step = row.kind === "merge" ? mergeStep(row, current, recorded, known) : copyStep(row, current, recorded);
+  const isSame = current?.equals(step.next) === true;
+  const change: Change = {
+    ...nothing,
+    ...{ action: isSame ? "already" : "write", current, next: step.next, isOurs: step.isOurs },
+    needsBackup: !isSame && current !== undefined && recorded?.after.includes(hashOf(current)) !== true,
+  };
+  if (isSame) return { change };
+  const { base, isKnown } = step;
+  const file: FileRecord = {
+    ...{ path: row.path, kind: row.kind, want: row.kind === "merge" ? row.want : null },
+    ...{ kept: step.before.kept, was: step.before.was },
+    before: isKnown && recorded !== undefined ? recorded.before : base === undefined ? null : hashOf(base),
+    after: [...new Set([...(isKnown ? (recorded?.after ?? []) : []), hashOf(step.next)])],
+  };
+  return { change, file, original: isKnown ? undefined : base };
+}
+
+/** `base`: the file without us. `isKnown`: it is the one that the record names. */
+type Merged = { next: Buffer; base: Buffer | undefined; isKnown: boolean; before: Before; isOurs: boolean };
+
+function mergeStep(
+  { path, want, fresh }: MergeRow,
+  current: Buffer | undefined,
+  recorded: FileRecord | undefined,
+  { state }: Known,
+): Merged {
+  const text = current === undefined ? fresh : textOf(path, current);
+  const draft = new Draft(path, text);
+  const isOurs = holds(draft, want, recorded !== undefined);
+  const without = new Draft(path, text);
+  if (isOurs) unwire(without, want, recorded);
+  // What is left of a file that we have made is none.
+  const isNone = current === undefined || (recorded?.before === null && isBare(without));
+  const isKnown =
+    current !== undefined &&
+    recorded?.after.includes(hashOf(current)) === true &&
+    (recorded.before === null || state.original(recorded.before) !== undefined);
+  const before =
+    isKnown && recorded !== undefined ? recorded : isNone ? { kept: [], was: null } : lookBefore(without, want);
+  wire(draft, want);
+  return {
+    next: Buffer.from(draft.content),
+    base: isNone ? undefined : Buffer.from(without.content),
+    isKnown,
+    before,
+    isOurs,
+  };
+}
+
+/** A file that is ours as a whole keeps its first original, whatever was made of it since. */
+function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
+  const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
+  const before = { kept: [], was: null };
+  return { next: content, base: current, isKnown: recorded !== undefined, before, isOurs };
+}
+
+/** Errors: as planInstall. `rows`: all that may hold something of ours. */
+export function planUninstall(rows: readonly Row[], known: Known): Plan {
+  const paths = new Set(rows.map(({ path }) => path));
+  const recorded = (known.record?.files ?? []).filter(({ path }) => !paths.has(path));
+  const changes = [
+    ...rows.flatMap((row) => uninstallRow(row, known) ?? []),
+    ...recorded.map((file) => takeBack(file.path, undefined, file, known)),
+  ];
+  for (const { target, action } of changes) if (["write", "remove"].includes(action)) assertWritable(target);
+  return { changes, record: undefined, originals: [], folders: known.record?.folders ?? [] };
+}
+
+function uninstallRow(row: Row, known: Known): Change | undefined {
+  const recorded = known.record?.files.find(({ path }) => path === row.path);
+  if (row.kind === "skip" || row.kind === "folder" || (row.kind === "seed" && recorded === undefined)) return undefined;
+  return takeBack(row.path, row, recorded, known);
+}
+
+function takeBack(
+  path: string,
+  row: MergeRow | CopyRow | undefined,
+  recorded: FileRecord | undefined,
+  { state }: Known,
+): Change {
+  const target = targetOf(path);
+  const current = contentOf(target);
+  const kind = row?.kind ?? recorded?.kind ?? "own";
+  const want = row?.kind === "merge" ? row.want : recorded?.want;
+  const change: Change = {
+    ...{ path, target, kind, action: "already", note: undefined },
+    ...{ current, next: current, needsBackup: false, isOurs: false },
+  };
+  if (current === undefined) return change;
+  const hash = hashOf(current);
+  if (hash === recorded?.before) return change;
+  const original = recorded?.before === null ? null : state.original(recorded?.before ?? "");
+  const ours = { ...change, isOurs: true };
+  if (recorded?.after.includes(hash) === true && original !== undefined) return becomes(ours, original ?? undefined);
+  if (want !== undefined && want !== null) {
+    const left = withoutUs(path, want, current, recorded);
+    if (left?.equals(current) === true) return change;
+    return { ...becomes(ours, left), needsBackup: true };
+  }
+  // The agent's own by now: it has installed its packages there.
+  if (kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
+  if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
+  if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
+  return { ...change, action: "skip", note: "not known to be ours; left as it is" };
+}
+
+function becomes(change: Change, next: Buffer | undefined): Change {
+  return { ...change, action: next === undefined ? "remove" : "write", next };
+}
+
+function withoutUs(path: string, want: Want, current: Buffer, recorded: FileRecord | undefined): Buffer | undefined {
+  const draft = new Draft(path, textOf(path, current));
+  unwire(draft, want, recorded);
+  return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
+}
+
+/** Nothing in it but what a new file of the agent's begins with. */
+function isBare(draft: Draft): boolean {
+  const members = draft.root()?.children ?? [];
+  const isComment = draft.root() === undefined && draft.content.trim() !== "";
+  return !isComment && members.every((member) => member.children?.[0]?.value === "$schema");
+}

@@ -1,0 +1,89 @@
+/**
+ * What we have put where, and what was there before: one file an agent and one for each original content, in our own state folder.
+ * It is written before anything else is, so that whoever comes after a kill knows as much. Imported by plan.ts, apply.ts and install.ts.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { isRecord } from "../platform/is-record.ts";
+import { unwritable } from "../platform/state-files.ts";
+import type { Before, Want } from "./want.ts";
+
+/** `before`: hash of the original, null where there was no file. `after`: hashes of what we have made of that original. */
+export type FileRecord = Before & {
+  path: string;
+  kind: "merge" | "own" | "seed";
+  /** Of what is merged. */
+  want: Want | null;
+  before: string | null;
+  after: string[];
+};
+
+/** `pid`: who wrote it, for the temporary files that a kill leaves. `folders`: made by us. */
+export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
+
+const HASH = /^[0-9a-f]{64}$/;
+
+export const hashOf = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
+
+export class InstallState {
+  readonly #folder: string;
+
+  /** `stateDir`: the user's state folder of ours. */
+  constructor(stateDir: string) {
+    this.#folder = join(stateDir, "install");
+  }
+
+  read(agent: string): AgentRecord | undefined {
+    try {
+      const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
+      if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
+    } catch {
+      // None, or none that can be read: what is ours is then told by its name.
+    }
+    return undefined;
+  }
+
+  /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+  write(agent: string, record: AgentRecord): void {
+    this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
+  }
+
+  /** The agent is as if we had never been there. Originals that no other agent's record names go as well. */
+  forget(agent: string): void {
+    rmSync(this.#file(agent), { force: true });
+    const folder = join(this.#folder, "originals");
+    if (!existsSync(folder)) return;
+    const agents = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
+    const kept = agents.flatMap((name) => this.read(name.slice(0, -".json".length))?.files ?? []);
+    for (const name of readdirSync(folder))
+      if (!kept.some(({ before }) => before === name)) rmSync(join(folder, name), { force: true });
+  }
+
+  keep(original: Buffer): void {
+    const file = join(this.#folder, "originals", hashOf(original));
+    if (!existsSync(file)) this.#put(file, original);
+  }
+
+  /** Undefined: it is not here any more. */
+  original(hash: string): Buffer | undefined {
+    const file = join(this.#folder, "originals", hash);
+    if (!HASH.test(hash) || !existsSync(file)) return undefined;
+    const content = readFileSync(file);
+    return hashOf(content) === hash ? content : undefined;
+  }
+
+  #put(file: string, content: string | Buffer): void {
+    try {
+      mkdirSync(join(this.#folder, "originals"), { recursive: true, mode: 0o700 });
+      writeFileAtomic(file, content);
+    } catch (cause) {
+      throw unwritable(this.#folder, cause);
+    }
+  }
+
+  #file(agent: string): string {
+    return join(this.#folder, `${agent}.json`);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What we want in somebody else's JSON file, put in (wire) and taken out again (unwire). Pure. Imported by plan.ts.
+ * Ours are: the server's entry by its name, and hooks by their command.
+ */
+import { getNodeValue, type Node } from "jsonc-parser";
+import { isRecord } from "../platform/is-record.ts";
+import { type Draft, propertyOf, valueOf } from "./draft.ts";
+
+type Json = Record<string, unknown>;
+
+export type Want =
+  | { kind: "entry"; keys: readonly [container: string, name: string]; value: Json }
+  | { kind: "hooks"; events: readonly string[]; hook: Json & { command: string } };
+
+/** What a file had before us: containers that stay though they are empty, and an entry that had our name. */
+export type Before = { kept: string[]; was: string | null };
+
+const OUR_SERVER = /(?:^|[\s/\\'"])(?:mempalace-mcp|mp-shim(?:\.\w+)?)(?:$|[\s'"])|palace['"]? shim\b/;
+const OUR_HOOK = /palace['"]? hook claude-code\b/;
+
+/** Errors: CONFIG_BAD_VALUE with line and column, where a list or object of the agent's is something else. */
+export function wire(draft: Draft, want: Want): void {
+  if (want.kind === "entry") return wireEntry(draft, want.keys, want.value);
+  for (const event of want.events) wireHook(draft, event, want.hook);
+}
+
+function wireEntry(draft: Draft, [container, name]: readonly [string, string], value: Json): void {
+  const root = draft.root();
+  const entries = valueOf(root, container);
+  if (entries === undefined) return draft.insert(root, container, { [name]: value });
+  if (entries.type !== "object") throw draft.error(entries.offset, `: ${container} is no object`);
+  const entry = valueOf(entries, name);
+  if (entry === undefined) return draft.insert(entries, name, value);
+  // A server elsewhere has keys that contradict ours; one that is run here keeps what else it was given, its environment above all.
+  const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
+  if (!isLocal) return draft.replace(entry, draft.source(entry, value));
+  settle(draft, () => valueOf(valueOf(draft.root(), container), name), value);
+}
+
+/** Sets the members that differ, one after another: each changes where the next one is. */
+function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
+  for (const [key, wanted] of Object.entries(value)) {
+    const node = find();
+    const there = valueOf(node, key);
+    const isThere = there === undefined ? Array.isArray(wanted) && wanted.length === 0 : same(there, wanted);
+    if (isThere) continue;
+    if (there === undefined) draft.insert(node, key, wanted);
+    else draft.replace(there, draft.source(there, wanted));
+  }
+}
+
+function wireHook(draft: Draft, event: string, hook: Json): void {
+  const root = draft.root();
+  const group = { hooks: [hook] };
+  const hooks = valueOf(root, "hooks");
+  if (hooks === undefined) return draft.insert(root, "hooks", { [event]: [group] });
+  if (hooks.type !== "object") throw draft.error(hooks.offset, ": hooks is no object");
+  const groups = valueOf(hooks, event);
+  if (groups === undefined) return draft.insert(hooks, event, [group]);
+  if (groups.type !== "array") throw draft.error(groups.offset, `: hooks.${event} is no list`);
+  if (ourHook(draft, event) === undefined) return draft.insert(groups, undefined, group);
+  settle(draft, () => ourHook(draft, event)?.hook, hook);
+}
+
+type HookPlace = { groups: Node; group: Node; hooks: Node; hook: Node };
+
+function ourHook(draft: Draft, event: string): HookPlace | undefined {
+  const groups = valueOf(valueOf(draft.root(), "hooks"), event);
+  if (groups?.type !== "array") return undefined;
+  for (const group of groups.children ?? []) {
+    const hooks = valueOf(group, "hooks");
+    if (hooks?.type !== "array") continue;
+    const hook = hooks.children?.find((one) => OUR_HOOK.test(String(valueOf(one, "command")?.value ?? "")));
+    if (hook !== undefined) return { groups, group, hooks, hook };
+  }
+  return undefined;
+}
+
+/** True where something of ours is in it. `isRecorded`: an entry of that name was put there by us, whatever it says now. */
+export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
+  if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event) !== undefined);
+  const entry = valueOf(valueOf(draft.root(), want.keys[0]), want.keys[1]);
+  return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry)));
+}
+
+function looksOurs(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const words = [value["command"], value["args"]].flat().filter((word) => typeof word === "string");
+  return OUR_SERVER.test(words.join(" "));
+}
+
+/** What is to be put back if we leave: asked before anything is put in. */
+export function lookBefore(draft: Draft, want: Want): Before {
+  const root = draft.root();
+  const kept: string[] = [];
+  if (want.kind === "hooks") {
+    const hooks = valueOf(root, "hooks");
+    if (hooks !== undefined) kept.push("hooks");
+    return { kept: [...kept, ...want.events.filter((event) => valueOf(hooks, event) !== undefined)], was: null };
+  }
+  const entries = valueOf(root, want.keys[0]);
+  const entry = valueOf(entries, want.keys[1]);
+  return { kept: entries === undefined ? [] : [want.keys[0]], was: entry === undefined ? null : draft.textOf(entry) };
+}
+
+/** Takes out what is ours, and containers that are empty then and were not there before us. */
+export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
+  const { kept, was } = before ?? { kept: [], was: null };
+  if (want.kind === "entry") {
+    if (!holds(draft, want, before !== undefined)) return;
+    const [container, name] = want.keys;
+    const entries = valueOf(draft.root(), container);
+    const entry = valueOf(entries, name);
+    if (entries === undefined || entry === undefined) return;
+    if (was !== null) return draft.replace(entry, was);
+    draft.remove(entries, entry.parent ?? entry);
+    // Of several entries with one name all are ours: what is left would be the one that counts.
+    if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
+    return prune(draft, container, kept);
+  }
+  for (const event of want.events) unwireHook(draft, event, kept);
+}
+
+function unwireHook(draft: Draft, event: string, kept: readonly string[]): void {
+  let hasRemoved = false;
+  for (let place = ourHook(draft, event); place !== undefined; place = ourHook(draft, event)) {
+    hasRemoved = true;
+    const isOurGroup = place.hooks.children?.length === 1 && place.group.children?.length === 1;
+    if (isOurGroup) draft.remove(place.groups, place.group);
+    else draft.remove(place.hooks, place.hook);
+  }
+  if (!hasRemoved) return;
+  const hooks = valueOf(draft.root(), "hooks");
+  const list = propertyOf(hooks, event);
+  const isLeft = kept.includes(event) || !isBlank(draft, list);
+  if (hooks !== undefined && list !== undefined && !isLeft) draft.remove(hooks, list);
+  prune(draft, "hooks", kept);
+}
+
+function prune(draft: Draft, key: string, kept: readonly string[]): void {
+  const root = draft.root();
+  const property = propertyOf(root, key);
+  const isLeft = kept.includes(key) || !isBlank(draft, property);
+  if (root !== undefined && property !== undefined && !isLeft) draft.remove(root, property);
+}
+
+/** No member, no comment, and no second one of the name, which would count then. */
+function isBlank(draft: Draft, property: Node | undefined): boolean {
+  const [key, value] = property?.children ?? [];
+  const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];
+  return twins.length === 1 && value !== undefined && /^(?:\{\s*\}|\[\s*\])$/.test(draft.textOf(value));
+}
+
+function same(node: Node, wanted: unknown): boolean {
+  return JSON.stringify(getNodeValue(node)) === JSON.stringify(wanted);
+}

@@ -1,0 +1,118 @@
+/** `palace install`, `uninstall` and `agents` as they are typed, and killed at every step. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { wiringParts } from "../../../src/bin/report/wiring.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { install, uninstall, wiringOf } from "../../../src/install/install.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+
+const CLAUDE = '{\n  // mine\n  "numStartups": 3\n}\n';
+const SETTINGS = '{"hooks": {"Stop": []}}';
+/** Places where a write can be cut off: between files, and when one is written but not yet there. */
+const FAULTS = ["install.step", "file.before-rename"];
+const STEPS_MAX = 40;
+
+type Answer = { agents: Record<string, unknown>[]; skipped?: string[] };
+
+async function json(palace: TestPalace, ...args: string[]): Promise<{ code: number | null; value: Answer }> {
+  const { code, stdout } = await palace.run("palace", [...args, "--json"]);
+  return { code, value: JSON.parse(stdout) as Answer };
+}
+
+function settle(home: string): void {
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(join(home, ".claude"), { recursive: true });
+  writeFileSync(join(home, ".claude.json"), CLAUDE);
+  writeFileSync(join(home, ".claude/settings.json"), SETTINGS);
+}
+
+const texts = (home: string): string[] =>
+  [".claude.json", ".claude/settings.json"].map((name) => readFileSync(join(home, name), "utf8"));
+
+const files = (home: string): string[] =>
+  readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes(".local"))
+    .map((entry) => entry.name)
+    .sort();
+
+test("all wires what is found and says what it left out; twice is once; uninstall gives the bytes back", async () => {
+  await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
+  settle(palace.home);
+  expect((await json(palace, "agents")).value.agents).toMatchObject([
+    { agent: "claude-code", found: true, state: "not wired", config: join(palace.home, ".claude.json") },
+    { agent: "opencode", found: false, state: "not found" },
+    { agent: "pi", found: false, state: "not found" },
+  ]);
+  const dry = await json(palace, "install", "all", "--dry-run");
+  expect(dry.value).toMatchObject({ dryRun: true, agents: [{ agent: "claude-code", changed: true }] });
+  expect(dry.value.agents[0]?.["diff"]).toContain('+  "mcpServers": {');
+  expect(texts(palace.home)).toEqual([CLAUDE, SETTINGS]);
+
+  expect(await json(palace, "install", "all")).toMatchObject({ code: 0, value: { skipped: ["opencode", "pi"] } });
+  const wired = texts(palace.home);
+  expect(wired[0]).toContain(`"command": "${ROOT}/scripts/palace"`);
+  expect(wired[1]).toContain(`${ROOT}/scripts/palace hook claude-code`);
+  const again = await palace.run("palace", ["install", "claude-code"]);
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already wired") });
+  expect(texts(palace.home)).toEqual(wired);
+  expect((await json(palace, "agents")).value.agents[0]).toMatchObject({ state: "wired" });
+
+  expect((await json(palace, "install", "--uninstall", "all")).code).toBe(0);
+  expect(texts(palace.home)).toEqual([CLAUDE, SETTINGS]);
+  expect(existsSync(join(palace.home, ".mempalace"))).toBe(false);
+});
+
+test("an agent that is named is wired though it is not here; one that cannot be does not keep the others", async () => {
+  await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
+  const named = await palace.run("palace", ["install", "pi"]);
+  expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining("not on the PATH") });
+  settle(join(palace.home, "x"));
+  mkdirSync(join(palace.home, ".config/opencode"), { recursive: true });
+  writeFileSync(join(palace.home, ".config/opencode/opencode.json"), '{\n"a" 1}');
+  const { code, value } = await json(palace, "install", "all");
+  expect(code).toBe(2);
+  expect(value.agents).toMatchObject([
+    { agent: "opencode", error: { code: "CONFIG_BAD_VALUE", message: expect.stringContaining("line 2, column 5") } },
+    { agent: "pi", changed: false },
+  ]);
+  expect(await palace.run("palace", ["install", "claud"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("did you mean claude-code?"),
+  });
+  const codex = await palace.run("palace", ["install", "codex"]);
+  expect(codex.stdout).toContain("[mcp_servers.mempalace]");
+});
+
+for (const verb of ["install", "uninstall"] as const)
+  test(`a kill at any step of ${verb} leaves each file old or new, and the next run finishes`, async () => {
+    await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
+    const parts = wiringParts(loadConfig(palace.env), undefined);
+    settle(palace.home);
+    install("claude-code", parts, false);
+    const wired = texts(palace.home);
+    for (const fault of FAULTS) {
+      let step = 1;
+      for (; step < STEPS_MAX; step += 1) {
+        settle(palace.home);
+        if (verb === "uninstall") install("claude-code", parts, false);
+        const env = { MEMPALACE_FAULT: `${fault}:${step}` };
+        const { code } = await palace.run("palace", [verb, "claude-code"], { env });
+        const left = texts(palace.home);
+        const why = `${fault}:${step}`;
+        for (const [at, text] of left.entries()) expect([[CLAUDE, SETTINGS][at], wired[at]], why).toContain(text);
+        if (code === 0) break;
+        // Whichever verb comes next.
+        if (step % 2 === 0) {
+          install("claude-code", parts, false);
+          expect(wiringOf("claude-code", parts), why).toBe("wired");
+          expect(texts(palace.home), why).toEqual(wired);
+        }
+        uninstall("claude-code", parts, false);
+        expect(texts(palace.home), why).toEqual([CLAUDE, SETTINGS]);
+        expect(files(palace.home), why).toEqual([".claude.json", "settings.json"]);
+      }
+      expect(step, fault).toBeGreaterThan(2);
+      expect(step, fault).toBeLessThan(STEPS_MAX);
+    }
+  }, 300_000);
