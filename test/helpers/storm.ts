@@ -22,7 +22,8 @@ export type StormOptions = {
   onRound?: (round: number) => Promise<void>;
 };
 
-export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string> };
+/** `changes`: acknowledged updates. */
+export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
 /** Nobody but the shims starts brokers: each kill is followed by a start on demand, as it is for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
@@ -30,17 +31,29 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));
   const acknowledged = new Set<string>();
   const deleted = new Set<string>();
+  let changes = 0;
   let stopped = false;
   const writers = shims.map(async (shim, number) => {
+    const kept: string[] = [];
+    const remove = async (id: string): Promise<void> => {
+      await shim.call("mempalace_delete_drawer", { drawer_id: id });
+      deleted.add(id);
+    };
+    const change = async (id: string, to: Record<string, string>): Promise<void> => {
+      await shim.call("mempalace_update_drawer", { drawer_id: id, ...to });
+      changes += 1;
+    };
     for (let index = 0; !stopped; index++) {
-      const note = { wing, room: `shim${number}`, content: `${wing}: shim ${number} write ${index}` };
-      const id = await fileDrawer(palace, shim, note);
+      const name = `${wing}: shim ${number} write ${index}`;
+      const id = await fileDrawer(palace, shim, { wing, room: `shim${number}`, content: name });
       acknowledged.add(id);
-      if (index % 7 === 3) {
-        await shim.call("mempalace_delete_drawer", { drawer_id: id });
-        deleted.add(id);
-      }
-      if (index % 5 === 2) await shim.call("mempalace_update_drawer", { drawer_id: id, room: `moved${number}` });
+      if (index % 5 === 2) await change(id, { room: `moved${number}` });
+      if (index % 7 === 3) await remove(id);
+      else kept.push(id);
+      // What is older has been sent to the public palace, too.
+      const [oldest, older] = kept;
+      if (index % 9 === 8 && older !== undefined) await change(older, { content: `${name}, in place of another` });
+      if (index % 11 === 10 && oldest !== undefined) await remove(kept.shift() ?? oldest);
     }
   });
   for (let round = 0; round < rounds; round++) {
@@ -55,7 +68,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   stopped = true;
   await Promise.all(writers);
   for (const shim of shims) expect(await shim.close()).toBe(0);
-  return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted };
+  return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted, changes };
 }
 
 /**
