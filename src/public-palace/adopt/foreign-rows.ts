@@ -5,7 +5,7 @@
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import { isSameRow } from "../../ledger/record.ts";
-import { adoptedKey, isAsAdopted } from "../../ledger/tables/adopted-mark.ts";
+import { adoptedKey, isAsAdopted } from "../../ledger/tables/adopted-digests.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import type { TakenRow } from "../../port/public-palace.ts";
 import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/chroma-file.ts";
