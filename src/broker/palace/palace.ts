@@ -126,7 +126,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     },
     logstream,
     status: () => status(parts, queue),
-    arrived: () => publicPalace.arrival.settled(),
+    arrived: () => publicPalace.adoptionWait.settled(),
     wakeOutbox: () => wakes.wake("outbox", "closets"),
     drain: async () => {
       logstream.endWaits();
@@ -253,7 +253,7 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
 
 function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): ReadContext {
   const { model } = indexes;
-  const arriving = (): string | undefined => publicPalace.arrival.detail();
+  const arriving = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
     // A palace that is still being adopted is not empty: until then the answer tells of the adoption.

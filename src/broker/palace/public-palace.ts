@@ -14,7 +14,7 @@ import { modelOf } from "../../public-palace/adopt/model-of.ts";
 import { ClosetKeeper } from "../../public-palace/closet-pump.ts";
 import { mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
-import { type Arrival, startArrival } from "../../public-palace/reconcile/arrival.ts";
+import { type AdoptionWait, waitForAdoption } from "../../public-palace/reconcile/adoption-wait.ts";
 import type { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
 import { startWatch, type Watch } from "../../public-palace/reconcile/reconciler.ts";
 import { guessWriter, openDriver, takingOver, writtenCollection } from "./driver.ts";
@@ -42,7 +42,7 @@ export class PublicPalace {
   #outbox: Outbox | undefined;
   #closets: ClosetKeeper | undefined;
   #watch: Watch | undefined;
-  #arrival: Arrival | undefined;
+  #adoptionWait: AdoptionWait | undefined;
 
   constructor(options: PublicPalaceOptions) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class PublicPalace {
       await Promise.all([this.#outbox?.stop(), this.#closets?.stop(), indexes.endModel()]);
       await watch.stop();
     });
-    this.#arrival = startArrival(config.paths.palaceDir, ledger.reader.meta("palace_seen"), watch);
+    this.#adoptionWait = waitForAdoption(config.paths.palaceDir, ledger.reader.meta("palace_seen"), watch);
     wakes.on("outbox", () => this.#outbox?.wake());
     wakes.on("closets", () => this.#closets?.wake());
     void indexes.embedder.then((embedder) => this.#closets?.embedWith(embedder.backlog));
@@ -72,8 +72,8 @@ export class PublicPalace {
     return started(this.#watch);
   }
 
-  get arrival(): Arrival {
-    return started(this.#arrival);
+  get adoptionWait(): AdoptionWait {
+    return started(this.#adoptionWait);
   }
 
   /** The reason why nothing may be written to the palace now. */
