@@ -16,7 +16,7 @@ export default defineConfig({
     // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
     env: { ORT_DISABLE_TELEMETRY: "1" },
     projects: [
-      project("unit", ["test/{unit,pins,house}/**/*.test.ts", "test/regressions/*.test.ts"], 20_000),
+      project("unit", ["test/{unit,pins,house}/**/*.test.ts", "test/regressions/*.test.ts"], 60_000),
       project("simulation", ["test/simulation/**/*.test.ts"], 1_200_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       // Regressions that start a broker need a process test's time.

@@ -1,15 +1,19 @@
 /**
- * What answers the calls behind the doors: our own palace (builtin/engine.ts), or one child MCP server (child/engine.ts). All that
- * life/ knows of either. An engine begins to open when it is made, and answers, if only why not, from then on.
+ * The interface of what answers the calls behind the doors: the builtin palace (builtin/engine.ts), or one child MCP
+ * server (child/engine.ts). life/ knows nothing else of either. An engine begins to open when it is made; from then on
+ * it answers, if only with the reason why it is not open.
  */
 import type { PalaceError } from "../protocol/errors.ts";
 import type { EngineReport, Health, RpcResponse, StatusReport } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
 
-/** Says something to a peer that it did not ask for. */
+/** Sends a peer a message that it did not request. */
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
-/** `sizeBytes` is the message's length on the wire, `notify` where the door can. Undefined = no answer is due. */
+/**
+ * `sizeBytes` is the message's length on the wire; `notify` is set where the door can notify. Undefined = no answer is
+ * due.
+ */
 export type Dispatch = (
   peer: Peer,
   message: unknown,
@@ -17,38 +21,38 @@ export type Dispatch = (
   notify?: Notify,
 ) => Promise<RpcResponse | undefined>;
 
-/** What is known of a palace, by who has it open. */
+/** A palace's status, reported by the engine that has it open. */
 export type PalaceStatus = Pick<
   StatusReport,
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
-/** What a server says of itself in MCP's handshake. */
+/** The server's description of itself in MCP's handshake. */
 export type Identity = { serverInfo: { name: string; version: string }; instructions?: string };
 
 export type Engine = {
   dispatch: Dispatch;
-  /** Resolves when it is open, or has failed. Never rejects. */
+  /** Resolves when the palace is open or has failed to open. Never rejects. */
   opened: Promise<void>;
   /** A connection has closed. */
   leave(peerId: number): void;
   health(): Pick<Health, "status" | "error">;
   report(): EngineReport;
   status(): PalaceStatus & Pick<StatusReport, "upstreamLock">;
-  /** What clients of `POST /mcp` are told where it is not our own word; undefined until that is known. */
+  /** The identity that `POST /mcp` tells clients where it is not our own; undefined until it is known. */
   identity?: () => Identity | undefined;
-  /** Why it cannot be worked with. */
+  /** The reason why the engine cannot be used. */
   failure(): PalaceError | undefined;
-  /** Long work is under way, whether or not anybody is connected. */
+  /** True while long work runs, whether or not anybody is connected. */
   isBusy(): boolean;
-  /** Takes no more calls and answers what is under way. */
+  /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;
   close(): Promise<void>;
-  /** Ends without touching the palace's files: they are gone, or another's by now. */
+  /** Ends without touching the palace's files: they are deleted, or belong to another broker by now. */
   abandon(): Promise<void>;
 };
 
-/** What an engine needs of the broker around it. */
+/** The parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;

@@ -1,4 +1,4 @@
-/** Who is at the other end of a connection, as the door established it. The queue, the journal and the log see it. */
+/** The peer at the other end of a connection, as the door identified it. The queue, the journal and the log see it. */
 import { isRecord } from "../platform/is-record.ts";
 import type { LogFields } from "../platform/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
@@ -11,10 +11,10 @@ export type Peer = {
   agent: string;
   door: DoorName;
   role: Role;
-  /** From the kernel; -1 where it does not tell. */
+  /** The kernel's answer; -1 where it gives none. */
   uid: number;
   pid: number;
-  /** Tools it wants to be told of. */
+  /** The set of tools it asked for. */
   tools: ToolProfile;
 };
 
@@ -22,14 +22,14 @@ export function peerFields(peer: Peer): LogFields {
   return { peer: peer.id, agent: peer.agent, door: peer.door, pid: peer.pid };
 }
 
-/** A connection without a name of its own is called as its client calls itself; a token's name stays before it. */
+/** A connection without a name of its own gets its client's name; a token's name stays before it. */
 export function nameAfter(peer: Peer, clientInfo: unknown): void {
   const isUnnamed = peer.agent === UNNAMED_AGENT || peer.agent.endsWith(`:${UNNAMED_AGENT}`);
   const name = isRecord(clientInfo) ? agentName(clientInfo["name"]) : "unknown";
   if (isUnnamed && name !== "unknown") peer.agent = peer.agent.slice(0, -UNNAMED_AGENT.length) + name;
 }
 
-/** A profile nobody knows is the full one: a client of a later version still has tools. */
+/** An unknown profile means the full one: a client of a later version still has tools. */
 export function toolProfile(given: unknown): ToolProfile {
   return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
 }

@@ -1,7 +1,8 @@
 /**
- * Which files of the broker's machine a peer may learn anything of: the one rule for the tool `mine`, for `sync`, and for whatever
- * else looks at files on behalf of a peer. Who comes in through the user's socket reads with the broker's eyes anyway; an agent of
- * another machine sees what the owner has opened to it, and nothing by a link out of it, not even whether something exists.
+ * Decides which files of the broker's machine a peer may learn of: the one rule for the tool `mine`, for `sync`, and
+ * for everything else that reads files for a peer. A peer on the user's socket has the broker's own access anyway; an
+ * agent of another machine sees what the owner has opened to it, and nothing through a link that leads out of it, not
+ * even whether something exists.
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
@@ -12,17 +13,17 @@ export function seesAll({ door, role }: Peer): boolean {
   return door === "unix" || role === "admin";
 }
 
-/** By its spelling alone; `real` says whether the links lead out of it. */
+/** Decides by the path's spelling alone; `real` tells whether links lead out of it. */
 export function isOpened(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(resolve(path), resolve(root)));
 }
 
-/** `path` has no links any more. */
+/** `path` has its links resolved. */
 export function isReallyOpened(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(path, realOf(root)));
 }
 
-/** The files as that peer may see them: what is not opened to it is neither there nor gone. */
+/** The files as that peer may see them: files that are not opened to it count neither as present nor as deleted. */
 export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[]): SourceFiles {
   if (seesAll(peer)) return files;
   const opened = (path: string): boolean => {

@@ -27,7 +27,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Never throws for what is in the file, nor for what becomes of its reader. */
+  /** Never throws because of the file's content, nor because of its reader's end. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -75,7 +75,7 @@ export class Converter {
     const reply = await promise;
     clearTimeout(timer);
     worker.off("message", resolve).off("error", onError).off("exit", onExit);
-    // Whatever it still does is for nobody.
+    // Whatever the thread still does is no longer wanted.
     if (isBroken) await this.close();
     return reply;
   }

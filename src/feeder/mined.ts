@@ -1,6 +1,7 @@
 /**
- * Which files MemPalace has mined, and in which state: a palace that it made is taken over with its drawers, and what it counts
- * as filed is not filed again. Asked by the miners of files in their own place, doc-miner and convo-miner.
+ * Tells which files MemPalace has mined, and in which state: a palace that it made is adopted with its drawers, and
+ * what it counts as filed is not filed again. Used by the miners of files in their own place, doc-miner and
+ * convo-miner.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../engine/text/text.ts";
@@ -13,11 +14,12 @@ export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 /** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
 export const MTIME_TOLERANCE_S = 0.001;
 const POLL_MS = 100;
-/** How long a broker may look for its palace: that of a Chroma server may be away. */
+/** A broker may look for its palace this long: that of a Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
 /**
- * A broker that opens a palace for the first time takes it over: nobody knows before what is mined in it. Errors: the broker's.
+ * A broker that opens a palace for the first time adopts it; only then is it known what is mined in it. Errors: the
+ * broker's.
  */
 export async function whenTakenOver(
   caller: Caller,
@@ -27,7 +29,7 @@ export async function whenTakenOver(
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
     const { error, adoption, strays } = await caller.call("palace.status", {});
-    // Of a broker before adoption.
+    // A broker from before adoption reports none.
     const state = adoption?.state ?? "none";
     const isTakingOver = state === "running" || (state === "verifying" && strays.state === "looking");
     const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
@@ -49,7 +51,7 @@ function isSameState(mined: MinedSource, mtime: number): boolean {
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;
 }
 
-/** What to ask `source.list` for. */
+/** The question to `source.list`. */
 export function minedQuery(by: Miner, below: string): { mined: { by: Miner; below: string } } {
   return { mined: { by, below } };
 }

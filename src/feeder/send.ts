@@ -17,7 +17,7 @@ type Write =
 const ATTEMPTS_MAX = 5;
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** What is wrong with one document says nothing about the next. */
+/** These errors concern one document and say nothing about the next. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 
 /** The key is made for each send, not for each content: a file that changes back must be filed again. */

@@ -1,6 +1,6 @@
 /**
- * A row of the graph as ledger and upstream's files both can say it, and how the two are held against each other. Pure but for
- * reading the ledger. Imported by this folder, by ledger/tables/graph-merge.ts for its types.
+ * A row of the graph in the form that the ledger and upstream's files share, and how the two are compared. Pure, apart
+ * from reading the ledger. Imported by this folder, and by ledger/tables/graph-merge.ts for its types.
  */
 import type { Statement } from "better-sqlite3";
 import type { LinkKind } from "../port/graph.ts";
@@ -12,20 +12,20 @@ export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
 /** `body`: the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
-/** A row whose newest state a file does not hold yet; `body` null = it is gone. */
+/** A row whose newest state a file does not hold yet; a null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
 
-/** What others did to a file. */
+/** What other processes changed in a file. */
 export type Finding = {
-  /** They are new there or different. */
+  /** Rows that are new in the file or differ there. */
   rows: FileRow[];
-  /** The file has lost them: they are sent again. Upstream deletes no facts. */
+  /** Rows that the file has lost: they are sent again, because upstream deletes no facts. */
   missing: RowName[];
-  /** Somebody deleted them, as upstream does with links. */
+  /** Links that somebody deleted from the file; upstream deletes links. */
   deleted: RowName[];
 };
 
-/** What the ledger holds of a kind of links: records by id, and which are listed. */
+/** The ledger's links of one kind: records by id, and the ids that wait to be sent. */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
@@ -59,8 +59,8 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
 }
 
 /**
- * Listed links are ours to send, and differ until they are. One that is not listed was there as the ledger has it: what is
- * different now, or gone, somebody else made so; unless the whole file is gone, which is nobody's deleting.
+ * A listed link waits to be sent and differs until then. A link that is not listed was last seen equal on both sides,
+ * so a difference or a removal in the file is somebody else's change; a missing file, however, deletes nothing.
  */
 export function compareLinks(
   { bodies, listed }: Held,

@@ -20,7 +20,7 @@ export function openForWriting(file: string): LedgerDatabase {
   return translated("open the ledger", file, () => {
     if (!existsSync(file)) {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      // An adopted palace may lie where others look; SQLite gives its log the same mode.
+      // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.
       closeSync(openSync(file, "a", 0o600));
     }
     const database = new Database(file);
@@ -45,7 +45,7 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 function prepare(database: LedgerDatabase, file: string): void {
-  // Who was killed while it made one has left a page, and no table.
+  // A process that was killed while it made the file leaves one page and no table.
   const fresh =
     database.pragma("user_version", { simple: true }) === 0 &&
     database.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
@@ -56,11 +56,13 @@ function prepare(database: LedgerDatabase, file: string): void {
       "move the file away, or name another palace with --palace DIR",
     );
   }
-  // Before anything is in the file: only so are free pages given back a few at a time (sqlite.org/pragma.html#pragma_auto_vacuum).
+  // SQLite frees pages step by step only if this is set before anything is in the file
+  // (sqlite.org/pragma.html#pragma_auto_vacuum).
   if (fresh) database.pragma("auto_vacuum = INCREMENTAL");
   database.pragma("journal_mode = WAL");
-  // SQLite itself syncs the log only before it overwrites it and before it checkpoints; what an acknowledgement needs, the
-  // writer does after each of its commits (Source: sqlite.org/pragma.html#pragma_synchronous). Said on every open.
+  // SQLite itself syncs the log only before it overwrites it and before a checkpoint; the writer syncs after each of
+  // its commits, as an acknowledgement needs (Source: sqlite.org/pragma.html#pragma_synchronous). The setting holds for
+  // one connection, so it is made at every open.
   database.pragma("synchronous = NORMAL");
   database.pragma("foreign_keys = OFF");
   database.pragma("temp_store = MEMORY");
@@ -142,7 +144,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
   ],
 ];
 
-/** SQLite's errors in our words; others as they are. */
+/** Translates SQLite's errors into PalaceErrors; other errors pass through. */
 export function translateError(error: unknown, file: string): unknown {
   const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof PalaceError || typeof code !== "string") return error;

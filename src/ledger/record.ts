@@ -1,4 +1,4 @@
-/** Ledger rows as SQLite gives them, and as the ports show them. Used by the files of this folder. */
+/** Converts ledger rows between SQLite's form and the ports' form. Used by the files of this folder. */
 import { hash } from "node:crypto";
 import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
 
@@ -34,12 +34,12 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/** By `id_recipe` of the ledger's notes. */
+/** Reads the `id_recipe` from the ledger's notes. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }
 
-/** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids answers which slices there are. */
+/** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids tells which slices exist. */
 export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }
@@ -49,15 +49,18 @@ export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
-/** SQL over a drawer: the folder a source lay in when it was filed, and whether the row is a mark of upstream's miner. */
+/**
+ * SQL over a drawer: the folder in which the source lay when it was filed, and whether the row is a sentinel of
+ * upstream's miner.
+ */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
 
-/** What a palace without metadata holds instead (palace.md 4.6). */
+/** Key that stands for empty metadata in a palace (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Tells two states of a drawer apart; lone surrogates are what SQLite makes of them. */
+/** Digest that tells two states of a drawer apart; lone surrogates become what SQLite makes of them. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
@@ -66,12 +69,12 @@ export function digest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
 
-/** Whether two rows read the same once both are in a palace. */
+/** True when two rows read the same once both are in a palace. */
 export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Metadata as it reads once it is in a palace, in one form: equal texts are equal metadata. */
+/** Metadata as it reads back from a palace, in canonical form: equal texts mean equal metadata. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)
@@ -84,7 +87,7 @@ function wellFormed(value: Scalar): Scalar {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** Where a row belongs, as its metadata says. */
+/** The place of a row, as its metadata says. */
 export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
   const text = (key: string, absent: string): string => {
     const value = metadata[key];

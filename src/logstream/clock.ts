@@ -4,14 +4,14 @@
  */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** What claims to be from further ahead is not followed. */
+/** A stamp that is further ahead is not followed. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {
   #ms = 0;
   #counter = 0;
 
-  /** `newest`: the latest stamp in the file, which others may have written. */
+  /** `newest`: the latest stamp in the file, from any writer. */
   next(replicaId: string, newest: string | null, nowMs: number): string {
     const [, ms = "0", counter = "0"] = STAMP.exec(newest ?? "") ?? [];
     this.#follow(Number(ms), Number.parseInt(counter, 16), nowMs);

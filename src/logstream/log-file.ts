@@ -1,6 +1,6 @@
 /**
- * logstream.sqlite3: opened at the first use, and again where another file stands in its place. Any number of MemPalaces of this
- * machine may be at work in it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
+ * logstream.sqlite3: opened at the first use, and again when another file stands in its place. Any number of MemPalaces
+ * of this machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,13 +12,13 @@ import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";
 
 export type LogPaths = {
-  /** MemPalace's palace directory, where the file is. */
+  /** MemPalace's palace directory, which holds the file. */
   palaceDir: string;
-  /** Without it there is no palace any more. */
+  /** If this file is gone, the palace is gone. */
   ledgerFile: string;
 };
 
-/** A commit of another process is waited for so long, by this thread. */
+/** This thread waits at most this long for another process's commit. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export class LogFile {
@@ -54,7 +54,7 @@ export class LogFile {
     const database = new Database(this.file, { timeout: BUSY_TIMEOUT_MS });
     try {
       database.pragma("journal_mode = WAL");
-      // What is acknowledged must outlast a power cut.
+      // An acknowledged write must survive a power cut.
       database.pragma("synchronous = FULL");
       database.pragma("foreign_keys = OFF");
       faultPoint("log.before-schema");

@@ -1,4 +1,7 @@
-/** What MemPalace keeps of other copies of the palace: `peers.json` beside the log, and what a running hub of its has published. */
+/**
+ * MemPalace's files about other copies of the palace: `peers.json` beside the log, and the state that its running hubs
+ * publish.
+ */
 import { hash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +9,7 @@ import { isAlive } from "../platform/alive.ts";
 import { isRecord } from "../platform/is-record.ts";
 import type { MeshPeer, PublishedMesh } from "../port/logstream.ts";
 
-/** Without their tokens. A file that is malformed names nobody, as upstream has it. */
+/** Returns peers without their tokens. A malformed file names nobody, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
   const content = readJson(join(palaceDir, "peers.json"));
   const peers = isRecord(content) ? content["peers"] : undefined;
@@ -18,7 +21,7 @@ export function readPeers(palaceDir: string): MeshPeer[] {
   }));
 }
 
-/** `serversDir` is where every hub of this user publishes. Source: `server_registry.py` of 3.11.0. */
+/** `serversDir` is the folder in which every hub of this user publishes. Source: `server_registry.py` of 3.11.0. */
 export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
   const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
   const state = readJson(join(serversDir, folder, "mesh_state.json"));

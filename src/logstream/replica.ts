@@ -1,4 +1,7 @@
-/** The name of this copy of the palace, `replica.json` beside the log: MemPalace's, made at the first use and never changed. */
+/**
+ * The name of this copy of the palace, in `replica.json` beside the log: MemPalace's own file, made at the first use
+ * and never changed.
+ */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -22,10 +25,10 @@ function make(file: string): string {
   writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
   faultPoint("log.before-link");
   try {
-    // Whoever is first: a MemPalace may be making one at the same moment.
+    // The first one wins: a MemPalace may create the file at the same moment.
     linkSync(draft, file);
   } catch (error) {
-    // A file system without links takes it as it comes.
+    // A file system without links gets a plain rename.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

@@ -1,6 +1,6 @@
 /**
- * The tables of logstream.sqlite3, as MemPalace 3.11 makes them, and one of ours beside them: the keys of writes, with what each
- * was answered. MemPalace leaves tables alone that it does not know.
+ * The tables of logstream.sqlite3, as MemPalace 3.11 makes them, and one of ours beside them: the keys of writes, with
+ * their answers. MemPalace leaves unknown tables alone.
  */
 import type { LedgerDatabase } from "../ledger/open.ts";
 
@@ -38,7 +38,7 @@ const KEYS_TABLE = `CREATE TABLE IF NOT EXISTS palace_devbox_writes (
   agent TEXT NOT NULL, door TEXT NOT NULL, uid INTEGER NOT NULL, pid INTEGER NOT NULL, result TEXT NOT NULL
 )`;
 
-/** Makes what is missing, in one transaction. Rows of before there were origins become this copy's own, as upstream has it. */
+/** Creates what is missing, in one transaction. Rows that have no origin get this copy's name, as in upstream. */
 export function prepareSchema(database: LedgerDatabase, replicaId: () => string): void {
   database
     .transaction(() => {

@@ -1,6 +1,6 @@
 /**
- * Writes to the log: a group of calls in one SQLite transaction, each with its idempotency key in the same one, so that a call
- * that comes again after a crash finds what it has done. Runs on the log's thread.
+ * Writes to the log: a group of calls in one SQLite transaction, each with its idempotency key in the same one, so that
+ * a repeated call after a crash finds its result. Runs on the log's thread.
  */
 import { fingerprintOf } from "../ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../ledger/open.ts";
@@ -14,7 +14,7 @@ import { PalaceError } from "../protocol/errors.ts";
 /** What one write does to the log; the events of its answer are called `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
-/** Rows a commit takes away of keys that are too old. */
+/** Expired keys that one commit deletes. */
 const PRUNED_PER_COMMIT = 100;
 
 export class LogWriter {
@@ -31,9 +31,9 @@ export class LogWriter {
     file: string;
     tx: LogstreamTx;
     apply: ApplyToLog;
-    /** The answer that an error of `apply` is; undefined: it is none. */
+    /** The answer for an error of `apply` that is a refusal; undefined for other errors. */
     refusalOf: (error: unknown) => unknown;
-    /** How long keys are kept, ms. */
+    /** Time that keys are kept, ms. */
     keptMs: number;
   }) {
     const { database, file, tx, apply, refusalOf, keptMs } = options;
@@ -58,7 +58,7 @@ export class LogWriter {
     };
   }
 
-  /** One outcome a call, in their order. All are on disk when this returns, or none is. Never throws. */
+  /** Returns one outcome for each call, in order. All are on disk when this returns, or none is. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");
@@ -93,7 +93,7 @@ export class LogWriter {
       );
     }
     try {
-      // A savepoint: what this call has half done does not stay.
+      // A savepoint: nothing of a call that fails halfway stays.
       const value = this.#database.transaction(() => {
         const answer = this.#apply(this.#tx, call);
         faultPoint("log.after-apply");
@@ -106,7 +106,7 @@ export class LogWriter {
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       const refusal = this.#refusalOf(error);
       if (refusal === undefined) return failed(error);
-      // Repeated when it would be taken, it must not be: it was answered.
+      // A refused call was answered: a repetition must not be accepted, even if it would be valid by then.
       this.#note(call, fingerprint, refusal);
       return { outcome: { ok: true, value: refusal }, replayed: false };
     }
@@ -125,7 +125,7 @@ export class LogWriter {
   }
 }
 
-/** An answer with other words for its events: they never change, so a key keeps their ids, and no body is there twice. */
+/** Replaces the events of an answer: events never change, so a key keeps their ids, and no body is stored twice. */
 function withEvents(answer: unknown, change: (event: Pick<StreamEvent, "id" | "artifact_ids">) => unknown): unknown {
   if (!isRecord(answer)) return answer;
   const entries = Object.entries(answer).map(([key, value]) => [

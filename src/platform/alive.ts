@@ -1,4 +1,6 @@
-/** Whether a process of that number is there, of whomever. Proves nothing of who it is: numbers are given again. */
+/**
+ * True when a process of that number exists, under any user. It proves nothing about its identity: numbers are reused.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

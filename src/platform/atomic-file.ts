@@ -1,5 +1,6 @@
 /**
- * Small files that are either the old or the new ones, never half of each: temporary file, fsync, rename, fsync folder.
+ * Writes small files so that they are either the old or the new ones, never half of each: temporary file, fsync,
+ * rename, fsync folder.
  */
 import {
   closeSync,
@@ -16,21 +17,22 @@ import {
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault.ts";
 
-/** As writeFileAtomic names them. */
+/** The temporary names of writeFileAtomic. */
 const TEMPORARY = /\.\d+\.tmp$/;
-/** Nobody takes so long to write one; whose process it was cannot be told from another container. */
+/** No write takes this long; a writer's process cannot be identified from another container. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/** `owner`: whose file it is to be, where that is not simply ours; then the mode counts whatever the umask says. */
+/** `owner`: the file's owner, if it is another user; then the mode applies regardless of the umask. */
 export function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600, owner?: Owner): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     const file = openSync(temporary, "w", mode);
     try {
       faultPoint("file.before-write");
-      // Not writeSync: that may write a part on a disk that fills up, and says so only by its result.
+      // writeFileSync, because writeSync may write only a part on a disk that fills up, and tells so only by its
+      // result.
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
@@ -46,7 +48,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, mode
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // A write that fails does not say where.
+    // A failed write's error does not name the file.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   const folder = openSync(dirname(path), "r");
@@ -57,7 +59,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, mode
   }
 }
 
-/** Takes away what writers that were killed have left anywhere below a folder. What cannot be removed stays. */
+/** Removes temporary files of killed writers anywhere below a folder. What cannot be removed stays. */
 export function removeLeftovers(folder: string, nowMs = Date.now()): void {
   for (const name of namesBelow(folder).filter((one) => TEMPORARY.test(one))) {
     const path = join(folder, name);

@@ -5,7 +5,7 @@
 export type Timer = { clear(): void };
 
 export type Clock = {
-  /** Milliseconds since some moment. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
   after(ms: number, call: () => void): Timer;
 };

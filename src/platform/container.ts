@@ -1,4 +1,6 @@
-/** Whether this process runs in a container: the marks that Docker and Podman leave at a container's root. */
+/**
+ * Detects whether this process runs in a container, by the files that Docker and Podman leave at a container's root.
+ */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

@@ -1,6 +1,6 @@
 /**
- * Named places in the write path where a test may kill the process. Free when no fault is set.
- * A fault is `name` or `name:N`, the Nth time the place is passed in this thread.
+ * Named places in the write path where a test may kill the process. They cost nothing when no fault is set. A fault is
+ * `name` or `name:N`, the Nth time the place is passed in this thread.
  */
 let armed: { name: string; left: number } | undefined;
 

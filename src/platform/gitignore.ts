@@ -4,7 +4,7 @@
  * Source: gitignore(5), git 2.39.
  */
 
-/** `unignored`: a later rule has taken the file back in. `rule`: the line that spoke last. */
+/** `unignored`: a later rule has re-included the file. `rule`: the line that decided. */
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
@@ -50,7 +50,7 @@ const NAMED_CLASSES: Readonly<Record<string, readonly (readonly [string, string]
   ],
 };
 
-/** Steps for one path, some 10 ms: what needs more is left undecided. */
+/** Steps for one path, some 10 ms: a path that needs more is undecided. */
 const STEPS_MAX = 2_000_000;
 
 export class Gitignore {
@@ -69,7 +69,7 @@ export class Gitignore {
     const names = inBytes(path)
       .split("/")
       .filter((name) => name !== "");
-    // What lies in a folder that is ignored cannot be taken back in.
+    // A file in an ignored folder cannot be re-included.
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
@@ -77,7 +77,7 @@ export class Gitignore {
     return this.#verdict(names, isFolder);
   }
 
-  /** The last rule that matches is right. */
+  /** The last rule that matches decides. */
   #verdict(names: readonly string[], isFolder: boolean): IgnoreVerdict | undefined {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at] as Rule;
@@ -108,7 +108,7 @@ export class Gitignore {
     return reached[names.length] === true;
   }
 
-  /** Goes back to the last star alone: what an earlier one took is right whatever comes behind. */
+  /** Backtracks to the last star alone: what an earlier star matched stays right whatever follows. */
   #matchesName(tokens: readonly Token[], name: string): boolean {
     let [token, at, star, starAt] = [0, 0, -1, 0];
     while (at < name.length) {
@@ -124,7 +124,7 @@ export class Gitignore {
   }
 }
 
-/** A character for each byte of UTF-8: that is what a `?` or a bracket of git stands for. */
+/** Makes one character of each byte of UTF-8: git's `?` and brackets match bytes. */
 function inBytes(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
@@ -154,13 +154,13 @@ function parseRule(text: string): Rule | undefined {
       if (tokens === undefined) return undefined;
       segments.push(tokens);
     } else if (segments.at(-1) !== ANY_DEPTH) segments.push(ANY_DEPTH);
-    // "a/**" is what lies in it, not the folder itself.
+    // "a/**" means the folder's content, not the folder itself.
     if (name === "**" && at === names.length - 1 && isAnchored) segments.push([STAR]);
   }
   return { line, isNegative, isFolderOnly, segments };
 }
 
-/** A slash divides names also behind a backslash, but not in brackets. */
+/** A slash separates names also after a backslash, but not in brackets. */
 function splitNames(pattern: string): string[] {
   const names: string[] = [];
   let start = 0;
@@ -176,7 +176,7 @@ function splitNames(pattern: string): string[] {
   return [...names, pattern.slice(start)];
 }
 
-/** Spaces at the end count where a backslash stands before them. */
+/** Trailing spaces count if a backslash precedes them. */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length;
   while (end > 0 && line[end - 1] === " " && !isEscaped(line, end - 1)) end -= 1;
@@ -189,7 +189,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Undefined: it matches nothing, as a bracket that is not closed or a backslash with nothing behind it. */
+/** Undefined: it matches nothing, like a bracket that is not closed or a trailing backslash. */
 function parseName(name: string): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < name.length; at++) {
@@ -211,7 +211,7 @@ function parseName(name: string): Token[] | undefined {
   return tokens;
 }
 
-/** `end`: where its closing bracket stands. */
+/** `end`: position of its closing bracket. */
 function parseClass(name: string, start: number): { token: CharacterClass; end: number } | undefined {
   const isNegative = name[start] === "!" || name[start] === "^";
   const ranges: (readonly [string, string])[] = [];

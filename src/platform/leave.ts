@@ -23,7 +23,7 @@ export async function leave(code: number, patienceMs?: number): Promise<never> {
   process.exit(code);
 }
 
-/** Also of a stream whose reader has gone: there is nobody to wait for. */
+/** Also resolves for a stream whose reader has gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();
@@ -31,7 +31,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-/** A call that fails would abort the process. */
+/** A failing call would abort the process. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

@@ -1,7 +1,7 @@
 /**
- * Two kernel facts that Node does not offer: a lock that dies with its process, and who is at the other end of a UNIX
- * socket. Through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file.
- * Source: engine.md 9 (flock conflicts with Python's flock, and does not with fcntl locks).
+ * Two kernel services that Node lacks: a lock that dies with its process, and the identity of a UNIX socket's peer.
+ * They go through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file. Source: engine.md 9
+ * (flock conflicts with Python's flock, and does not with fcntl locks).
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
@@ -29,12 +29,12 @@ function load(): {
 let loaded: ReturnType<typeof load> | undefined;
 const libc = (): ReturnType<typeof load> => (loaded ??= load());
 
-/** Linux and macOS number it differently, and both have it in os.constants. */
+/** Linux and macOS number them differently; os.constants has both. */
 const { EWOULDBLOCK, EINTR } = constants.errno;
 
 /**
- * Takes the lock on an open file without waiting; false: somebody else has it. The kernel gives it back when the process
- * ends, however it ends. Errors: the system's number, where the file system has no such locks.
+ * Takes the lock on an open file without waiting; false: another process has it. The kernel releases it when the
+ * process ends, however it ends. Errors: the system's number, where the file system has no such locks.
  */
 export function tryFlock(fd: number): boolean {
   const { flock, koffi } = libc();
@@ -46,7 +46,7 @@ export function tryFlock(fd: number): boolean {
 
 export type PeerCredentials = { uid: number; pid: number };
 
-/** Who connected; undefined where the platform does not tell. pid is 0 where only the user is known. */
+/** The connected peer; undefined where the platform does not tell. pid is 0 where only the user is known. */
 export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
   if (fd === undefined || fd < 0) return undefined;

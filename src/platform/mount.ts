@@ -1,6 +1,6 @@
 /**
- * What a folder lies on: whether a lock taken there is seen by everybody who could take it, and whether it outlives a
- * container. Source: proc(5), /proc/PID/mountinfo; where that is missing (macOS) the answer is that nothing is known.
+ * Tells what a folder lies on: whether everybody who could take a lock there sees it, and whether it outlives a
+ * container. Source: proc(5), /proc/PID/mountinfo; where that is missing (macOS) nothing is known.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
@@ -22,7 +22,7 @@ const COHERENT = new Set(
   ]),
 );
 
-/** The mount that `path`, or its nearest folder that exists, lies on. */
+/** The mount that holds `path`, or its nearest existing folder. */
 export function mountOf(path: string, table = readTable()): Mount | undefined {
   let place = path;
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
@@ -35,7 +35,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** Shared folders of virtual machines, FUSE and the like: a lock there holds on this side alone. */
+/** False for shared folders of virtual machines, FUSE and the like: a lock there holds on this side alone. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

@@ -1,6 +1,6 @@
-/** Names of files in commands that are meant to be pasted. Imported by whatever writes hints. */
+/** Quotes file names in commands that are meant to be pasted. Imported by the code that writes hints. */
 
-/** As a shell takes it for one word. */
+/** Quotes the text as one word of a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * The staging area of the docs feeder as others need to know it: how its folders are named, and which file of the user's a staged
- * copy was made from. The feeder writes it (feeder/doc-miner/stage.ts); the broker answers with it. Reads only.
+ * The staging area of the docs feeder for other parts: the names of its folders, and the user's file that a staged copy
+ * was made from. The feeder writes it (feeder/doc-miner/stage.ts); the broker answers with it. Reads only.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
@@ -10,12 +10,12 @@ export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
 export const OWNER_FILE = "owner.json";
 
-/** The folder has the user's cache folder beside it, whatever palace is fed. */
+/** The folder lies beside the user's cache folder, whichever palace is fed. */
 export function stagingHome(cacheDir: string): string {
   return join(dirname(cacheDir), STAGING_FOLDER);
 }
 
-/** Of the projects of one wing the first has the wing's folder, each other one a folder below it. */
+/** The first project of a wing has the wing's folder, each other one a folder below it. */
 export function folderOfProject(root: string): string {
   return `${basename(root)}-${shortHash(root)}`;
 }
@@ -24,7 +24,7 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** A manifest begins with what it is about; the list of its files may be long. */
+/** A manifest begins with its subject; the list of its files may be long. */
 const HEAD_SIZE_BYTES = 16 * 1024;
 const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
 
@@ -33,14 +33,14 @@ type Projects = ReadonlyMap<string, string>;
 
 export class StagedOriginals {
   readonly #home: string;
-  /** By wing; good until a note is written. */
+  /** Cached by wing, until a manifest is written. */
   readonly #known = new Map<string, { mtimeNs: bigint; projects: Projects }>();
 
   constructor(home: string) {
     this.#home = home;
   }
 
-  /** The user's file, where it is still there; under whichever home it was staged. Undefined for what is no staged path. */
+  /** The user's file, if it still exists, under any home in which it was staged. Undefined for other paths. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);
@@ -55,7 +55,7 @@ export class StagedOriginals {
     return look(path)?.isFile() === true ? path : undefined;
   }
 
-  /** The names that a file of the user's may have been filed under here. */
+  /** The names under which a user's file may have been filed here. */
   stagedAs(path: string): string[] {
     if (!isAbsolute(path)) return [];
     return list(join(this.#home, MANIFESTS)).flatMap((wing) =>
@@ -79,7 +79,7 @@ export class StagedOriginals {
   }
 }
 
-/** Undefined for a name that no file can have, too. */
+/** Also undefined for a name that no file can have. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true });
@@ -104,7 +104,7 @@ function rootIn(file: string): string | undefined {
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
     return found === undefined ? undefined : (JSON.parse(found) as string);
   } catch {
-    // Unreadable: its documents are shown as they are filed.
+    // Unreadable: its documents are shown under their staged names.
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -25,7 +25,7 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
   }
 }
 
-/** Errors of a folder of ours that takes no file: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Errors of a state folder that accepts no file: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function unwritable(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (code === "ENOSPC" || code === "EDQUOT")
@@ -55,9 +55,9 @@ export function clearStopped(paths: MarkPaths): void {
   rmSync(mark(paths, "stopped"), { force: true });
 }
 
-// --- starting: who gets the mark starts a broker, the others wait for it ---
+// --- starting: the client that gets the file starts a broker, the others wait for it ---
 
-/** `staleMs`: a mark older than that (or from the future: clocks are stepped) was left by somebody who died. */
+/** `staleMs`: a file older than that (or from the future: clocks are stepped) was left by a client that died. */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
@@ -82,7 +82,7 @@ export function dropStarting(paths: MarkPaths): void {
   rmSync(mark(paths, "starting"), { force: true });
 }
 
-/** Tells the clients that wait why there will be no broker. */
+/** Tells waiting clients why there will be no broker. */
 export function setFailed(paths: MarkPaths, error: PalaceError): void {
   put(paths, "failed", { message: error.message, ...error.toWire() });
 }
@@ -92,9 +92,10 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a broker that is meant to stay wants the palace; in the palace's own folder, for brokers of other containers ---
+// --- a broker that is meant to stay wants the palace; the file lies in the palace's own folder, for brokers of other
+// containers ---
 
-/** Repeated while it waits: an old mark was left by one that gave up. */
+/** Renewed while it waits: an old file was left by a broker that gave up. */
 const WANTED_MS = 5_000;
 
 export function askToMakeWay(file: string): void {
@@ -109,7 +110,7 @@ export function isWanted(file: string): boolean {
 // --- the engine that served the palace last ---
 
 /**
- * Kept here, in the user's own state, and not beside the palace: it is a command that is run, and a palace may come from
+ * Kept in the user's own state folder, not beside the palace: it is a command that is run, and a palace may come from
  * elsewhere.
  */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
@@ -117,7 +118,7 @@ export function rememberEngine(paths: MarkPaths, text: string | undefined): void
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });
 }
 
-/** `MEMPALACE_ENGINE` as the last broker had it, unless that was the default. */
+/** The last broker's `MEMPALACE_ENGINE`, unless that was the default. */
 export function recallEngine(paths: MarkPaths): string | undefined {
   const { engine } = read(paths, "engine");
   return typeof engine === "string" ? engine : undefined;
@@ -130,7 +131,7 @@ export function rememberLedger(paths: MarkPaths): void {
   if (read(paths, "known")["ledgerFile"] !== paths.ledgerFile) put(paths, "known", { ledgerFile: paths.ledgerFile });
 }
 
-/** The error for a palace that existed and is gone: it is never begun anew behind the user's back. */
+/** The error for a palace that existed and is gone: it is never started again without the user's consent. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
   if (existsSync(paths.ledgerFile) || read(paths, "known")["ledgerFile"] !== paths.ledgerFile) return undefined;
   return goneError(paths.ledgerFile);

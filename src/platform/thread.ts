@@ -1,13 +1,14 @@
 /**
  * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`) is used by the indexes and
- * the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. A thread that dies fails what it owes.
+ * the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. When a thread dies, its open calls
+ * fail.
  */
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError } from "../protocol/errors.ts";
 
-/** Calls that may be on their way to one thread; the broker's own queues are shorter. */
+/** Calls in flight to one thread; the broker's own queues are shorter. */
 const CALLS_MAX = 4096;
 
 // The compiler checks every call against the table; `never` lets any method fit the bound.
@@ -22,7 +23,7 @@ type Request = { id: number; method: string; args: unknown[] };
 type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
-/** Id of the message that says whether the thread opened what it serves. */
+/** Id of the message that tells whether the thread has opened. */
 const OPENED = 0;
 
 /** `owner` is the caller's import.meta.url: the entry lies beside it and has its extension, before and after the build. */
@@ -77,7 +78,7 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
   };
 }
 
-/** Runs in the thread: opens, says so, then answers calls in the order they came. */
+/** Runs in the thread: opens, reports, then answers calls in the order they came. */
 export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");
@@ -97,7 +98,7 @@ export async function serveThread<M extends Methods>(open: () => M | Promise<M>)
   });
 }
 
-/** SQLite's own words for a bad file become ours; anything else is a store that does not answer for now. */
+/** Translates SQLite's errors for a damaged file; any other error means that the store is unavailable for now. */
 function describeFailure(error: unknown): Failure {
   if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
   const code = String((error as { code?: unknown } | null)?.code ?? "");

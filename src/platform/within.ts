@@ -1,6 +1,6 @@
-/** Waiting that is bounded. */
+/** Bounded waiting. */
 
-/** What the work gives, or undefined when it takes longer; it goes on then, for nobody. Errors: the work's. */
+/** The work's value, or undefined when it takes longer; the work then continues unobserved. Errors: the work's. */
 export async function within<T>(work: Promise<T> | undefined, timeoutMs: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), timeoutMs)));

@@ -1,20 +1,20 @@
-/** Closets: pointers to the drawers of a source, and how they are written and read. */
+/** Closets: pointers to the drawers of a source, and their reads and writes. */
 import type { Metadata, PlaceFilter } from "./drawer.ts";
 
 /** One closet: pointers to the drawers of its source_file, as the public palace shows them (palace.md 4.8). */
 export type NewCloset = { id: string; text: string; metadata: Metadata };
 
 /**
- * The closets' part of a write transaction; an empty name is no source. Those of a source vanish with its last drawer by
- * themselves. Concurrency and errors: as LedgerTx.
+ * The closets' part of a write transaction; an empty name means no source. A source's closets disappear with its last
+ * drawer. Concurrency and errors: as LedgerTx.
  */
 export interface ClosetTx {
   count(sourceFile: string): number;
-  /** Some of them were written by a language model (upstream's closet_llm): nobody here could make them again. */
+  /** True when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
   isModelMade(sourceFile: string): boolean;
-  /** The source has these and no others afterwards. One whose text stays keeps its vector. */
+  /** Makes these the source's only closets. One whose text stays keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
-  /** One beside those of its source, which its metadata names. */
+  /** Adds one beside those of its source, which its metadata names. */
   put(closet: NewCloset): void;
   /** Returns how many there were. */
   remove(sourceFile: string): number;
@@ -23,9 +23,9 @@ export interface ClosetTx {
 export type SearchCloset = { sourceFile: string; text: string; vector: Float32Array };
 
 export interface ClosetReader {
-  /** Those of the drawers' sources that have their vector, in the order they were filed. */
+  /** Closets of the drawers' sources that have their vector, in filing order. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
-  /** Where these drawers stand in their source, by the number they bear, and how many it has; none without a source. */
+  /** These drawers' positions in their source, by their chunk number, and the source's total; none without a source. */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
   /** Files that closets can be made for; reads every drawer once. */
   minedSources(wing: string | undefined): string[];

@@ -1,14 +1,14 @@
-/** Drawers and where they are: shapes that every room of the broker shares. */
+/** Drawers and their places: shapes that every room of the broker shares. */
 
 /** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
 export type Metadata = Record<string, MetadataValue>;
 
 export type Scalar = string | number | boolean;
 
-/** Lists are of one type, and only in rows that others wrote: Chroma has them since 1.5, MemPalace makes none. */
+/** Lists are of one type, and only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
 export type MetadataValue = Scalar | Scalar[];
 
-/** Array.isArray does not tell them apart for the compiler. */
+/** Array.isArray does not narrow the type for the compiler. */
 export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
@@ -16,21 +16,21 @@ export function isList(value: MetadataValue): value is Scalar[] {
 /** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
-/** What an id that was given out stands for: one row, or the slices of a long text in the order of the text. */
+/** The rows behind an id that was given out: one row, or the slices of a long text in the order of the text. */
 export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: boolean };
 
-/** What a new drawer is made of; wing, room and source_file are read from the metadata. */
+/** The content of a new drawer; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
 export type PlaceFilter = { wing?: string; room?: string };
 
-/** A place, and what else a drawer may be asked for by its metadata. */
+/** A place, and further conditions on a drawer's metadata. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
-  /** Bounds of `filed_at`, `[since, before)`, in upstream's own form of it; compared as text, by the clock on the wall. */
+  /** Bounds of `filed_at`, `[since, before)`, in upstream's own form; compared as text, in local time. */
   since?: string;
   before?: string;
 };
 
-/** 3.3.6 joined the parts of an id bare, 3.11 puts each one's length in front. */
+/** 3.3.6 joins the parts of an id plainly, 3.11 puts each part's length in front. */
 export type IdRecipe = "bare" | "v3";

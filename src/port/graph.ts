@@ -1,6 +1,6 @@
 /** The knowledge graph: entities, facts, and links between rooms. */
 
-/** What somebody said: subject, predicate and object as ids. Times are upstream's text, null is unknown or open. */
+/** A statement: subject, predicate and object as ids. Times are upstream's text; null is unknown or open. */
 export type Fact = {
   id: string;
   subject: string;
@@ -46,7 +46,7 @@ export interface GraphTx {
   /** Drawers of the wing that bear names; undefined in a wing without drawers. Reads every drawer of the wing. */
   namedRows(wing: string): NamedRows[] | undefined;
   hallwaysOf(wing: string): LinkRecord[];
-  /** Of all wings. Reads every hallway. */
+  /** Covers all wings. Reads every hallway. */
   hallwayEnds(): HallwayEnd[];
   /** Also true in a palace that never held a drawer: nothing can be said of its rooms. */
   mayHoldRoom(wing: string, room: string): boolean;
@@ -65,10 +65,10 @@ export interface GraphReader {
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
   /** Entities of whose name or id the name is one or several whole words; the entity `id` itself is not among them. */
   similarEntities(name: string, id: string): { id: string; name: string }[];
-  /** By start, unknown starts last. */
+  /** Ordered by start; unknown starts come last. */
   timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number };
   stats(): { entities: number; facts: number; open: number; predicates: string[] };
   links(kind: LinkKind): LinkRecord[];
-  /** The strongest first; there may be hundreds of thousands. */
+  /** The strongest come first; there may be hundreds of thousands. */
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
 }

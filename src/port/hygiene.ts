@@ -1,15 +1,15 @@
-/** Forgetting, and taking back what an agent wrote. Implemented in ledger/. */
+/** Forgetting, and undoing what an agent wrote. Implemented in ledger/. */
 import type { Forgotten } from "../protocol/hygiene.ts";
 import type { Drawer } from "./drawer.ts";
 import type { LinkKind } from "./graph.ts";
 
-/** One of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
+/** Exactly one of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
 export type ForgetSelector = { ids?: readonly string[]; source?: string; match?: string };
 
 export type Found = {
   /** Rows, with all slices of a split drawer. */
   drawers: Drawer[];
-  /** Ids that were given and are none. */
+  /** Ids that were given and do not exist. */
   missing: string[];
   facts: string[];
   entities: string[];
@@ -19,18 +19,18 @@ export type Found = {
 /** Concurrency and errors: as LedgerTx; both read the whole ledger. */
 export interface ForgetTx {
   find(selector: ForgetSelector): Found;
-  /** Also what names or holds it in the journal and among the before-images; nothing of it can be taken back. */
+  /** Also cleans the journal and the before-images of what names or holds it; nothing of it can be undone. */
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
 }
 
-/** One thing an agent changed. `by`: who changed it since, where it cannot go back. */
+/** One thing that an agent changed. `by`: who changed it since, if it cannot go back. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
-/** `text`: of what goes away, or is to come back; a fact's words; none of what has no words. */
+/** `text`: the text that goes away or comes back, or a fact's words; absent where there are no words. */
 export type PlannedUndo = UndoItem & { text?: string };
 
-/** `writes` of the agent that arrived in that time; of `tooOld` ones it is no longer known what they changed. */
+/** `writes`: the agent's writes that arrived in that time; for `tooOld` ones the changes are no longer known. */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];
   writes: number;
@@ -38,7 +38,7 @@ export type UndoPlan<Item = UndoItem> = {
   /** Writes that their client dates before their arrival, and the earliest of those dates, ms. */
   dated: number;
   earliestMs: number | null;
-  /** Who wrote in that time at all. */
+  /** Everybody who wrote in that time. */
   agents: string[];
 };
 

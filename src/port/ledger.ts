@@ -33,36 +33,36 @@ export interface LedgerTx {
   readonly parts: PartTx;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
-  /** How ids of new drawers are made: as the palace's own rows are, `v3` where it has none (upstream-latest.md 2.3). */
+  /** The recipe of new drawers' ids: that of the palace's own rows, `v3` where it has none (upstream-latest.md 2.3). */
   idRecipe(): IdRecipe;
 }
 
-/** Reads that are quick at any size. Concurrency: synchronous; sees only committed state. */
+/** Reads that are fast at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
   /** As LedgerTx has it. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
-  /** Of one source in one wing, those whose `chunk_index` is `first` to `last`, in that order; a bounded number of them. */
+  /** Drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Whole drawers by id, those that are split in one, found in indexes; `total` counts them so. */
+  /** Whole drawers by id, split ones as one, found in indexes; `total` counts them the same way. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number };
-  /** How the ids of the palace's rows are made. */
+  /** The recipe of the palace's ids. */
   idRecipe(): IdRecipe;
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
-  /** The last `limit` that were filed, in row order. */
+  /** The last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
-  /** Undefined: of all wings. */
+  /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];
-  /** Sources without a mark of ours, page by page. */
+  /** Sources without a filing record of ours, page by page. */
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
@@ -70,31 +70,34 @@ export interface LedgerReader {
   sourceGroups(wing: string | undefined): SourceGroup[];
 }
 
-/** A write, as it waits in the queue and stands in the journal. Plain data: it crosses to the writer thread. */
+/** A write in the form in which the queue and the journal hold it. Plain data: it crosses to the writer thread. */
 export type WriteCall = {
-  /** Idempotency key; always there, the broker makes one where the client sent none. */
+  /** Idempotency key; always present: the broker makes one where the client sent none. */
   key: string;
   /** The client made the key, and may send the call again with it. */
   isRepeatable: boolean;
   /** Tool or method name without prefix: `add_drawer`, `source.replace`. */
   method: string;
   params: Record<string, unknown>;
-  /** Who: agent name, door and process of the peer. */
+  /** The peer: agent name, door, user and process. */
   peer: { agent: string; door: string; uid: number; pid: number };
   requestId: string;
-  /** When it was written, as far as its client is believed: a write that waited in a spool keeps its own time. */
+  /** The time of writing, as far as the client is believed: a spooled write keeps its own time. */
   atMs: number;
-  /** When it reached the broker, where that is another moment. */
+  /** The time at which it reached the broker, if it differs. */
   arrivedAtMs?: number;
-  /** What the broker found out for the engine before: no part of what the call is, so a repetition may come with another. */
+  /**
+   * What the broker found out for the engine beforehand: it is no part of the call's identity, so a repetition may
+   * bring another.
+   */
   findings?: unknown;
 };
 
 /** Rows a commit touched, for the indexes outside the ledger. */
 export type Changes = {
-  /** Drawers that are new: no index outside the ledger knows them before they have a vector. */
+  /** Number of new drawers: no index outside the ledger knows them before they have a vector. */
   added: number;
-  /** Rows whose text, place or vector is another now. */
+  /** Rows whose text, place or vector changed. */
   written: number[];
   removed: number[];
   /** Rows of the graph that were changed. */
@@ -103,7 +106,7 @@ export type Changes = {
   closets: number;
 };
 
-/** What became of a write. `value` is the tool's result, or the RPC error the tool answers with. */
+/** The outcome of a write. `value` is the tool's result, or the RPC error that the tool answers with. */
 export type WriteOutcome = {
   outcome: { ok: true; value: unknown } | { ok: false; error: { code: number; message: string; data?: unknown } };
   replayed: boolean;

@@ -1,6 +1,6 @@
 /** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in logstream/. */
 
-/** What agents say of an event, and are shown of it. Names are the file's columns and upstream's answers. */
+/** The text of an event, as agents send and see it. Names are the file's columns and upstream's answers. */
 export type EventText = {
   type: string;
   stream: string;
@@ -19,9 +19,9 @@ export type NewEvent = EventText & { metadata: Record<string, unknown>; artifact
 
 export type StreamEvent = EventText & {
   id: string;
-  /** Its place in this file, by arrival: what cursors go by. */
+  /** Its position in this file, in order of arrival; cursors use it. */
   seq: number;
-  /** Which copy of the palace it was appended to, its number there, and upstream's hybrid logical clock. */
+  /** The copy of the palace it was appended to, its number there, and upstream's hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -56,7 +56,10 @@ export type EventFilter = Partial<
   >
 >;
 
-/** Of events with those columns, the first `limit` in that order, or fewer where they are long; both ends are exclusive places. */
+/**
+ * The first `limit` events with those columns in that order, or fewer where they are long; both ends are exclusive
+ * positions.
+ */
 export type EventQuery = {
   filter: EventFilter;
   afterSeq?: number;
@@ -80,11 +83,11 @@ export interface LogstreamReader {
   hasArtifact(id: string): boolean;
   /** This copy's name, made at the first use. */
   replicaId(): string;
-  /** Of each copy whose events are here, the number of its newest. */
+  /** For each copy whose events are here, the number of its newest. */
   versionVector(): Record<string, number>;
 }
 
-/** One write. What it does is rolled back as a whole when it throws. */
+/** One write. It is rolled back as a whole when it throws. */
 export interface LogstreamTx extends LogstreamReader {
   addEvent(event: NewEvent): StreamEvent;
   addArtifact(artifact: NewArtifact): Artifact;
@@ -93,7 +96,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace that a MemPalace of this machine exchanges events with. */
 export type MeshPeer = { name: string; url: string };
 
-/** What such a MemPalace has published of its last rounds: by peer's name, and profiles by copy. */
+/** State that such a MemPalace has published after its last rounds: by peer's name, and profiles by copy. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;
@@ -101,7 +104,7 @@ export type PublishedMesh = {
   isWriterAlive: boolean;
 };
 
-/** Which copies of the palace are known here. */
+/** The copies of the palace that are known here. */
 export type Estate = {
   replicaId: string;
   versionVector: Record<string, number>;

@@ -1,14 +1,16 @@
 /** The palace that MemPalace reads, as the outbox sees it. Implemented in public-palace/. */
 import type { Metadata, PlaceFilter } from "./drawer.ts";
 
-/** A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, where there is one. */
+/**
+ * A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, if it has one.
+ */
 export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
-/** What the ledger takes over from the palace in one transaction; `removed` are drawers that others have deleted there. */
+/** What the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there. */
 export type TakeOver = {
   rows: readonly TakenRow[];
   removed: readonly string[];
-  /** Model of the vectors; undefined where none comes along. */
+  /** Model of the vectors; undefined when no vectors are adopted. */
   model: string | undefined;
 };
 
@@ -27,7 +29,7 @@ export interface PalaceDriver {
   readonly target: string;
   /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
   readonly collectionId: string | undefined;
-  /** Counts how often opening it has put the palace right, whereby something may have got lost; absent: it never does. */
+  /** Counts how often opening it has repaired the palace, which may have lost something; absent: it never repairs. */
   readonly repairs?: number;
   /** Most records in one upsert or remove. */
   readonly recordsMax: number;
@@ -47,11 +49,11 @@ export interface PalaceDriver {
 /** A drawer whose newest state the palace does not hold yet. `seq` orders; a newer change has a higher one. */
 export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null };
 
-/** The durable list the outbox works off; kept by the ledger in the same transaction as the drawer. */
+/** The durable list that the outbox drains; the ledger maintains it in the drawer's own transaction. */
 export interface OutboxSource {
   /** Oldest first. `record: null` = remove. A drawer is listed from the moment it has its vector. */
   peek(limit: number): OutboxEntry[];
-  /** Forgets the entries, each only if it has not changed since it was peeked at. */
+  /** Strikes the entries off, each only if it has not changed since it was peeked at. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
   /** `awaitingVector` drawers are not listed yet and count on top of `entries`. */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };

@@ -1,4 +1,4 @@
-/** What a search asks: words, vectors, the model and the cross-encoder. Implemented in index/. */
+/** The parts that a search uses: words, vectors, the model and the cross-encoder. Implemented in index/. */
 import type { DrawerFilter } from "./drawer.ts";
 import type { Changes } from "./ledger.ts";
 
@@ -15,29 +15,37 @@ export type LexicalCandidate = Scored & { parts: LexicalParts };
 
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
-  /** The best `limit` rows by BM25 under the filter, best first, scored in full; of a source or a window of no more than that, all. */
+  /**
+   * The best `limit` rows by BM25 under the filter, best first, scored in full; for a source or time window with at
+   * most that many, all.
+   */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** What the full lexical score L of each given row is made of (bench recipe 4). Order as given. */
+  /** The parts of each given row's full lexical score L (bench recipe 4), in the order given. */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
 }
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /** Rows with the nearest `limit` among them, likely ones first: quicker than `nearest`, for who asks `similarity` anyway. */
+  /**
+   * Rows that include the nearest `limit`, likely ones first: faster than `nearest`, for a caller that asks
+   * `similarity` anyway.
+   */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
   /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
-  /** Takes over what a commit changed; searches asked afterwards see it. */
+  /** Applies what a commit changed; later searches see it. */
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;
 }
 
 export type ModelIdentity = { id: string; dimensions: number };
 
-/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it is not done in time. */
+/**
+ * A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it takes too long.
+ */
 export interface Reranker {
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

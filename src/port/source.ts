@@ -1,4 +1,4 @@
-/** Where drawers come from: documents and transcripts, the parts in which they arrive, and the files they name. */
+/** The origins of drawers: documents and transcripts, the parts in which they are sent, and the files they name. */
 import type { Miner } from "../protocol/filing.ts";
 
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
@@ -9,50 +9,56 @@ export type MinedQuery = { wing: string; miner: Miner; below: string; after?: st
 /** `last`: what the next page comes after; undefined: there is none. */
 export type MinedPage = { rows: MinedRow[]; last: string | undefined };
 
-/** As drawers that came with the palace have it, whoever wrote them. */
+/** Values as the adopted drawers have them, from any writer. */
 export type MinedRow = { sourceFile: string; mtime: unknown; filedAt: unknown };
 
 /** Drawers of one source that were filed alike. */
 export type SourceGroup = {
   sourceFile: string;
-  /** Number of the folder the source lay in when it was filed, where that was noted. */
+  /** Number of the source's folder at filing time, if recorded. */
   directoryId: string | null;
-  /** Marks of upstream's conversation miner, no text. */
+  /** Sentinels of upstream's conversation miner, which hold no text. */
   isRegistry: boolean;
   drawers: number;
-  /** The newest row among them: what was filed since is another matter. */
+  /** The newest row among them: drawers filed since are not covered. */
   lastRow: number;
 };
 
 /** Source files as the broker's machine sees them. */
 export interface SourceFiles {
-  /** `absent` only where the way there could be walked and nothing was at its end. */
+  /** `absent` only if the path could be walked and nothing is at its end. */
   state(path: string): "file" | "other" | "absent" | "unknown";
-  /** Without links, as far as the path exists; undefined where that cannot be told. */
+  /** The path without links, as far as it exists; undefined where that cannot be determined. */
   resolve(path: string): string | undefined;
-  /** It holds a .git or a .gitignore. */
+  /** True when it holds a .git or a .gitignore. */
   isProject(folder: string): boolean;
   /** The text of its .gitignore. */
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
-  /** The user's file that a staged copy was made from; undefined where `sourceFile` is none, or the file is not there. */
+  /**
+   * The user's file that a staged copy was made from; undefined where `sourceFile` is no staged copy, or the file does
+   * not exist.
+   */
   original(sourceFile: string): string | undefined;
-  /** The names a file of the user's may have been filed under, its own not among them. */
+  /** Other names under which a user's file may have been filed. */
   stagedAs(path: string): string[];
 }
 
-/** Stands between a transcript's name and the way it was taken apart, in a mark of its own. Nobody's path holds it. */
+/** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
 export const MARK_OF_MODE = "\u001f";
 
 /** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };
 
-/** Documents that come in parts, until they are filed; one sending a source. Concurrency and errors: as LedgerTx. */
+/**
+ * Documents that arrive in parts, until they are filed; one sending for each source. Concurrency and errors: as
+ * LedgerTx.
+ */
 export interface PartTx {
-  /** Characters that are there of this sending. */
+  /** Characters received of this sending. */
   held(sourceFile: string, sending: string): number;
   put(part: DocumentPart): void;
-  /** In their order, joined. */
+  /** Their text in order, joined. */
   text(sourceFile: string): string;
   drop(sourceFile: string): void;
 }

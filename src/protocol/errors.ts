@@ -108,7 +108,10 @@ export class PalaceError extends Error {
   }
 }
 
-/** Of PROTOCOL_BAD_PARAMS, where nothing better is known: who calls is one of our commands, or somebody's program. */
+/**
+ * The hint of PROTOCOL_BAD_PARAMS where nothing better is known: the caller is one of our commands, or a user's
+ * program.
+ */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
 export function isErrorCode(value: unknown): value is ErrorCode {

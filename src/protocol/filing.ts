@@ -4,17 +4,22 @@ export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
-/** Whose rule says what is filed: MemPalace's miners of projects, of office documents, and of transcripts in each way. */
+/**
+ * The rule that says what is filed: MemPalace's miner of projects, of office documents, or of transcripts in each mode.
+ */
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
-/** A file that MemPalace mined before we had the palace. `mtime`: s since 1970, of the file then; null: 3.3.6 kept none. */
+/**
+ * A file that MemPalace mined before this memory adopted the palace. `mtime`: s since 1970, of the file then; null:
+ * 3.3.6 recorded none.
+ */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
 /** How a document is cut: most characters of a drawer, what two neighbours share at most, and what is too short to be one. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
-/** The halls in the order in which the first of equals wins, each with the words that speak for it. */
+/** The halls in order, where the first of equals wins, each with its keywords. */
 export type HallKeywords = readonly (readonly [hall: string, keywords: readonly string[]])[];
 
 export type SourceContent = {
@@ -29,7 +34,7 @@ export type SourceContent = {
   parts?: { sending: string; length: number };
   /** YYYY-MM-DD the text speaks of, if known. */
   contentDate?: string;
-  /** Where that was found: `filename`, `frontmatter`, `body` or `mtime`. */
+  /** Source of that date: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
@@ -37,9 +42,9 @@ export type SourceContent = {
   knownNames?: string[];
   /** DRAWER_SIZE and what goes with it where nothing is said. */
   cut?: Cut;
-  /** MemPalace's own where nothing is said; within HALL_KEYWORDS_MAX. */
+  /** MemPalace's own halls by default; within HALL_KEYWORDS_MAX. */
   halls?: HallKeywords;
-  /** Whose names it is tagged with, by MemPalace's codes, at most LANGUAGES_MAX; English where nothing is said. */
+  /** Languages of the names it is tagged with, by MemPalace's codes, at most LANGUAGES_MAX; English by default. */
   languages?: readonly string[];
   /** More than that are not filed, and what was filed of it before stays; 0 = any number. */
   drawersMax?: number;
@@ -49,8 +54,9 @@ export type SourceContent = {
 };
 
 /**
- * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a pair; each part begins where the one
- * before it ended. Nothing is filed of them, and what the source has stays, until `source.replace` names their sending.
+ * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair; each part
+ * begins where the previous one ended. Nothing is filed of them, and the source's drawers stay, until `source.replace`
+ * names their sending.
  */
 export type SourcePart = {
   sourceFile: string;
@@ -66,23 +72,26 @@ export type ConversationPart = {
   room: string;
   sourceFile: string;
   mtime: number;
-  /** Marks the source as filed, once all its drawers are. */
+  /** Written into the filing record once all its drawers are filed. */
   sha256: string;
-  /** Each the text of one drawer, at most CONVERSATION_PART_DRAWERS_MAX of them, each of at most DRAWER_SIZE_MAX characters. */
+  /**
+   * The texts of the drawers, at most CONVERSATION_PART_DRAWERS_MAX of them, each of at most DRAWER_SIZE_MAX
+   * characters.
+   */
   texts: string[];
   from: number;
   total: number;
   addedBy: string;
   /** SHA-256 of each conversation of the transcript, with commas. */
   contentHash?: string;
-  /** When the last message was written, as the transcript has it. */
+  /** The time of the last message, as the transcript has it. */
   authoredAt?: string;
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
-  /** How it was taken apart; `exchange` where nothing is said. Drawers of the other way stay. */
+  /** The extraction mode; `exchange` by default. Drawers of the other mode stay. */
   extractMode?: ExtractMode;
   /** The room of each drawer, in place of `room`. */
   rooms?: string[];
-  /** As a document's. */
+  /** As for a document. */
   halls?: HallKeywords;
 };

@@ -1,17 +1,17 @@
-/** What forgetting and taking back ask for and answer, on the stream and in the command line. Shapes alone. */
+/** Requests and answers of forgetting and undo, on the stream and in the command line. Shapes alone. */
 
-/** What is to be forgotten: one of the three. `match`: whatever holds the text, to the character. */
+/** What is to be forgotten, by exactly one of the three. `match`: everything that holds the text, to the character. */
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
- * One text that would go, told apart from others that begin alike: a piece of it, where in it that stands and how long all of it
- * is, UTF-16 code units, and the SHA-256 of all of it, hex.
+ * Identifies one text that would be forgotten among others that begin alike: a piece of it, the piece's position and
+ * the text's length in UTF-16 code units, and the SHA-256 of the whole text, hex.
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * `traces`: pieces of what would go, by which it is found in other files. `ids`: of facts and entities, which are made of the words
- * in lower case. `marks` and `ids`: absent in the answer of an older broker.
+ * `traces`: pieces of the texts, by which other files are searched. `ids`: of facts and entities, which are made of
+ * their words in lower case. `marks` and `ids` are absent in the answer of an older broker.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -25,7 +25,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** How much went; `erasure` numbers what is still to be taken out of files. */
+/** How much was forgotten; `erasure` numbers what still has to be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -37,13 +37,16 @@ export type Forgotten = {
 
 export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
-/** How far what was forgotten is out of the files. `notes`: where it may stay. */
+/** How far the erasing from files has come. `notes`: places where traces may stay. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /** Writes of the journal, the newest first. `before`: only those with a smaller `seq`; absent: all. */
 export type AuditRequest = { agent?: string; tool?: string; sinceMs?: number; before?: number; limit: number };
 
-/** One write: who, through which door, when it arrived and, where its client dates it earlier, what that says; what was asked. */
+/**
+ * One write: its agent, its door, its time of arrival and, if the client dates it earlier, that date; and its
+ * arguments.
+ */
 export type AuditEntry = {
   seq: number;
   at_ms: number;
@@ -54,27 +57,30 @@ export type AuditEntry = {
   pid: number;
   method: string;
   request_id: string;
-  /** Long texts are told by their length and hash, secrets of well-known shape are masked. */
+  /** Long texts appear as length and hash; secrets of well-known shape are masked. */
   arguments: Record<string, unknown>;
 };
 
-/** `next`: goes on from there as `before`; null: there are no more. A page may be empty and others follow. */
+/** `next`: pass it as `before` to continue; null: there are no more. A page may be empty although others follow. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };
 export type UndoReport = {
   writes: number;
-  /** Writes of which it is no longer known what they changed. */
+  /** Writes whose changes are no longer known. */
   too_old: number;
-  /** Writes that their client dates before their arrival: they were kept meanwhile, or it says so. Absent: there are none. */
+  /**
+   * Writes that their client dates before their arrival: they were spooled, or the client claims so. Absent: there are
+   * none.
+   */
   dated_by_client?: { writes: number; earliest_ms: number };
-  /** Who wrote in that time at all, the most of it first. */
+  /** Everybody who wrote in that time, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;
   reverted: number;
   refused: number;
-  /** `preview`: in a preview alone, of what goes away or is to come back. */
+  /** `preview` is set only in a preview: the text that goes away or comes back. */
   items: {
     kind: string;
     id: string;

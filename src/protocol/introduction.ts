@@ -1,7 +1,7 @@
-/** What our server says of itself in MCP's handshake, with a broker and without one. */
+/** Our server's part of MCP's handshake, with a broker and without one. */
 import { negotiateMcpVersion, SERVER_NAME } from "./version.ts";
 
-/** For the model: when to search and when to file. Short, since it is in the context of every session. */
+/** Tells the model when to search and when to file. It is short, since it is in the context of every session. */
 export const INSTRUCTIONS = [
   "This is the user's long-term memory, shared by all of their agents.",
   "Search it (mempalace_search) before you say anything about earlier work, decisions, people or preferences, and before you ask what the user may have told before.",

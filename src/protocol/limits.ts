@@ -12,26 +12,28 @@ export const JSON_DEPTH_MAX = 64;
  * filed in one transaction, which others' writes wait for.
  */
 export const SOURCE_SIZE_MAX_BYTES = 40 * 1024 * 1024;
-/** As much of a document goes with the call that files it; a longer one is sent before, in parts. */
+/** Largest text in the call that files a document; a longer one is sent before, in parts. */
 export const SOURCE_CALL_MAX_BYTES = 5 * 1024 * 1024;
 /** Characters (UTF-16) of such a part: any of them may become six bytes of JSON. */
 export const SOURCE_PART_MAX = 1024 * 1024;
 /** Parts of a document that was never filed are dropped after this. */
 export const SOURCE_PARTS_KEPT_MS = 24 * 3_600_000;
-/** Most drawers that one source becomes, where settings ask for small ones: more than the largest becomes of usual ones. */
+/**
+ * The most drawers of one source, if settings ask for small ones: more than the largest source has at the usual size.
+ */
 export const SOURCE_DRAWERS_MAX = 200_000;
-/** Characters of a drawer, what two neighbours of a document share, and what is too short to be one: where nobody says otherwise. */
+/** Defaults: characters of a drawer, overlap of two neighbours of a document, and the least size of a drawer. */
 export const DRAWER_SIZE = 800;
 export const DRAWER_OVERLAP = 100;
 export const DRAWER_SIZE_MIN = 50;
-/** Largest drawer that settings may ask for, characters: as much as a tool takes. */
+/** Largest drawer that settings may ask for, characters: as much as a tool accepts. */
 export const DRAWER_SIZE_MAX = 100_000;
 /** Keywords of all halls that a document may be sent with, and characters of one. */
 export const HALL_KEYWORDS_MAX = 2_000;
 export const HALL_KEYWORD_LENGTH_MAX = 200;
 /** Messages of a sweep in one call. */
 export const MESSAGES_PART_MAX = 256;
-/** Sessions that one question asks for. */
+/** The most sessions in one request. */
 export const SESSIONS_ASKED_MAX = 10_000;
 /** Drawers of a conversation in one call, and characters of them: others' writes go in between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
@@ -47,11 +49,11 @@ export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 export const KNOWN_NAMES_MAX = 1_000;
 /** Languages whose names are looked for. */
 export const LANGUAGES_MAX = 32;
-/** Links that one write of a mine makes or takes away; the rest is for the next. */
+/** Links that one write of a mine creates or deletes; the next write does the rest. */
 export const LINKS_CHANGED_MAX = 1_000;
 /** Drawers that are summarised in one call. */
 export const COMPRESSED_MAX = 200;
-/** Sources whose closets are built anew in one write. */
+/** Sources whose closets are rebuilt in one write. */
 export const CLOSET_SOURCES_MAX = 10;
 /** Writes committed in one ledger transaction. */
 export const COMMIT_BATCH_MAX = 256;
@@ -63,7 +65,7 @@ export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
 /** How long a peer may leave its replies unread before it is disconnected. */
 export const PEER_STALL_MAX_MS = 30_000;
-/** Requests waiting for the child of engine `command`, which does one after the other; one more is BROKER_BUSY. */
+/** Requests that wait for the child of engine `command`, which serves one at a time; one more is BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
 /** Requests waiting of one peer. */
 export const ENGINE_DEPTH_PEER_MAX = 128;
@@ -74,32 +76,32 @@ export const PEERS_MAX = 1024;
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 
 export const DIAL_TIMEOUT_MS = 2_000;
-/** A cold machine under load takes its time; a start that failed says so itself and is not waited for. */
+/** A cold machine under load needs this long; a start that fails reports so itself and ends the wait. */
 export const START_TIMEOUT_MS = 30_000;
-/** A command waits so long for a broker that only others can start: long enough for one that is being replaced. */
+/** A command waits this long for a broker that only others can start: long enough for a restart. */
 export const ABSENCE_PATIENCE_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
-/** A mine that takes longer is answered with how far it is. */
+/** A mine that takes longer is answered with its progress. */
 export const MINE_WAIT_MS = 45_000;
 
 /** The longest that event_wait waits for an event, as MemPalace has it; its request is given up a moment later. */
 export const EVENT_WAIT_MAX_MS = 300_000;
 export const EVENT_WAIT_GIVEN_UP_MS = EVENT_WAIT_MAX_MS + 30_000;
-/** Waits for events of all peers, and of one: one more is BROKER_BUSY. */
+/** Waits for events of all peers, and of one peer: one more is BROKER_BUSY. */
 export const EVENT_WAITS_MAX = 1024;
 export const EVENT_WAITS_PEER_MAX = 64;
 
-/** The child's start, up to its answer to `initialize`: it may import, and look through its palace first. */
+/** Bound of the child's start, up to its answer to `initialize`: it may import, and read its palace first. */
 export const ENGINE_START_TIMEOUT_MS = 60_000;
 
-/** Idempotency keys are kept at least this long: longer than any client keeps a write it could not deliver. */
+/** Idempotency keys are kept at least this long: longer than any client spools a write. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
-/** What a write changed can be taken back for so long, as far as it fits. */
+/** A write can be undone for this long, as far as its before-images fit. */
 export const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
 export const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
-/** A write kept for a broker longer than this is not sent any more: its key may have been forgotten. */
+/** A write that was spooled longer than this is not sent any more: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
-/** Writes kept for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
+/** Writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
 export const SPOOL_ENTRIES_MAX = 10_000;
 export const SPOOL_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 

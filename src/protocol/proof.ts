@@ -11,7 +11,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 /** Shape: base64url strings of 32 bytes each. */
 export type TokenKeys = { storedKey: string; serverKey: string };
 
-/** What both proofs are made over; a proof fits one request on one connection. */
+/** The values that both proofs cover; a proof fits one request on one connection. */
 export type ProofContext = { path: string; id: string; clientNonce: string; serverNonce: string };
 
 /** Paths and headers of the exchange. */
@@ -61,7 +61,7 @@ export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & 
   return { id, clientNonce, serverNonce, proof };
 }
 
-/** Server: does the client know the token? */
+/** Server side: true if the client knows the token. */
 export function isProof(keys: TokenKeys, context: ProofContext, proof: string): boolean {
   const storedKey = Buffer.from(keys.storedKey, "base64url");
   const signature = hmac(storedKey, message(context));
@@ -69,12 +69,12 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Server: is this the token itself? For standard clients, which send it. */
+/** Server side: true if this is the token itself, which standard clients send. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }
 
-/** What the server proves itself with. */
+/** The server's own proof. */
 export function serverProof(keys: TokenKeys, context: ProofContext): string {
   return hmac(Buffer.from(keys.serverKey, "base64url"), message(context)).toString("base64url");
 }

@@ -40,7 +40,7 @@ export const RPC = {
 
 /** Key of `params._meta` on `tools/call`: a repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
-/** When a write that was kept for a broker was made, ms since 1970: it is dated so, not by its delivery. */
+/** The time of a spooled write, ms since 1970: the write is dated by it, not by its delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
 /** Set to true in `_meta` of a result that was not computed again. */
 export const REPLAYED_META = "palace/replayed";
@@ -48,10 +48,13 @@ export const REPLAYED_META = "palace/replayed";
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
-/** A shim that was given no name: its agent's own name takes the place, once MCP's handshake tells it. */
+/** The name of an unnamed shim, until MCP's handshake tells its agent's own name. */
 export const UNNAMED_AGENT = "mcp";
 
-/** Which tools `tools/list` shows this client, a header of the upgrade or of a request to `/mcp`, where `?tools=` does it too. */
+/**
+ * The set of tools that `tools/list` shows this client: a header of the upgrade or of a request to `/mcp`, where
+ * `?tools=` works too.
+ */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light"] as const;
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
@@ -61,11 +64,11 @@ export const INSTANCE_HEADER = "palace-instance";
 /** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
 export const PROTOCOL_HEADER = "palace-protocol";
 
-/** What a peer may do: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
+/** A peer's role: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
 export const ROLES = ["agent", "reader", "admin"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `broker.json`: a hint where the broker is. Only `/health` with the same instanceId proves it. */
+/** `broker.json`: a hint of the broker's address. Only `/health` with the same instanceId proves it. */
 export type BrokerFile = {
   schema: 1;
   instanceId: string;
@@ -75,15 +78,15 @@ export type BrokerFile = {
   bootId: string;
   startedAtMs: number;
   doors: Door[];
-  /** The folder it lies in, where the broker is; absent in files of brokers before it. */
+  /** The broker's home folder; absent in files of older brokers. */
   home?: string;
-  /** Where `palace gate` leads, a socket whose peers are agents; absent in files of brokers before it. */
+  /** The socket that `palace gate` connects to, whose peers are agents; absent in files of older brokers. */
   gate?: string;
 };
 
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** How one source stands in the palace: enough for a feeder to know that nothing changed. */
+/** The filing record of one source: enough for a feeder to know that nothing changed. */
 export type SourceMark = {
   sourceFile: string;
   /** Seconds since the epoch, as the file system gave them. */
@@ -105,11 +108,11 @@ export type SweptMessage = {
 /** `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
-  /** Indexes of the ledger and the public palace made anew. */
+  /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }
-  /** The ledger written anew without its free pages. */
+  /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** The public palace made anew if it cannot be worked with as it is; `dryRun` only says so. */
+  /** Rebuilds the public palace if it is not usable as it is; `dryRun` only reports. */
   | { kind: "migrate"; dryRun: boolean };
 export type JobKind = JobRequest["kind"];
 
@@ -117,7 +120,7 @@ export type JobReport = {
   id: string;
   kind: JobKind;
   state: "running" | "done" | "failed" | "cancelled";
-  /** What is being done, and how far; `total` 0 = cannot be told. */
+  /** The present step and its progress; `total` 0 = unknown. */
   step: string;
   done: number;
   total: number;
@@ -133,12 +136,15 @@ export type Methods = {
   "source.list": {
     /** `sessions`: numbers of sessions that are looked for in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
-    /** `sessions`: sources that are filed and are transcripts of those. `mined`: those in the folder that only MemPalace has filed. */
+    /**
+     * `sessions`: filed sources that are transcripts of those sessions. `mined`: those in the folder that only
+     * MemPalace has filed.
+     */
     result: { sources: SourceMark[]; sessions?: string[]; mined?: MinedSource[] };
   };
-  /** `tooMany`: it would have become so many drawers, and nothing was done. */
+  /** `tooMany`: it would have had this many drawers, and nothing was done. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
-  /** `held`: how many characters of the document are there. */
+  /** `held`: characters of the document that are received. */
   "source.part": { params: SourcePart; result: { held: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
@@ -177,12 +183,12 @@ export type Methods = {
       limit?: number;
       mode?: SearchMode;
       explain?: boolean;
-      /** ISO: what "yesterday" in the query is reckoned from. */
+      /** ISO date to which "yesterday" in the query refers. */
       now?: string;
     };
     result: JsonObject;
   };
-  /** Administration, as `job.cancel` is: one job at a time, done by the broker, on its own machine's files. */
+  /** Administration, as is `job.cancel`: one job at a time, which the broker does on its own machine's files. */
   "job.start": { params: JobRequest; result: JobReport };
   /** Reads everything once; opens nothing to write. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
@@ -192,13 +198,13 @@ export type Methods = {
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
   "memory.forget": { params: ForgetSelector; result: ForgetResult };
-  /** Waits at most so long until nothing is left to erase. */
+  /** Waits at most this long until nothing is left to erase. */
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
-  /** Who wrote what, and when, as far back as the journal goes. */
+  /** The writes, their authors and times, as far back as the journal goes. */
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /** Layer 1 of upstream's wake-up: what matters most, of all or of one wing. */
+  /** Layer 1 of upstream's wake-up: what matters most, of all wings or of one. */
   "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };

@@ -1,12 +1,12 @@
-/** What a broker tells of itself: `/health`, `palace.status`, `palace.health`. Shapes alone; spec.ts hands them on. */
+/** The broker's reports about itself: `/health`, `palace.status`, `palace.health`. Shapes alone; spec.ts uses them. */
 import type { WireErrorData } from "./errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
-/** How a peer came in; the gate is what an SSH bridge ends at. */
+/** The door through which a peer came; an SSH bridge ends at the gate. */
 export type DoorName = Door["kind"] | "gate";
 
-/** Who serves the palace: the broker's own engine, or an MCP server that is its child. */
+/** The engine that serves the palace: the builtin one, or an MCP server that is the broker's child. */
 export type EngineReport =
   | { kind: "builtin" }
   | {
@@ -22,7 +22,7 @@ export type EngineReport =
       server: { name: string; version: string } | null;
       /** Starts that failed and children that died since the last answer. */
       failures: number;
-      /** The last thing that went wrong, also when it is over. */
+      /** The last error, also when it is over. */
       lastError: ({ message: string; atMs: number } & WireErrorData) | null;
     };
 
@@ -40,19 +40,20 @@ export type Health = {
 };
 
 /**
- * MemPalace's own palace lock: ours for life; another's, so that the public palace waits; or none, because no MemPalace of
- * this HOME could take it either.
+ * MemPalace's own palace lock: held by this broker; held by another, so that the public palace waits; or none, because
+ * no MemPalace of this HOME could take it either.
  */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /**
- * What others did to the public palace, found by its own sequence numbers: looking, nothing, something, or not to be told.
+ * What foreign writers did to the public palace, found by its own sequence numbers: looking, nothing, something, or
+ * unknown. The wire name `strays` stays for older clients.
  */
 export type StrayReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
-  /** Who it may have been, or why it is not known. */
+  /** Who may have written, or why that is not known. */
   detail: string;
-  /** Rows that are not of this memory, and in which collections. */
+  /** Foreign rows, and their collections. */
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
@@ -62,22 +63,22 @@ export type StrayReport = {
   resent: number;
   /** Rows whose vector its index has lost. */
   unindexed: number;
-  /** Rows of others, and changes and deletions by others, that this broker has taken over. */
+  /** Foreign rows, and changes and deletions by others, that this broker has adopted. */
   taken: number;
 };
 
-/** How far the rows of an existing public palace are in this memory. */
+/** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
   /** `verifying`: palace and ledger are being compared. `refused`: that fails; it is tried again, and nothing is written there. */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   /** Rows of the palace. */
   rows: number;
-  /** Of them, looked at so far. */
+  /** Rows examined so far. */
   read: number;
   taken: number;
-  /** When both sides last held the same, row by row. */
+  /** Time when both sides last held the same, row by row. */
   atMs: number | null;
-  /** What else is worth knowing: why it is refused, or what became of the palace's vectors. */
+  /** Further information: why it is refused, or what became of the palace's vectors. */
   detail: string;
   /** What to do about a refusal. */
   hint: string;
@@ -97,7 +98,7 @@ export type StatusReport = {
   home: string;
   state: Health["status"];
   error?: { message: string } & WireErrorData;
-  /** With `command` the broker does not look into the palace: no drawers, wings, search and driver are told then. */
+  /** With `command` the broker does not open the palace: drawers, wings, search and driver are absent then. */
   engine: EngineReport;
   drawers: number;
   wings: number;
@@ -115,7 +116,7 @@ export type StatusReport = {
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
-    /** When these will be embedded, ms from now; null where it cannot be told; a broker of before has none. */
+    /** Time until these are embedded, ms from now; null where it is unknown; absent in older brokers. */
     pendingMs?: number | null;
   };
   driver: {
@@ -127,14 +128,14 @@ export type StatusReport = {
     lagMs: number;
     detail: string;
   };
-  /** The index that points at drawers; `lag` are still to be written to the public palace, `pending` of them to be embedded. */
+  /** The closets; `lag` still have to be written to the public palace, `pending` of them to be embedded. */
   closets: { count: number; pending: number; lag: number };
-  /** The graph in upstream's files; `lag` rows are still to be written there, `takenOver` came from others. */
+  /** The graph in upstream's files; `lag` rows still have to be written there, `takenOver` were adopted from others. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
     lag: number;
-    /** Age of the oldest of them, ms; a broker of before has none. */
+    /** Age of the oldest of them, ms; absent in older brokers. */
     lagMs?: number;
     takenOver: number;
     detail: string;
@@ -153,11 +154,11 @@ export type LedgerHealth = {
   /** Drawers in the full-text index. */
   words: number;
   vectors: number;
-  /** Their short forms, which a search reads first. */
+  /** Their quantized vectors, which a search reads first. */
   codes: number;
   /** Drawers that wait for their vector. */
   pending: number;
-  /** Drawers with neither a vector nor a place in that queue. */
+  /** Drawers with neither a vector nor a place in that backlog. */
   forgotten: number;
   /** "ok", or what SQLite says of the file. */
   integrity: string;
@@ -175,9 +176,9 @@ export type CollectionHealth = {
   segment: "whole" | "absent" | "torn";
   why: string;
   isMarkPoisoned: boolean;
-  /** How its index measures, "cosine" or "l2", of the collections that we write; of others null. */
+  /** The distance of the collections that we write, "cosine" or "l2"; null for others. */
   space: string | null;
-  /** As upstream's probe has it (palace.md 10.4). */
+  /** States of upstream's probe (palace.md 10.4). */
   state: "OK" | "DIVERGED" | "UNKNOWN";
 };
 
@@ -186,7 +187,7 @@ export type PublicHealth = {
   /** "ok", "absent", or why it cannot be read. */
   integrity: string;
   collections: CollectionHealth[];
-  /** Against the ledger; null: nothing there is ours. */
+  /** Differences from the ledger; null: nothing there is ours. */
   difference: { missing: number; changed: number; foreign: number; awaited: number } | null;
   /** Index folders moved away, by us or by MemPalace, and palaces that a repair has kept. */
   putAside: string[];

@@ -1,6 +1,7 @@
 /**
- * What goes on with closets beside the engine's writes: they get their vectors when no drawer waits for one, and go to the
- * public palace by an outbox and a collection of their own, the same pump as the drawers'. Put together by broker/palace/palace.ts.
+ * Keeps closets in step beside the engine's writes: they get their vectors when no drawer waits for one, and go to the
+ * public palace through an outbox and a collection of their own, as drawers do. Put together by
+ * broker/palace/palace.ts.
  */
 import { Backlog } from "../index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../ledger/read/reader.ts";
@@ -16,7 +17,7 @@ export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
   /** Undefined: no public palace is kept. */
   driver: PalaceDriver | undefined;
-  /** Why nothing may be sent for now. */
+  /** The reason why nothing may be sent now. */
   lockedBy: () => PalaceError | undefined;
   /** The writer's side; see ledger/write/closet-writer.ts. */
   file: (vectors: NewVector[], model: string) => Promise<number>;
@@ -45,12 +46,12 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** The model is there. */
+  /** Starts embedding once the model is loaded. */
   embedWith(embedder: Embedder): void {
     const { reader, file, log } = this.#options;
     this.#backlog = new Backlog({
       embedder,
-      // Drawers are what is searched; pointers to them can wait.
+      // Drawers are what is searched; closets can wait.
       pending: (afterRow, limit) =>
         reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
       file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
@@ -59,7 +60,7 @@ export class ClosetKeeper {
     });
   }
 
-  /** As Outbox.hold. */
+  /** Works as Outbox.hold. */
   async hold(): Promise<() => void> {
     this.#holders += 1;
     const release = await this.#outbox?.hold();
@@ -83,7 +84,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** Many a palace has no closets: no thread and no connection for those. */
+  /** A palace without closets needs no thread and no connection for them. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

@@ -1,7 +1,7 @@
 /**
- * The pump from the ledger to the public palace: reads the durable list, sends it through the driver, strikes off what
- * arrived. A kill at any step only means that something is sent again. Runs in the broker beside everything else and is
- * waited for by nobody. Imported by broker/palace/palace.ts.
+ * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver,
+ * strikes off what was written. After a kill at any step something is sent again. Runs in the broker beside everything
+ * else, and no call waits for it. Imported by broker/palace/palace.ts.
  */
 import { faultPoint } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -9,24 +9,26 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../port/public-pal
 import { PalaceError } from "../protocol/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** How long the first record of a quiet time waits for company, since a batch costs little more than one record. */
+/** After a pause the first record waits this long for others, since a batch costs little more than one record. */
 const GATHER_MS = 25;
-/** We look by ourselves this often, should nobody wake us: vectors arrive in the background. */
+/** The list is also checked this often without a wake-up: vectors are computed in the background. */
 const IDLE_MS = 5_000;
-/** After a failure: this long at least, then twice as long each time, up to the maximum; half of it is chance. */
+/**
+ * After a failure it waits this long at least, then twice as long each time, up to the maximum; half of it is random.
+ */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Records the palace refuses for good. More of them mean that the palace is wrong, not the records. */
+/** Records that the palace refuses for good. More of them mean that the palace is at fault, not the records. */
 const REFUSED_MAX = 256;
-/** How long `stop` waits for the batch under way. */
+/** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** A palace that is quiet is asked this often whether it is still there, and still the same. */
+/** An idle palace is probed this often: is it still there, and still the same? */
 const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];
 
-/** Time as the pump sees it; tests bring a quick one. */
+/** The outbox's clock; tests use a fast one. */
 export type OutboxClock = {
   now(): number;
   /** Ends early, without an error, when the signal is given. */
@@ -40,7 +42,10 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
-  /** Why the palace must be left alone for now; asked before anything is opened or sent. `wake` when that changes. */
+  /**
+   * The reason why the palace must not be touched now; asked before anything is opened or sent. Call `wake` when that
+   * changes.
+   */
   lockedBy?: () => PalaceError | undefined;
   /** Called when the state or its detail changes. Contract: does not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
@@ -49,7 +54,7 @@ export type OutboxOptions = {
 export type Outbox = {
   /** Something was committed. Cheap; call it after each commit. */
   wake(): void;
-  /** Resolves when the batch under way has arrived and is struck off; nothing is sent until the answer is called. */
+  /** Resolves when the running batch is written and struck off; nothing is sent until the answer is called. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
@@ -88,8 +93,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Id → change and reason of what this palace refuses. Skipped, but never struck off: it stays in the lag, and is tried
-   * again when the drawer changes, when the target changes, and after a restart.
+   * Id → change and reason of records that this palace refuses. They are skipped but never struck off: they stay in the
+   * lag, and are tried again when the drawer changes, when the target changes, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -99,11 +104,11 @@ class Pump {
   #detail = "opening the palace";
   #failures = 0;
   #target: string | undefined;
-  /** When the palace last proved that it is there; undefined: it has to be opened. */
+  /** The last time the palace answered; undefined: it has to be opened. */
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Askers for whom nothing is sent just now, and the batch under way. */
+  /** Callers that hold the outbox, and the running batch. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -161,7 +166,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // A commit we have not been woken for yet.
+    // A commit without a wake-up yet.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -175,14 +180,14 @@ class Pump {
     if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
     await driver.open();
     this.#openedAtMs = clock.now();
-    // After opening, because only then a driver knows that its palace is another one than last time.
+    // Only after opening does a driver know that its palace is another one than last time.
     if (driver.target === this.#target || this.#stopped) return;
     await source.retarget(driver.target);
     this.#target = driver.target;
     this.#refused.clear();
   }
 
-  /** Somebody else writes the palace. What he did to it is looked at when it is opened again. */
+  /** Another process writes the palace. What it changed is checked when the palace is opened again. */
   async #leaveAlone(lock: PalaceError): Promise<void> {
     this.#openedAtMs = undefined;
     this.#enter("waiting", lock.message);
@@ -195,7 +200,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // What became of the palace meanwhile is looked at when it is opened again.
+      // What became of the palace meanwhile is checked when it is opened again.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -212,7 +217,7 @@ class Pump {
     return true;
   }
 
-  /** What comes next in order and is one call to the driver: all writes or all removals, each id once. */
+  /** The next entries that form one call to the driver: all writes or all removals, each id once. */
   #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
     for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
@@ -231,8 +236,8 @@ class Pump {
   }
 
   /**
-   * Returns what arrived. A batch that is refused is halved until the refused record stands alone, so that one bad record
-   * costs a few requests and holds nobody up. Errors: as the driver's, but for those that concern one record.
+   * Returns what was written. A refused batch is halved until the refused record stands alone, so that one bad record
+   * costs a few requests and delays nothing. Errors: the driver's, except those that concern one record.
    */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
@@ -263,7 +268,7 @@ class Pump {
     return "";
   }
 
-  /** Nothing left to send: what is it that we wait for? */
+  /** Decides the state once nothing is left to send. */
   #rest(): void {
     if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
     const { awaitingVector } = this.#deps.source.lag();
@@ -285,12 +290,12 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // It is of another model, and will be tomorrow: said once, looked at now and then.
+    // A palace of another model stays one: it is reported once and probed from time to time.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // A wake-up shortens the wait, since somebody is at work, but a busy broker must not hammer at a palace that is ill.
+    // A wake-up shortens the wait, but a busy broker must not hammer at a palace that fails.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);

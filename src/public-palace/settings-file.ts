@@ -1,4 +1,7 @@
-/** SettingsStore over upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3, 8.3). */
+/**
+ * Implements SettingsStore over upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3,
+ * 8.3).
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
@@ -16,7 +19,7 @@ export function createSettingsStore(home: string) {
   };
   return {
     hooks,
-    /** Errors: SyntaxError for a config.json that is no JSON; it is left as it is. */
+    /** Errors: SyntaxError for an invalid config.json, which is not changed. */
     setHooks(change: Partial<Hooks>): void {
       const config = existsSync(configFile)
         ? (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, unknown>)
@@ -46,7 +49,7 @@ export function createSettingsStore(home: string) {
   };
 }
 
-/** The object in a file, or the value itself where it is one; anything else is empty. */
+/** Returns the object in a file, or the value itself if it is an object; anything else is empty. */
 function readObject(source: unknown): Record<string, unknown> {
   let value = source;
   if (typeof source === "string") {

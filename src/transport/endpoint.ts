@@ -1,6 +1,6 @@
 /**
- * Where a broker can be dialled, and dialling it. An endpoint is written `unix:/path` or `http://host:port`.
- * Imported by the client; knows nothing of what is said over the stream.
+ * A broker's address, and dialling it. An endpoint is written `unix:/path` or `http://host:port`. Imported by the
+ * client; it knows nothing of the messages on the stream.
  */
 import { connect, type Socket } from "node:net";
 import { PalaceError } from "../protocol/errors.ts";
@@ -37,7 +37,7 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
       reject(new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }));
     let socket: Socket;
     try {
-      // By name: of a bare argument Node takes digits for a port.
+      // By name: in a bare argument Node takes digits for a port.
       socket =
         endpoint.kind === "unix"
           ? connect({ path: endpoint.path })

@@ -36,7 +36,7 @@ export class FrameSplitter {
         this.#size += part.length;
       }
       if (end !== -1) {
-        // The one part may have come with an earlier chunk: `part` is what this chunk has of the line, perhaps nothing.
+        // The line's parts may have come with earlier chunks: `part` is this chunk's share, perhaps nothing.
         const [first, ...more] = this.#parts;
         if (first !== undefined) frames.push({ bytes: more.length === 0 ? first : Buffer.concat(this.#parts) });
         this.#parts = [];
@@ -50,7 +50,7 @@ export class FrameSplitter {
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What one line says, or why it says nothing. */
+/** A line's content, or the reason why it has none. */
 export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
 
 export function decodeFrame(bytes: Buffer): Decoded {

@@ -1,6 +1,7 @@
 /**
- * The two HTTP exchanges a client needs, written by hand over a socket: loading node:http would take a third of the shim's
- * start. `Upgrade: mcp`, after which the socket carries newline-delimited JSON-RPC, and a plain GET.
+ * The two HTTP exchanges that a client needs, written by hand over a socket: loading node:http would take a third of
+ * the shim's start. They are `Upgrade: mcp`, after which the socket carries newline-delimited JSON-RPC, and a plain
+ * GET.
  */
 import type { Socket } from "node:net";
 import { PalaceError } from "../protocol/errors.ts";
@@ -11,7 +12,7 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
-/** Turns the connection into a stream of messages. `rest` is what came behind the head already. */
+/** Turns the connection into a stream of messages. `rest` is what followed the head already. */
 export async function upgrade(
   socket: Socket,
   headers: Record<string, string>,
@@ -41,7 +42,7 @@ export async function get(
   socket.write(requestHead(path, { Connection: "close", ...more }));
   const { status, headers, rest } = await readHead(socket, timeoutMs);
   assertAdmitted(socket, status);
-  // Digits and nothing else: Number() also takes 1e3, 0x10 and -5.
+  // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
   const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "")
     ? Number(headers.get("content-length"))
     : undefined;
@@ -58,7 +59,7 @@ export async function get(
   return { status, headers, body: body.found.toString("utf8") };
 }
 
-/** A header of the answer to a request without a body; the connection stays open for the next. */
+/** Sends a request without a body and returns a header of the answer; the connection stays open for the next. */
 export async function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
   socket.write(requestHead(path, more));
   const { headers } = await readHead(socket);
@@ -119,7 +120,7 @@ async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Re
   return { status: Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? 0), headers, rest };
 }
 
-/** Reads until `end` gives an index; the socket is paused then, what lies behind the index is `rest`. */
+/** Reads until `end` gives an index; then the socket is paused, and `rest` is what follows the index. */
 function readUntil(
   socket: Socket,
   begun: Buffer,

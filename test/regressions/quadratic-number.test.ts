@@ -1,21 +1,16 @@
 /** General extraction looked for "10x faster" from each digit of a long number: one transcript with a dump in it took hours. */
 import { expect, it } from "vitest";
 import { extractMemories } from "../../src/feeder/convo-miner/general.ts";
-
-const took = (work: () => unknown): number => {
-  const startedAt = performance.now();
-  work();
-  return performance.now() - startedAt;
-};
+import { cpuTimeOf } from "../helpers/cpu-time.ts";
 
 it("a long number is read in linear time", () => {
-  took(() => extractMemories("1".repeat(1000)));
+  cpuTimeOf(() => extractMemories("1".repeat(1000)));
   // Five times the text: five times the work, not twenty-five times. The allowance is for a busy machine.
   const small = Math.max(
-    took(() => extractMemories("1".repeat(4_000))),
+    cpuTimeOf(() => extractMemories("1".repeat(4_000))),
     5,
   );
-  expect(took(() => extractMemories("1".repeat(20_000))) / small).toBeLessThan(15);
+  expect(cpuTimeOf(() => extractMemories("1".repeat(20_000))) / small).toBeLessThan(15);
 });
 
 it("what is ten times faster counts as before", () => {

@@ -2,24 +2,19 @@
 import { expect, it } from "vitest";
 import { sanitizeQuery } from "../../src/engine/search/query-sanitizer.ts";
 import { strip } from "../../src/engine/text/text.ts";
-
-const took = (work: () => unknown): number => {
-  const startedAt = performance.now();
-  work();
-  return performance.now() - startedAt;
-};
+import { cpuTimeOf } from "../helpers/cpu-time.ts";
 
 it.each([
   ["white space inside a text", (n: number) => strip(`x${" ".repeat(n)}x`)],
   ["quotes around a query", (n: number) => sanitizeQuery('"'.repeat(n))],
 ])("%s is trimmed in linear time", (_name, work) => {
-  took(() => work(1000));
+  cpuTimeOf(() => work(1000));
   // Ten times the text: ten times the work, not a hundred times. The allowance is for a busy machine.
   const small = Math.max(
-    took(() => work(20_000)),
+    cpuTimeOf(() => work(20_000)),
     0.5,
   );
-  expect(took(() => work(200_000)) / small).toBeLessThan(50);
+  expect(cpuTimeOf(() => work(200_000)) / small).toBeLessThan(50);
 });
 
 it("strips what Python strips, at both ends only", () => {

@@ -1,5 +1,5 @@
 /** A broker of the simulation: the real queue and the real ledger behind linked sockets; it dies when told, and comes again. */
-import { WriteQueue } from "../../src/broker/palace/queue.ts";
+import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import type { WriteOutcome } from "../../src/port/ledger.ts";
 import { PalaceError } from "../../src/protocol/errors.ts";

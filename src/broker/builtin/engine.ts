@@ -1,4 +1,7 @@
-/** The engine of our own: opens the palace, answers calls when it is open, and says why when it is not. Made by life/lifecycle.ts. */
+/**
+ * The builtin engine: opens the palace, answers calls once it is open, and tells why it is not. Made by
+ * life/lifecycle.ts.
+ */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../platform/log.ts";
 import { within } from "../../platform/within.ts";
@@ -16,9 +19,9 @@ export type BuiltinOptions = EngineHost & {
   config: Config;
   metrics: Metrics;
   log: Log;
-  /** What mines for the tool `mine`. */
+  /** The command that mines for the tool `mine`. */
   miner: MinerCommand;
-  /** The palace is lost: the broker must end. */
+  /** Called when the palace is lost: the broker must end. */
   onFatal: (error: PalaceError) => void;
   /** Resolves when the broker ends, for whatever reason. */
   ending: Promise<unknown>;
@@ -54,7 +57,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     async drain() {
       palace.isDraining = true;
       await within(palace.opened, DRAIN_MAX_MS);
-      // While its writes are still taken.
+      // Mines end while the palace still accepts their writes.
       await within(mines.close(), DRAIN_MAX_MS);
       await palace.open?.drain();
     },
@@ -63,7 +66,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
   };
 }
 
-/** A palace from the moment it is being opened, with MemPalace's own lock beside it. */
+/** A palace from the moment its opening begins, with MemPalace's own lock beside it. */
 class OpeningPalace {
   readonly #options: BuiltinOptions;
   readonly #upstreamLock: UpstreamLock;
@@ -90,7 +93,7 @@ class OpeningPalace {
     return { ...(this.open?.status() ?? NOT_OPEN), upstreamLock: this.#upstreamLock.status() };
   }
 
-  /** Waits for the palace, and for what a palace of before holds. Errors: why it is not there. */
+  /** Waits until the palace is open and an existing public palace is adopted. Errors: the reason why it is not open. */
   async ready(): Promise<Palace> {
     if (this.isDraining)
       throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {

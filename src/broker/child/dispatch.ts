@@ -1,6 +1,7 @@
 /**
- * The route table in front of a child: MCP's handshake and pulse are answered here, everything else is put to the child
- * under an id of ours. The same for every door, as methods.ts is for our own engine.
+ * The route table in front of a child engine: the broker answers MCP's handshake and ping itself, and forwards
+ * everything else to the child under a request id of its own. It serves every door, as methods.ts does for the builtin
+ * engine.
  */
 import { randomUUID } from "node:crypto";
 import { isRecord } from "../../platform/is-record.ts";
@@ -20,23 +21,23 @@ import { assertAllowed } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
 import type { Peer } from "../peer.ts";
-import type { Call, Line } from "./line.ts";
+import type { Call, RequestQueue } from "./request-queue.ts";
 import { Replays } from "./replays.ts";
 import type { Introduction, Notification } from "./session.ts";
 import type { ToolBook } from "./tools.ts";
 
 export type ChildDispatchOptions = EngineHost & {
-  line: Line;
+  queue: RequestQueue;
   tools: ToolBook;
-  /** What a child said of itself; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
+  /** The child's introduction; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
   introduced: () => Introduction | Promise<Introduction>;
-  /** Pid of the child: it must not be our client. */
+  /** Pid of the child, which must not be a client of this broker. */
   childPid: () => number | undefined;
   metrics: Metrics;
   log: Log;
 };
 
-/** Ours that need our own engine → what to do instead. */
+/** Methods that need the builtin engine → what to do instead. */
 const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
   ...Object.fromEntries(
@@ -67,7 +68,7 @@ function MINE_INSTEAD(): string {
   return `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
 }
 
-/** Methods that become labels of the metrics by their own name. */
+/** Methods that label the metrics by their own name. */
 const METHODS = ["initialize", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
@@ -82,10 +83,10 @@ export class ChildDispatch {
   /** A connection has closed. */
   leave(peerId: number): void {
     this.#listeners.delete(peerId);
-    this.#options.line.leave(peerId);
+    this.#options.queue.leave(peerId);
   }
 
-  /** Passes on what the child tells everybody. */
+  /** Forwards the child's notifications to every peer. */
   broadcast({ method, params }: Notification): void {
     for (const notify of this.#listeners.values()) notify(method, params);
   }
@@ -93,12 +94,12 @@ export class ChildDispatch {
   readonly dispatch: Dispatch = async (peer, message, sizeBytes, notify) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const { method } = message;
-    // A response: we asked nothing.
+    // A response needs no handling: the broker sends peers no requests.
     if (typeof method !== "string") return undefined;
     const params = isRecord(message["params"]) ? message["params"] : {};
     if (method.startsWith("notifications/")) {
       const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
-      if (taken !== null) this.#options.line.cancel(peer.id, taken);
+      if (taken !== null) this.#options.queue.cancel(peer.id, taken);
       return undefined;
     }
     if (method === "initialize" && notify !== undefined) this.#listeners.set(peer.id, notify);
@@ -137,8 +138,8 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // What is a write is known once the child has listed its tools. No turn is lost afterwards: what comes right behind
-    // may be the client's word that it takes this call back.
+    // Only the child's list of tools tells which call is a write. The call keeps its turn: the client's next message
+    // may be the cancellation of this very call.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
@@ -151,12 +152,12 @@ export class ChildDispatch {
     const key = isWrite && method === "tools/call" ? keyOf(params) : undefined;
     const first = key === undefined ? undefined : this.#replays.find(key, params);
     if (first !== undefined) {
-      // Whoever came first may be gone: from now on this one waits for it.
+      // The peer that came first may be gone: from now on the call belongs to this one.
       Object.assign(first.call, { peerId: peer.id, id: request.id } satisfies Partial<Call>);
       return markReplayed(await first.outcome);
     }
     const call: Call = { peerId: peer.id, id: request.id, method, isWrite, ...forChild(params, request.notify) };
-    const outcome = this.#options.line.submit(call, sizeBytes);
+    const outcome = this.#options.queue.submit(call, sizeBytes);
     if (key !== undefined) this.#replays.keep(key, params, call, outcome);
     return outcome;
   }
@@ -177,7 +178,7 @@ function assertSupported(method: string): void {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** The child's introduction, as ours. Both sides' later additions are left to each other: they are additions. */
+/** Forwards the child's introduction as ours. Unknown fields of either side are passed on. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {
@@ -188,14 +189,14 @@ function introduce(child: Introduction, asked: unknown): object {
   };
 }
 
-/** MCP's rule for the client's wish, but never newer than what the child speaks with us. */
+/** Negotiates by MCP's rule, but never a newer version than the child speaks. */
 function negotiate(asked: unknown, spoken: string): string {
   const wish = asked ?? MCP_VERSIONS.at(-1);
   const known = MCP_VERSIONS.find((version) => version === wish);
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Without what is between the client and us; its progress comes back under its own token. */
+/** Removes the fields between the client and the broker; progress returns under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...meta } = params["_meta"];

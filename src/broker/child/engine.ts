@@ -1,6 +1,6 @@
 /**
- * Engine `command` put together: one child, the line before it, the route table before that. What lifecycle.ts asks of an
- * engine, answered for a child as palace.ts answers it for our own.
+ * Assembles engine `command`: one child, the request queue before it, and the route table. Implements for a child what
+ * palace.ts implements for the builtin engine.
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
@@ -11,7 +11,7 @@ import type { Metrics } from "../dispatch/metrics.ts";
 import type { Health } from "../../protocol/spec.ts";
 import type { Dispatch, Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
 import { ChildDispatch } from "./dispatch.ts";
-import { Line } from "./line.ts";
+import { RequestQueue } from "./request-queue.ts";
 import type { Introduction } from "./session.ts";
 import { Supervisor } from "./supervisor.ts";
 import { ToolBook } from "./tools.ts";
@@ -23,7 +23,7 @@ export type ChildEngineOptions = EngineHost & {
   metrics: Metrics;
 };
 
-/** A client waits so long for the first child's introduction. */
+/** A client waits this long for the first child's introduction. */
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
@@ -34,9 +34,9 @@ export function startChildEngine(options: ChildEngineOptions): Engine {
 class ChildEngine implements Engine {
   readonly opened = Promise.resolve();
   readonly #supervisor: Supervisor;
-  readonly #line: Line;
+  readonly #queue: RequestQueue;
   readonly #child: ChildDispatch;
-  /** Who waits for the first introduction. */
+  /** Resolves with the first introduction. */
   #first = awaited();
 
   constructor({ config, home, log, ...rest }: ChildEngineOptions) {
@@ -45,18 +45,18 @@ class ChildEngine implements Engine {
       ...{ config, home, tools, log },
       onReady: () => {
         this.#first.resolve();
-        this.#line.run();
+        this.#queue.run();
       },
       onFailed: (error) => {
         this.#first.reject(error);
         this.#first = awaited();
-        this.#line.fail(error);
+        this.#queue.fail(error);
       },
       onNotification: (notification) => this.#child.broadcast(notification),
     });
-    this.#line = new Line(this.#supervisor, config.requestTimeoutMs);
+    this.#queue = new RequestQueue(this.#supervisor, config.requestTimeoutMs);
     this.#child = new ChildDispatch({
-      ...{ line: this.#line, tools, log },
+      ...{ queue: this.#queue, tools, log },
       ...rest,
       introduced: () => this.#supervisor.introduction ?? this.#firstIntroduction(),
       childPid: () => this.#supervisor.pid,
@@ -101,7 +101,7 @@ class ChildEngine implements Engine {
   }
 
   status(): ReturnType<Engine["status"]> {
-    const { depth, answeredWrites: acknowledged, refused } = this.#line;
+    const { depth, answeredWrites: acknowledged, refused } = this.#queue;
     return {
       ...NOT_OURS,
       // The child takes that lock itself.
@@ -115,7 +115,7 @@ class ChildEngine implements Engine {
   }
 
   async drain(): Promise<void> {
-    await within(this.#line.drain(), DRAIN_MAX_MS);
+    await within(this.#queue.drain(), DRAIN_MAX_MS);
     await this.#supervisor.close();
   }
 
@@ -129,7 +129,7 @@ class ChildEngine implements Engine {
   }
 }
 
-/** A promise that may be rejected before anybody waits for it. */
+/** A promise that may reject before anybody awaits it. */
 function awaited(): PromiseWithResolvers<void> {
   const waited = Promise.withResolvers<void>();
   waited.promise.catch(() => {});
@@ -145,7 +145,7 @@ function identityOf(introduction: Introduction | undefined): Identity | undefine
   };
 }
 
-/** We do not look into a palace that is another's. */
+/** The broker does not open a palace that belongs to the child. */
 const NOT_OURS: Omit<PalaceStatus, "queue"> = {
   drawers: 0,
   wings: 0,

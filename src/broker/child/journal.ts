@@ -1,8 +1,8 @@
 /**
- * What a MemPalace that was killed in a transaction leaves beside its database: a journal that still must be rolled back.
- * SQLite does it for whoever opens the file next for writing. MemPalace 3.11 first opens it for reading only, fails ("attempt
- * to write a readonly database"), takes that for damage and refuses every call from then on. So it is opened once, by us,
- * between two children: nobody else writes then.
+ * Rolls back the journal that a killed MemPalace leaves beside its database. SQLite does so for the next process that
+ * opens the file for writing. MemPalace 3.11 first opens it read-only, fails ("attempt to write a readonly database"),
+ * takes that for damage and refuses every call from then on. The broker therefore opens the file once between two
+ * children, when nobody else writes.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,10 @@ import type { Log } from "../../platform/log.ts";
 
 const BUSY_MAX_MS = 2_000;
 
-/** Only with the child's lock held. A palace of another kind has no such files; what fails is the child's to report. */
+/**
+ * Call it only while holding the child's lock. A palace of another kind has no such files; the child reports whatever
+ * fails.
+ */
 export async function rollBackJournals(palaceDir: string, log: Log): Promise<void> {
   for (const name of ["chroma.sqlite3", "knowledge_graph.sqlite3"]) {
     const file = join(palaceDir, name);
@@ -19,7 +22,7 @@ export async function rollBackJournals(palaceDir: string, log: Log): Promise<voi
       const { default: Database } = await import("better-sqlite3");
       const database = new Database(file, { fileMustExist: true, timeout: BUSY_MAX_MS });
       try {
-        // Any write lock makes SQLite look at the journal; nothing is changed.
+        // Any write lock makes SQLite check the journal; nothing is changed.
         database.exec("BEGIN IMMEDIATE; ROLLBACK");
       } finally {
         database.close();

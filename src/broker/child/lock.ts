@@ -1,7 +1,7 @@
 /**
- * The lock that a child holds by living: an flock on a file that is open in the child and nowhere else. The kernel gives it
- * back when the child and all it started are gone, however they went, so two children of one palace never live at once,
- * not even when the broker between them was killed.
+ * The lock that a child holds as long as it lives: an flock on a file that is open in the child and nowhere else. The
+ * kernel releases it when the child and all its descendants are gone, however they ended, so two children of one palace
+ * never live at once, even if the broker between them was killed.
  */
 import {
   closeSync,
@@ -20,26 +20,26 @@ import { tryFlock } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
-/** Where the child finds the file among its descriptors. */
+/** The child's descriptor of the lock file. */
 export const LOCK_FD = 3;
 
 export type ChildLock = {
-  /** To be given to the child as its descriptor LOCK_FD. */
+  /** Pass it to the child as its descriptor LOCK_FD. */
   fd: number;
-  /** Says whose child it is, then closes our own copy: from now on the child alone holds the lock. */
+  /** Records whose child it is, then closes the broker's copy: from now on the child alone holds the lock. */
   handOver(childPid: number): void;
   drop(): void;
 };
 
-/** A child whose broker died sees its stdin end; what does not go by that is made to. */
+/** A child whose broker died sees its stdin end; one that does not exit within this time is killed. */
 const LEAVE_MAX_MS = 3_000;
 const TERM_MAX_MS = 2_000;
 const KILL_MAX_MS = 2_000;
 const POLL_MS = 25;
 
 /**
- * Waits for a former child of this broker's home to be gone, ending it if it must. `home`: we hold its lifetime lock, so
- * nobody else's broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
+ * Waits until a former child of this broker's home is gone, and ends it if necessary. `home`: its lifetime lock is
+ * held, so no other broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
  */
 export async function takeChildLock(file: string, home: string, log: Log): Promise<ChildLock> {
   const startedAtMs = performance.now();
@@ -71,12 +71,12 @@ export async function takeChildLock(file: string, home: string, log: Log): Promi
   }
 }
 
-/** A process that is gone already is what we want. */
+/** A process that is gone already needs no signal. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone, or not ours: the lock tells.
+    // The process is gone or not ours: the lock decides.
   }
 }
 
@@ -106,17 +106,17 @@ function heldLock(fd: number, home: string): ChildLock {
   };
 }
 
-/** On a full disk the lock holds all the same; only who has it is not told then. */
+/** On a full disk the lock still holds; only its owner is not recorded then. */
 function writeOwner(fd: number, owner: { pid: number; home: string }): void {
   try {
     ftruncateSync(fd, 0);
     writeSync(fd, JSON.stringify(owner));
   } catch {
-    // Said above.
+    // The comment above tells why.
   }
 }
 
-/** Who took the lock last; undefined in the moment before it is written. */
+/** The last owner of the lock; undefined in the moment before it is written. */
 function readOwner(file: string): { pid: number; home: string } | undefined {
   try {
     const { pid, home } = JSON.parse(readFileSync(file, "utf8")) as { pid?: unknown; home?: unknown };
@@ -126,7 +126,9 @@ function readOwner(file: string): { pid: number; home: string } | undefined {
   }
 }
 
-/** The processes that hold the file open where a child has it. Not by a number in a file: those are used again. */
+/**
+ * The processes that have the lock file open at the child's descriptor. A recorded pid would not do: pids are reused.
+ */
 function holders(file: string): number[] {
   const path = realpathSync(file);
   let pids: string[];

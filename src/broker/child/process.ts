@@ -1,6 +1,6 @@
 /**
- * One child process that speaks newline-delimited JSON-RPC: its group, its pipes, its end. Passes on what arrives and says
- * when it is gone; knows nothing of requests.
+ * One child process that speaks newline-delimited JSON-RPC: its process group, its pipes, its end. It forwards messages
+ * and reports the exit; it knows nothing of requests.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -17,20 +17,20 @@ export type ProcessOptions = {
   generation: number;
   log: Log;
   onMessage: (message: unknown) => void;
-  /** A message over the frame limit was skipped. */
+  /** Called when a message over the frame limit was skipped. */
   onOversize: () => void;
-  /** Once, after its last message; `why` is a clause for people. */
+  /** Called once, after the last message; `why` is a clause for people. */
   onGone: (why: string) => void;
 };
 
-/** Between asking and forcing. */
+/** Time between SIGTERM and SIGKILL. */
 const TERM_MAX_MS = 2_000;
-/** After the exit, for what the pipes still hold; a grandchild may keep them open for ever. */
+/** Time after the exit to read what the pipes still hold; a grandchild may keep them open for ever. */
 const LAST_WORDS_MS = 200;
 const LINE_MAX_CHARS = 500;
 const LINE_SIZE_MAX_BYTES = 64 * 1024;
 const LAST_LINES = 3;
-/** Lines of a child in our log; more are counted only. */
+/** Lines of a child that the log repeats; further lines are only counted. */
 const LOG_LINES_MAX = 50;
 const LOG_WINDOW_MS = 5_000;
 
@@ -47,7 +47,8 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // A group of its own: a wrapper's children end with it, and a Ctrl-C meant for us does not hit it before we drained.
+    // The child gets a process group of its own: a wrapper's children end with it, and a Ctrl-C meant for the broker
+    // does not hit it before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",
@@ -68,24 +69,27 @@ export class ServerProcess {
     return this.#isGone ? undefined : this.#child.pid;
   }
 
-  /** What it said last on stderr, for an error message. */
+  /** The last lines on stderr, for an error message. */
   get lastWords(): string {
     return this.#lastLines.join(" | ");
   }
 
-  /** Bounded by its caller: one request is under way at any time. */
+  /** Needs no queue: the caller has one request under way at any time. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Lets it end by itself, as its own clients would: stdin closes. Then as `kill`. Resolves when it is gone. */
+  /**
+   * Lets the child exit by itself, as its own clients would, by closing stdin; then proceeds as `kill`. Resolves when
+   * it is gone.
+   */
   async end(leaveMaxMs: number): Promise<void> {
     this.#child.stdin.end();
     await this.#goneWithin(leaveMaxMs);
     await this.kill();
   }
 
-  /** SIGTERM, then SIGKILL, which a stopped process obeys too. Resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL, which ends a stopped process too. Resolves when it is gone. */
   async kill(): Promise<void> {
     this.#signal("SIGTERM");
     await this.#goneWithin(TERM_MAX_MS);
@@ -120,7 +124,7 @@ export class ServerProcess {
       for (const frame of lines.push(chunk))
         this.#onWords("bytes" in frame ? frame.bytes.toString("utf8") : "(too long)");
     });
-    // A pipe breaks when the child goes, and that is told below.
+    // A pipe breaks when the child exits; the exit is reported below.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
     child.on("error", (error) => {
       if (child.pid === undefined) this.#end(`cannot be started: ${error.message}`);
@@ -159,7 +163,7 @@ export class ServerProcess {
 
   #end(why: string): void {
     if (this.#isGone) return;
-    // What it started must not outlive it: it would hold the palace.
+    // Its descendants must not outlive it: they would hold the palace.
     this.#signal("SIGKILL");
     this.#isGone = true;
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();

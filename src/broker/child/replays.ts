@@ -1,6 +1,6 @@
 /**
- * Idempotency of a child's writes, in memory: a key that comes again joins the call under way, or gets the first result.
- * Bounded; what it holds dies with the broker (docs/engine-command.md says what that means).
+ * Idempotency of a child's writes, in memory: a repeated key joins the running call or gets the first result. It is
+ * bounded, and lost with the broker (docs/engine-command.md tells what that means).
  */
 import { createHash } from "node:crypto";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -12,7 +12,7 @@ type Entry<T> = {
   fingerprint: string;
   call: T;
   outcome: Promise<unknown>;
-  /** Of the result; undefined while the call is under way. */
+  /** Size of the result; undefined while the call is running. */
   sizeBytes: number | undefined;
 };
 
@@ -20,7 +20,7 @@ export class Replays<T> {
   readonly #entries = new Map<string, Entry<T>>();
   #sizeBytes = 0;
 
-  /** The first call of this key, if it is known. Errors: PROTOCOL_KEY_REUSED for other arguments. */
+  /** The first call with this key, if it is known. Errors: PROTOCOL_KEY_REUSED for other arguments. */
   find(key: string, params: unknown): { call: T; outcome: Promise<unknown> } | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.fingerprint === fingerprintOf(params)) return entry;
@@ -32,8 +32,8 @@ export class Replays<T> {
   }
 
   /**
-   * Keeps what comes of a call: a result, or that its outcome is not known. One that was certainly not done is forgotten, so
-   * that it can be tried again.
+   * Keeps a call's outcome: a result, or that it is unknown. A call that certainly was not done is forgotten, so that
+   * it can be tried again.
    */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
@@ -44,7 +44,7 @@ export class Replays<T> {
     );
   }
 
-  /** `sizeBytes` undefined = not worth keeping. */
+  /** `sizeBytes` undefined = do not keep it. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);
@@ -54,7 +54,7 @@ export class Replays<T> {
     this.#sizeBytes += sizeBytes;
     for (const [oldKey, old] of this.#entries) {
       if (this.#entries.size <= KEYS_MAX && this.#sizeBytes <= SIZE_MAX_BYTES) return;
-      // Calls under way are bounded by the line they wait in.
+      // The request queue bounds the calls that are running.
       if (old.sizeBytes === undefined) continue;
       this.#entries.delete(oldKey);
       this.#sizeBytes -= old.sizeBytes;
@@ -62,7 +62,7 @@ export class Replays<T> {
   }
 }
 
-/** A tool that says it failed changed nothing, by MCP's convention. */
+/** A tool that reports failure changed nothing, by MCP's convention. */
 function isFailure(result: unknown): boolean {
   return (result as { isError?: unknown } | undefined)?.isError === true;
 }
@@ -72,7 +72,7 @@ function isDoubtful(error: unknown): boolean {
   return error instanceof PalaceError && (error.code === "ENGINE_CALL_LOST" || error.code === "ENGINE_TIMEOUT");
 }
 
-/** The arguments as the client wrote them; the key's own place in them does not count. */
+/** Fingerprint of the arguments as the client wrote them, without the key itself. */
 function fingerprintOf(params: unknown): string {
   const { _meta, ...rest } = params as { _meta?: unknown };
   return createHash("sha256").update(JSON.stringify(rest)).digest("base64");

@@ -1,6 +1,6 @@
 /**
- * One child as an MCP server that we are the client of: ids of our own, time-outs, the handshake. A session is one
- * generation; with its process all its requests end, and a late answer finds nobody.
+ * One child as an MCP server whose client is the broker: request ids, time-outs, the handshake. A session is one
+ * generation: all its requests end with its process, and a late answer is dropped.
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { LogFields } from "../../platform/log.ts";
@@ -13,7 +13,7 @@ import { RpcFailure } from "../dispatch/answers.ts";
 import { type ProcessOptions, ServerProcess } from "./process.ts";
 import type { ToolNote } from "./tools.ts";
 
-/** What the child said of itself. */
+/** The child's description of itself. */
 export type Introduction = {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
@@ -25,7 +25,7 @@ export type Introduction = {
 export type Notification = { method: string; params: Record<string, unknown> | undefined };
 
 export type SessionOptions = Pick<ProcessOptions, "config" | "lock" | "generation" | "log"> & {
-  /** Not progress: that goes to the request it belongs to. */
+  /** Not called for progress, which goes to its own request. */
   onNotification: (notification: Notification) => void;
   onGone: (why: string) => void;
 };
@@ -41,7 +41,7 @@ type Pending = {
 
 const TOOL_PAGES_MAX = 100;
 
-/** Of all sessions, so that no answer can be taken for another generation's. */
+/** One counter for all sessions, so that no answer can match a request of another generation. */
 let lastId = 0;
 
 export class Session {
@@ -87,8 +87,8 @@ export class Session {
   }
 
   /**
-   * Tells the child that nobody waits for what is under way. It may answer all the same, or never: its answer to a ping
-   * shows that it is free again.
+   * Tells the child that the running call is cancelled. It may still answer, or never: an answer to a ping shows that
+   * it is free again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
@@ -104,7 +104,7 @@ export class Session {
     }
   }
 
-  /** Errors: as `request`. */
+  /** Errors: those of `request`. */
   async introduce(): Promise<Introduction> {
     const limits = { timeoutMs: ENGINE_START_TIMEOUT_MS };
     const answer = await this.request(
@@ -128,7 +128,7 @@ export class Session {
     };
   }
 
-  /** Errors: as `request`. */
+  /** Errors: those of `request`. */
   async listTools(): Promise<ToolNote[]> {
     const tools: ToolNote[] = [];
     let cursor: unknown;
@@ -163,7 +163,7 @@ export class Session {
     else pending.resolve(message["result"] ?? {});
   }
 
-  /** We offer it nothing but a pulse. */
+  /** The only request of the child that is answered is a ping. */
   #answer(id: unknown, method: string): void {
     if (method === "ping") this.process.send({ jsonrpc: "2.0", id, result: {} });
     else
@@ -174,7 +174,7 @@ export class Session {
       });
   }
 
-  /** Who reports progress is not stuck. */
+  /** A child that reports progress is not stuck. */
   #onProgress(params: Record<string, unknown>): void {
     const { progressToken } = params;
     const pending = typeof progressToken === "number" ? this.#pending.get(progressToken) : undefined;

@@ -1,6 +1,7 @@
 /**
- * Keeps one child alive: starts it, introduces us, replaces one that died or is stuck after a growing pause, gives up for a
- * while when none lives long enough to answer. Who wants a child asks for `session`; nobody else starts one.
+ * Keeps one child alive: starts it, performs the handshake, replaces one that died or is stuck after a growing pause,
+ * and gives up for a while when none lives long enough to answer. Callers that need a child ask for `session`; nothing
+ * else starts one.
  */
 import { join } from "node:path";
 import type { CommandConfig } from "../../config/engine.ts";
@@ -15,21 +16,21 @@ import type { ToolBook } from "./tools.ts";
 
 export type SupervisorOptions = {
   config: CommandConfig;
-  /** Of the broker; its lifetime lock is held. */
+  /** The broker's home; its lifetime lock is held. */
   home: string;
   tools: ToolBook;
   log: Log;
   onReady: () => void;
-  /** No child will be there soon: what waits for one is answered with this. */
+  /** Called when no child will be there soon: waiting calls are answered with this error. */
   onFailed: (error: PalaceError) => void;
   onNotification: (notification: Notification) => void;
 };
 
 const PAUSE_MS = 250;
 const PAUSE_MAX_MS = 30_000;
-/** Deaths in a row without one answered request between: from then on nobody is kept waiting for the next start. */
+/** After this many deaths in a row without an answered request, no call waits for the next start. */
 const FAILURES_PATIENT = 3;
-/** From then on nothing is started until somebody asks, at most once in PAUSE_MAX_MS. */
+/** After this many, a child is started only on request, at most once in PAUSE_MAX_MS. */
 const FAILURES_MAX = 8;
 const LEAVE_MAX_MS = 3_000;
 
@@ -42,7 +43,7 @@ export class Supervisor {
   #failures = 0;
   #lastError: { error: PalaceError; atMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** On the monotonic clock: a stepped wall clock must not hold back a start. */
+  /** By the monotonic clock: a stepped wall clock must not delay a start. */
   #nextStartMs = 0;
   #closed = false;
   #attempt: Promise<void> | undefined;
@@ -51,12 +52,12 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** The child that can be asked now. */
+  /** The child that accepts requests now. */
   get session(): Session | undefined {
     return this.#state === "ready" ? this.#session : undefined;
   }
 
-  /** What the last child that introduced itself said: the next one is the same program. */
+  /** The last introduction of a child: the next child is the same program. */
   get introduction(): Introduction | undefined {
     return this.#introduction;
   }
@@ -73,11 +74,11 @@ export class Supervisor {
     return this.#lastError?.error;
   }
 
-  /** Why nobody is kept waiting; undefined while there is a child or there soon will be. */
+  /** The reason why no call waits; undefined while a child exists or will soon. */
   get failed(): PalaceError | undefined {
     if (this.#state !== "failed") return undefined;
     const { error } = this.#lastError ?? { error: undefined };
-    // Somebody else's palace stays somebody else's: that needs a person, and is told as it is.
+    // A palace that somebody else holds needs a person, so the error is passed on unchanged.
     if (error?.code === "PALACE_LOCKED" || error?.code === "CONFIG_BAD_VALUE") return error;
     return new PalaceError(
       "ENGINE_UNAVAILABLE",
@@ -89,19 +90,19 @@ export class Supervisor {
     );
   }
 
-  /** Starts a child unless there is one, one is being started, or the pause is not over. */
+  /** Starts a child unless one exists, is being started, or the pause is not over. */
   wake(): void {
     if (this.#closed || this.#attempt !== undefined || this.#session !== undefined || this.#timer !== undefined) return;
     if (performance.now() < this.#nextStartMs) return;
     this.#attempt = this.#start().finally(() => (this.#attempt = undefined));
   }
 
-  /** It works: a request was answered. */
+  /** A request was answered, so the child works. */
   answered(): void {
     this.#failures = 0;
   }
 
-  /** The session's child is stuck. */
+  /** Replaces the session's child, which is stuck. */
   replace(session: Session, why: PalaceError): void {
     if (this.#session !== session || this.#state !== "ready") return;
     this.#state = "waiting";
@@ -143,7 +144,7 @@ export class Supervisor {
     await this.#attempt;
   }
 
-  /** For the last moment of a broker that fails. */
+  /** For a broker that fails: kills the child at once. */
   abandon(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -190,7 +191,7 @@ export class Supervisor {
     } catch (error) {
       if (session !== undefined && this.#session === session) {
         this.#note(asUnavailable(error, config.argv[0], session.process.lastWords));
-        // Its end schedules the next one.
+        // The child's exit schedules the next one.
         await session.process.kill();
       } else if (session === undefined) {
         this.#note(asUnavailable(error, config.argv[0], ""));
@@ -208,7 +209,7 @@ export class Supervisor {
     this.#options.log.warn("engine ended", { generation, why });
     if (this.#closed) return;
     const known = asUnavailable(new Error(`its process ${why}`), this.#options.config.argv[0], words);
-    // A handshake that failed, or a child that was stuck, has said why it had to go.
+    // A failed handshake or a stuck child has recorded why it had to go.
     if (wasReady || this.#lastError === undefined || this.#lastError.atMs < session.process.startedAtMs)
       this.#note(known);
     this.#schedule();
@@ -228,13 +229,13 @@ export class Supervisor {
     if (this.#failures >= FAILURES_MAX) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // A timer may be a moment early.
+      // A timer may fire a moment early.
       this.#nextStartMs = 0;
       this.wake();
     }, pauseMs);
   }
 
-  /** The child has other tools now. */
+  /** Lists the child's tools again after they have changed. */
   async #refreshTools(): Promise<void> {
     const session = this.#session;
     try {

@@ -1,4 +1,7 @@
-/** Which calls only read. What is not known to read counts as a write: it needs the role for it and is never put twice. */
+/**
+ * Decides which calls only read. A call that is not known to read counts as a write: it needs the role for writes and
+ * is never sent twice.
+ */
 
 export type ToolNote = { name: string; annotations?: { readOnlyHint?: unknown } };
 
@@ -13,7 +16,7 @@ const READS: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
-/** Tools of MemPalace before it said so itself (3.3.6 has no annotations). Source: palace.md 2.10. */
+/** Read tools of MemPalace 3.3.6, which has no annotations. Source: palace.md 2.10. */
 const UPSTREAM_READS: ReadonlySet<string> = new Set(
   [
     "status list_wings list_rooms get_taxonomy get_aaak_spec search check_duplicate get_drawer list_drawers diary_read",
@@ -27,12 +30,12 @@ const UPSTREAM_READS: ReadonlySet<string> = new Set(
 export class ToolBook {
   #tools = new Map<string, ToolNote>();
 
-  /** The child's own list. */
+  /** Takes the child's own list. */
   replace(tools: readonly ToolNote[]): void {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** For labels that must stay few. */
+  /** Serves labels that must stay few. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

@@ -1,4 +1,6 @@
-/** What every route table's answers have in common: failures, keys and times of calls, and the word about it in log and metrics. */
+/**
+ * Parts that every route table's answers share: failures, keys and times of calls, and their report in log and metrics.
+ */
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
@@ -34,7 +36,7 @@ export function failure(id: RequestId | null, error: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error };
 }
 
-/** An error may quote what the peer sent; it never sends all of it back. */
+/** An error may quote what the peer sent, but never returns all of it. */
 export const ERROR_TEXT_MAX = 4_000;
 
 export function toRpcError(error: unknown): RpcError {
@@ -58,7 +60,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/** When the call was made: now, or when its client began to keep it. A time that no spool can have kept is none. */
+/** The time of the call: now, or when its client spooled it. A time beyond what a spool can keep is ignored. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
   const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;
@@ -67,7 +69,7 @@ export function writtenAtMs(params: Record<string, unknown>, nowMs: number): num
 
 export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
 
-/** `label` is one of few words: it becomes a line of the metrics. */
+/** `label` comes from a small set: it becomes a line of the metrics. */
 export function report(
   { metrics, log }: { metrics: Metrics; log: Log },
   { peer, requestId: id, label, startedAt }: Handled,

@@ -1,4 +1,4 @@
-/** What a method's handler is given: the parts of the broker it works with, and the request. */
+/** The arguments of a method's handler: the parts of the broker it works with, and the request. */
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
 import type { RedactMode } from "../../engine/text/redact.ts";
 import type { Log } from "../../platform/log.ts";
@@ -9,11 +9,11 @@ import type { Jobs } from "../palace/jobs.ts";
 import type { Logstream } from "../palace/logstream.ts";
 import type { Maintenance } from "../palace/maintenance.ts";
 import type { Hygiene } from "../palace/palace.ts";
-import type { WriteQueue } from "../palace/queue.ts";
+import type { WriteQueue } from "../palace/write-queue.ts";
 import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** The palace once it is open. */
+/** The palace after it has opened. */
 export type OpenPalace = Readonly<{
   reads: ReadContext;
   queue: WriteQueue;
@@ -24,16 +24,16 @@ export type OpenPalace = Readonly<{
 }>;
 
 export type MethodsDependencies = {
-  /** Resolves when the palace is open. Errors: why it is not. */
+  /** Resolves when the palace is open. Errors: the reason why it is not. */
   ready: () => Promise<OpenPalace>;
   mines: MineJobs;
   status: () => StatusReport;
   stop: (options: { sticky: boolean }) => void;
-  /** When names and topics join, by the settings of this machine. */
+  /** Thresholds for joining names and topics, by the settings of this machine. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
-  /** Folders of this machine that agents of others may learn of. */
+  /** Folders of this machine that other machines' agents may see. */
   openedRoots: readonly string[];
-  /** Secrets in what tools answer. */
+  /** How secrets in tools' answers are masked. */
   redact: RedactMode;
   metrics: Metrics;
   log: Log;
@@ -44,16 +44,22 @@ export type Call = {
   params: Record<string, unknown>;
   requestId: string;
   sizeBytes: number;
-  /** The client has taken the request back, or it takes too long. */
+  /** Aborted when the client cancels the request or it takes too long. */
   signal: AbortSignal;
   notify: Notify | undefined;
-  /** The writes this peer sent before; reads, and writes that are prepared, wait for them: a client always sees what it wrote. */
+  /**
+   * Writes that this peer sent before; reads and prepared writes wait for them, so that a client always sees its own
+   * writes.
+   */
   earlierWrites: Promise<unknown> | undefined;
 };
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
-/** The palace with what this peer wrote before in it: the one place where a call waits for others. Errors: why it is not open. */
+/**
+ * The palace with this peer's earlier writes in it: the one place where a call waits for other calls. Errors: the
+ * reason why it is not open.
+ */
 export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
   await earlierWrites;
   return ready();

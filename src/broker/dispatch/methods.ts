@@ -1,6 +1,6 @@
 /**
- * The route table: one JSON-RPC message of a peer → its answer. The same for every door; knows no sockets.
- * MCP's methods as upstream answers them (palace.md 2.2–2.4); our own are in own-methods.ts.
+ * The route table: one JSON-RPC message of a peer → its answer. It serves every door and knows no sockets. MCP's
+ * methods are answered as upstream does (palace.md 2.2–2.4); our own are in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
 import { asTyped } from "../../engine/text/validate.ts";
@@ -48,7 +48,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     }
     const handler = HANDLERS.get(method);
     if (handler === undefined) {
-      // A response, or a notification we do not know, wants no answer.
+      // A response or an unknown notification gets no answer.
       if (message["id"] === undefined) return undefined;
       return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${nameOrType(message["method"])}` });
     }
@@ -85,7 +85,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(dependencies, handled, error);
-      // As MCP has it: who takes a request back wants no answer.
+      // By MCP a cancelled request gets no answer.
       if (error instanceof Cancelled) return undefined;
       return failure(id, toRpcError(Object.hasOwn(OWN_METHODS, method) ? asTyped(error) : error));
     } finally {
@@ -95,7 +95,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   };
 }
 
-/** The client took its request back. */
+/** The client cancelled its request. */
 class Cancelled extends Error {}
 
 function cancel(underWay: Map<RequestId, AbortController> | undefined, params: unknown): void {
@@ -111,7 +111,7 @@ function tooLate(method: string, timeoutMs: number): PalaceError {
   );
 }
 
-/** A write that is being committed is waited for: whoever asked must not hear "no" of what is done. */
+/** Waits for a write that is being committed: the client must not be told that a finished write was cancelled. */
 function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting: boolean): Promise<T> {
   if (isWriting) return answering;
   const { promise, reject } = Promise.withResolvers<never>();
@@ -129,7 +129,7 @@ function nameOrType(method: unknown): string {
   return `expected a string, got ${type}`;
 }
 
-/** One of few words, whatever a peer sends. */
+/** Returns a label from a small set, whatever a peer sends. */
 function labelOf(method: string, params: Record<string, unknown>, tool: Tool | undefined): string {
   if (tool !== undefined) return TOOL_PREFIX + tool.name;
   return method === "tools/call" && typeof params["name"] === "string" ? "unknown" : method;

@@ -1,6 +1,6 @@
 /**
- * The methods beside MCP's, `noun.verb`: what our own clients ask, one row each. Which role a row needs is in permissions.ts;
- * `read` rows see what the same peer wrote before, `write` rows go through the journal.
+ * Our own methods beside MCP's, named `noun.verb`: what our clients call, one row each. permissions.ts tells which role
+ * a row needs; a `read` row sees the same peer's earlier writes, a `write` row goes through the journal.
  */
 import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
@@ -27,7 +27,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { reader, arriving, isFounded } = reads;
     if (!isFounded()) return { story: arriving?.() ?? NO_PALACE };
     const wing = optionalString(params, "wing");
-    // Drawer by drawer: of a secret that the story cuts, no shape would be known in the middle of it.
+    // Each drawer is masked alone: where the story cuts a secret in the middle, no pattern would recognise it.
     const clean = (text: string): string => mask(text, redact).text;
     const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX), clean);
     return redactAnswer({ story }, redact);
@@ -46,7 +46,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     redactAnswer(previewCompressed(reads.reader, params), redact),
   ),
   "closet.compress": write("closet.compress"),
-  // What the miner's machine does not say, ours does.
+  // Settings that the miner's machine does not send come from this machine.
   "link.rebuild": async (dependencies, call) =>
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
   "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
@@ -68,7 +68,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
-  // The journal must not learn what is to be forgotten: it goes beside the call.
+  // What is to be forgotten goes beside the call, because the journal must not hold it.
   "memory.forget": async (dependencies, call) => {
     const { journalled, selector } = readSelector(call.params);
     return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
@@ -86,17 +86,17 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
 };
 
-/** Answered after the writes that this peer sent before, from the open palace. */
+/** Answers from the open palace, after this peer's earlier writes. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
   return async (dependencies, call) => answer(await palaceAfterWrites(dependencies, call), call, dependencies);
 }
 
-/** Done once by its key, by what the engine's table of writes has under that name. */
+/** Runs the engine's write of that name, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }
 
-/** Parameters without what MCP puts beside them. */
+/** Parameters without MCP's additions. */
 function unwrapped({ params: { _meta, ...params } }: Call): Record<string, unknown> {
   return params;
 }

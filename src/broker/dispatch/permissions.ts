@@ -1,21 +1,26 @@
-/** Which role a method or a tool needs: reader, agent or admin. Asked by both route tables before anything is done. */
+/**
+ * Decides which role a method or a tool needs: reader, agent or admin. Both route tables ask before anything is done.
+ */
 import { isRecord } from "../../platform/is-record.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { MethodName } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";
 import type { Peer } from "../peer.ts";
 
-/** What only a person at the broker's machine, or an admin's token, may do. */
+/** Methods that only a person at the broker's machine, or an admin's token, may call. */
 const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["broker.stop", "job.start", "job.cancel"] as const),
   ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
   ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
 ]);
 
-/** Of the machine more than of the memory: its folders, what was exported where; and a look through every row of it. */
+/** Methods about the machine more than the memory (its folders, its exports), and a scan of every row. */
 const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>(["job.list", "palace.health"]);
 
-/** Whether readers may not make this call. What is outside the ledger can be changed, too: how the hooks save, a notice shown once. */
+/**
+ * True when readers may not make this call. Some tools change things outside the ledger: the hooks' settings, a notice
+ * that is shown once.
+ */
 export function needsAgent({ role }: Tool, given: unknown): boolean {
   return role === "agent" || (role === "agent to change" && isRecord(given) && Object.keys(given).length > 0);
 }

@@ -1,4 +1,6 @@
-/** A write on its way into the queue: what must be found out before, who sends it, and when. Used by methods.ts. */
+/**
+ * Prepares a write and puts it into the queue: what must be known before, who sends it, and when. Used by methods.ts.
+ */
 import { randomUUID } from "node:crypto";
 import { isLogWrite } from "../../engine/events/log-tools.ts";
 import type { WriteMethod } from "../../engine/tools/apply.ts";
@@ -16,7 +18,7 @@ export async function submit(
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
   params: Record<string, unknown>,
   call: Call,
-  /** What the journal must not hold, and the write needs. */
+  /** Values that the write needs and the journal must not hold. */
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
@@ -25,7 +27,7 @@ export async function submit(
   let findings = beside;
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    // A write that could not be prepared is made without: a note filed twice is better than one lost.
+    // A write whose preparation fails runs without it: a note filed twice is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files }, method, params).catch(() => undefined);
   }
   const { agent, door, uid, pid } = peer;

@@ -1,4 +1,7 @@
-/** `tools/call`: a tool of the table is checked, carried out by its keeper, and answered as upstream does (palace.md 2.3, 2.4). */
+/**
+ * `tools/call`: checks a tool of the table, runs it in the part that owns it, and answers as upstream does (palace.md
+ * 2.3, 2.4).
+ */
 import { redactAnswer } from "../../engine/text/redact.ts";
 import { checkArguments } from "../../engine/tools/arguments.ts";
 import { runReadTool } from "../../engine/tools/read-tools.ts";
@@ -63,7 +66,7 @@ function read(
   return runReadTool({ ...palace.reads, files }, name, values);
 }
 
-/** To a client that wants to hear of it. */
+/** Reports progress to a client that asked for it. */
 function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
   const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
   if (notify === undefined || requestId(token) === null) return () => {};

@@ -1,6 +1,7 @@
 /**
- * A door: HTTP/1.1 on a UNIX socket or a TCP port. Establishes who connects, upgrades to streams, routes the few paths there
- * are. Knows nothing of the palace. On the UNIX socket the kernel says who it is, over TCP a token does (guard.ts).
+ * A door: HTTP/1.1 on a UNIX socket or a TCP port. It establishes who connects, upgrades to streams and routes the few
+ * HTTP paths. It knows nothing of the palace. On the UNIX socket the kernel identifies the peer, over TCP a token does
+ * (guard.ts).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -24,7 +25,7 @@ export type DoorOptions = {
     | {
         kind: "unix";
         path: string;
-        /** Everything over the user's own socket; less over the one that the SSH gate leads to. */
+        /** The user's own socket allows everything; the SSH gate's socket allows less. */
         role: Role;
         name: "unix" | "gate";
         credentials: (socket: Socket) => PeerCredentials | undefined;
@@ -34,19 +35,19 @@ export type DoorOptions = {
   dispatch: Dispatch;
   /** Path → answer. */
   routes: ReadonlyMap<string, Route>;
-  /** A peer came, asked or went. */
+  /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
-  /** A connection that had said something is closed. */
+  /** Called when a connection closes that had sent a request. */
   onLeft: (peerId: number) => void;
   log: Log;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Longer than clients keep an idle connection, so that they close it and never write into one that we just closed. */
+/** Longer than clients keep an idle connection, so that they close it and never write into one that was just closed. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long a refused peer may take to read why. */
+/** Time a refused peer gets to read the reason. */
 const REFUSED_MAX_MS = 2_000;
-/** How soon a revoked token's streams are cut. */
+/** Interval at which revoked tokens' streams are cut. */
 const REVOKED_CHECK_MS = 500;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
@@ -55,7 +56,8 @@ type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined 
 let lastPeer = 0;
 
 /**
- * The UNIX door only while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE.
+ * Open the UNIX door only while holding the lifetime lock: it removes a leftover socket. Errors: STORE_READ_ONLY,
+ * CONFIG_BAD_VALUE.
  */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const door = new OpenDoor(options);
@@ -97,12 +99,12 @@ export class OpenDoor {
     if (at.kind === "tcp") this.#revoked = setInterval(() => this.#cutRevoked(at.guard), REVOKED_CHECK_MS).unref();
   }
 
-  /** Streams and requests under way. */
+  /** Number of streams and running requests. */
   get peers(): number {
     return this.#streams.size + this.#requests;
   }
 
-  /** Takes no more connections; answers what is under way, then ends the streams. */
+  /** Accepts no more connections; answers running requests, then ends the streams. */
   async close(): Promise<void> {
     clearInterval(this.#revoked);
     const closed = new Promise((resolve) => this.#server.close(resolve));
@@ -112,12 +114,12 @@ export class OpenDoor {
     await closed;
   }
 
-  /** Who the kernel says it is; a foreign user is cut off before a word is read. */
+  /** Identifies the user by the kernel; another user is cut off before a byte is read. */
   #identify(socket: Socket): void {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
     const own = process.getuid?.() ?? -1;
-    // Root may come in anyway: it could read the files themselves.
+    // Root is admitted: it could read the files themselves.
     if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
       log.warn("foreign user refused", { uid, pid });
       socket.destroy();
@@ -126,7 +128,7 @@ export class OpenDoor {
     this.#unixPeers.set(socket, { uid, pid });
   }
 
-  /** Undefined: the connection was refused and is gone already. */
+  /** Undefined: the connection was refused and is closed already. */
   #admit(request: IncomingMessage, fallback: string): Admitted | Refusal | undefined {
     const { at } = this.#options;
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
@@ -148,7 +150,7 @@ export class OpenDoor {
     return { peer, headers: admission.headers, tokenId };
   }
 
-  /** One number a connection, however many requests come over it. */
+  /** One number for each connection, however many requests it carries. */
   #peerId(socket: Socket): number {
     const known = this.#peerIds.get(socket);
     if (known !== undefined) return known;
@@ -158,7 +160,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Who floods us with failures floods no log with it. */
+  /** Limits the log lines of a peer that fails again and again. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;
@@ -167,7 +169,7 @@ export class OpenDoor {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // Node takes its own listener away with the upgrade; a peer that is gone already must not end us.
+    // Node removes its own listener with the upgrade; an error of a disconnected peer must not end the broker.
     socket.on("error", () => {});
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
     if (!isStream) this.#logRefusal(request, BAD_UPGRADE);
@@ -241,7 +243,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** Node has let go of the socket: unless it is read on nobody notices its end, and a peer may never end it. */
+/** Node no longer handles the socket: without reading on, its end goes unnoticed, and a peer may never end it. */
 function refuse(socket: Socket, refusal: Refusal): void {
   socket.end(refusalHead(refusal));
   socket.resume();

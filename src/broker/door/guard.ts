@@ -1,6 +1,6 @@
 /**
- * Who may come in over TCP. Decides from a request's headers and the connection it came over; knows tokens, names and
- * addresses, and nothing of palaces. Every refusal is a status and one line of text, and is counted against its address.
+ * Decides who may come in over TCP, from a request's headers and its connection; it knows tokens, names and addresses,
+ * and nothing of palaces. Every refusal is a status and one line of text, and counts against its address.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
@@ -19,20 +19,23 @@ import type { TokenBook, TokenRecord } from "./tokens.ts";
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
 export type Admission = Refusal | { ok: true; token: TokenRecord; headers: Record<string, string> };
 
-/** Failures within the window after which further ones are answered without a word why. */
+/** Failures within the window after which further ones get no reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
-/** Pairs of address and token remembered; beyond it the oldest is forgotten. */
+/** Pairs of address and token that are remembered; beyond this the oldest is dropped. */
 const KEYS_MAX = 10_000;
 
-/** Names under which containers and this machine reach the door; an IP address cannot be rebound and is always right. */
+/**
+ * Names under which containers and this machine reach the door; an IP address cannot be rebound, so it is always
+ * accepted.
+ */
 const HOST_NAMES = /^(?:localhost|(?:host|gateway)\.docker\.internal|host\.containers\.internal)$/i;
 
 export class Guard {
   readonly #tokens: TokenBook;
   readonly #allowedHosts: ReadonlySet<string>;
   readonly #now: () => number;
-  /** The nonce a connection was given; good for one proof. */
+  /** The nonce of a connection; it serves for one proof. */
   readonly #nonces = new WeakMap<Socket, string>();
   readonly #failures = new Map<string, { count: number; sinceMs: number }>();
 
@@ -42,7 +45,7 @@ export class Guard {
     this.#now = now;
   }
 
-  /** A nonce for the connection's next proof. The same answer whether the token exists or not. */
+  /** A nonce for the connection's next proof. The answer is the same whether or not the token exists. */
   challenge(request: IncomingMessage): string {
     const nonce = makeNonce();
     this.#nonces.set(request.socket, nonce);
@@ -57,9 +60,10 @@ export class Guard {
     const form = this.#checkForm(request);
     const admission =
       form ?? (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
-    // Looked at before anything is counted: what others get wrong, under this very id too, keeps nobody out who is right.
+    // A valid proof is accepted before failures are considered: failures of others, even under the same id, keep no
+    // valid token out.
     if (admission?.ok === true) return admission;
-    // By address and token: containers share an address.
+    // Failures are counted by address and token, because containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;
     const failures = this.#failuresOf(key);
     if (failures !== undefined && failures.count >= FAILURES_MAX) {
@@ -70,7 +74,7 @@ export class Guard {
     return this.#fail(key, form ?? refusal(401, why, WANTED));
   }
 
-  /** Against pages in a browser: a name that was bound to our address, an origin that is not ours. */
+  /** Guards against web pages: refuses a name rebound to this address, and a foreign origin. */
   #checkForm({ headers }: IncomingMessage): Refusal | undefined {
     const host = hostName(headers.host);
     if (host === undefined || !this.#isOurs(host)) return refusal(421, "this broker has no such host name");
@@ -80,7 +84,7 @@ export class Guard {
     return undefined;
   }
 
-  /** False once the token was revoked or has expired. */
+  /** False once the token is revoked or expired. */
   isValid(id: string): boolean {
     return this.#tokens.find(id) !== undefined;
   }

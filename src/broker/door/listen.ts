@@ -1,4 +1,4 @@
-/** Making a server listen: a socket file in a folder of ours, or a TCP port. Used by door.ts. */
+/** Makes a server listen: on a socket file in a private folder, or on a TCP port. Used by door.ts. */
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
@@ -7,11 +7,14 @@ import { PalaceError } from "../../protocol/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
-/** Stands for the address that containers reach as host.docker.internal: nothing outside this machine does. */
+/** Stands for the address that containers reach as host.docker.internal; nothing outside this machine reaches it. */
 const DOCKER = "docker";
 const DOCKER_BRIDGE = "docker0";
 
-/** Only call while holding the lifetime lock: a leftover socket is removed. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
+/**
+ * Call it only while holding the lifetime lock: it removes a leftover socket. Errors: STORE_READ_ONLY,
+ * CONFIG_BAD_VALUE.
+ */
 export async function listenUnix(server: Server, socketPath: string): Promise<void> {
   const folder = dirname(socketPath);
   try {
@@ -39,7 +42,7 @@ export async function listenUnix(server: Server, socketPath: string): Promise<vo
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for an address that is taken or not this machine's. */
+/** Errors: CONFIG_BAD_VALUE for an address that is in use or not this machine's. */
 export async function listenTcp(server: Server, { host, port }: TcpAddress): Promise<void> {
   try {
     await listening(server, () => server.listen({ host, port }));
@@ -54,8 +57,8 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
 }
 
 /**
- * `docker` becomes the Docker bridge's own address where there is one, which `host-gateway` leads to; Docker Desktop leads
- * host.docker.internal to the loopback.
+ * Turns `docker` into the Docker bridge's own address, which `host-gateway` resolves to, where there is one; Docker
+ * Desktop resolves host.docker.internal to the loopback.
  */
 export function resolveListenHost(host: string): string {
   if (host !== DOCKER) return host;
@@ -69,8 +72,8 @@ export function resolveListenHost(host: string): string {
 }
 
 /**
- * The bridge's own address from the kernel's tables: os.networkInterfaces() leaves out a bridge that no container is attached
- * to at the moment. Source: proc(5); /proc/net/route has addresses and masks as little-endian hex.
+ * Reads the bridge's own address from the kernel's tables: os.networkInterfaces() omits a bridge that no container is
+ * attached to. Source: proc(5); /proc/net/route has addresses and masks as little-endian hex.
  */
 export function bridgeAddress(routes: string, trie: string): string | undefined {
   const route = routes
@@ -89,8 +92,8 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
 }
 
 /**
- * The address of the last TCP door: the next broker is started by whoever needs one, mostly without the environment that
- * asked for the door. Undefined where there was none, or its file is no such file.
+ * The address of the last TCP door. Whichever client needs a broker starts the next one, mostly without the environment
+ * that asked for the door. Undefined where there was none, or its file is invalid.
  */
 export function recallAddress(file: string): TcpAddress | undefined {
   try {
@@ -101,13 +104,13 @@ export function recallAddress(file: string): TcpAddress | undefined {
   }
 }
 
-/** Undefined forgets it. */
+/** Undefined deletes the record. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
   else writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
-/** Only this machine reaches it. */
+/** True when only this machine reaches the address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

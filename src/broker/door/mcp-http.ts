@@ -1,7 +1,7 @@
 /**
- * `/mcp` as standard clients speak it: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions.
- * Every call goes through the same route table as the streams'. Loaded at the first such request: the SDK is large and
- * most brokers never meet one.
+ * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions. Every
+ * call goes through the same route table as the streams'. It is loaded at the first such request: the SDK is large, and
+ * most brokers never get one.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
@@ -16,12 +16,12 @@ import { decodeFrame } from "../../transport/frame.ts";
 import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 
-/** What `initialize` says of the server. */
+/** The server's name and version in `initialize`. */
 const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION }, instructions: INSTRUCTIONS };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
-/** An error whose number and text cross the wire as they are. */
+/** An error whose number and text cross the wire unchanged. */
 class WireError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -32,7 +32,7 @@ class WireError extends Error {
   }
 }
 
-/** What the SDK answers or refuses in its own words; of others it cannot even make a request. */
+/** Methods that the SDK answers or refuses itself; it cannot even build a request of others. */
 const METHODS = ["POST", "GET", "DELETE"];
 
 export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | undefined): McpHttp {
@@ -43,7 +43,7 @@ export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | un
     const body = method === "POST" ? await readMessage(request) : { message: undefined };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
-    // The door has judged the name; the SDK only makes a URL of it that nobody reads, and fails where it cannot.
+    // The door has checked the host name; the SDK only builds a URL from it that nobody reads, and fails on some names.
     request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
@@ -66,14 +66,14 @@ export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | un
 type Refused = { status: 400 | 413; code: number; error: PalaceError };
 
 /**
- * The body by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Its message is undefined where the body is
- * empty; all is undefined where the peer left in the middle.
+ * Reads the body by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Its message is undefined for
+ * an empty body; the whole result is undefined where the peer disconnected midway.
  */
 async function readMessage(request: IncomingMessage): Promise<{ message: unknown } | Refused | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
   try {
-    // Ending the loop must leave the connection open for the refusal.
+    // Leaving the loop must not close the connection, which the refusal still needs.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       parts.push(part);
       size += part.length;
@@ -94,7 +94,7 @@ async function readMessage(request: IncomingMessage): Promise<{ message: unknown
   return { status: 400, code: RPC.PARSE_ERROR, error };
 }
 
-/** Closes the connection: the rest of a body that was too long is not read. */
+/** Closes the connection: the rest of an oversized body is not read. */
 function refuse(response: ServerResponse, { status, code, error }: Refused): void {
   const body = JSON.stringify({
     jsonrpc: "2.0",

@@ -1,6 +1,6 @@
 /**
- * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish; a peer that does
- * not read its answers is not read from, and after a while disconnected, so that memory stays flat.
+ * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish. A peer that
+ * does not read its answers is not read from, and is disconnected after a while, so that memory stays bounded.
  */
 import type { Socket } from "node:net";
 import type { Log } from "../../platform/log.ts";
@@ -17,7 +17,7 @@ import { decodeFrame, type Frame, FrameSplitter } from "../../transport/frame.ts
 import type { Dispatch, Notify } from "../engine.ts";
 import { type Peer, peerFields } from "../peer.ts";
 
-/** How often a silent client with open requests is looked after. */
+/** Interval at which a silent client with open requests is probed. */
 const PROBE_MS = 1_000;
 
 export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
@@ -28,10 +28,10 @@ export class Stream {
   readonly #waiting: Frame[] = [];
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Runs out when the peer does not read what is written to it. */
+  /** Expires when the peer does not read what is written to it. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Somebody waits for the last answer. */
+  /** Resolves after the last answer. */
   #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(options: StreamOptions) {
@@ -54,7 +54,7 @@ export class Stream {
     if (head.length > 0) this.#take(head);
   }
 
-  /** Lets requests under way be answered, then ends the connection. */
+  /** Lets running requests be answered, then ends the connection. */
   async end(): Promise<void> {
     if (this.#inFlight > 0) await (this.#quiet = Promise.withResolvers()).promise;
     clearInterval(this.#probe);
@@ -67,8 +67,8 @@ export class Stream {
   }
 
   /**
-   * A client that has said all it wants to say still gets its answers. One that is gone altogether looks the same until something is
-   * written to it; an empty line says nothing.
+   * A client that closed its sending side still gets its answers. A client that vanished looks the same until something
+   * is written to it; an empty line carries no message.
    */
   #finish(): void {
     const { socket } = this.#options;
@@ -125,7 +125,7 @@ export class Stream {
     this.#send({ jsonrpc: "2.0", id: null, error: { code, message: error.message, data: error.toWire() } });
   }
 
-  /** What nobody asked for is not kept for a peer that does not read. */
+  /** Notifications are dropped for a peer that does not read. */
   #notify(method: string, params: Record<string, unknown> | undefined): void {
     if (this.#stall === undefined) this.#send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
   }

@@ -1,6 +1,7 @@
 /**
- * The tokens of the TCP door: a file of names, roles and keys, written by `palace token`, read by the broker whenever it has
- * changed. Holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an open door.
+ * The tokens of the TCP door: a file of names, roles and keys, written by `palace token`, read by the broker whenever
+ * it changes. It holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an
+ * open door.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -23,7 +24,7 @@ type TokenFile = { schema: 1; tokens: TokenRecord[] };
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** All records, expired ones too. Errors: STORE_CORRUPT for a file that is not ours. */
+/** All records, also expired ones. Errors: STORE_CORRUPT for a file of another format. */
 export function readTokens(file: string): TokenRecord[] {
   let text: string;
   try {
@@ -41,7 +42,10 @@ export function readTokens(file: string): TokenRecord[] {
   throw new PalaceError("STORE_CORRUPT", `${file} is no token file`, `move it away and add the tokens again`);
 }
 
-/** The one time the token itself is seen. Errors: CONFIG_BAD_VALUE for a name that is taken or cannot be one. */
+/**
+ * Returns the token itself, which is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or
+ * invalid.
+ */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
@@ -58,7 +62,7 @@ export function addToken(
   });
 }
 
-/** False if there was none of that name. */
+/** False if none has that name. */
 export function revokeToken(file: string, name: string): boolean {
   return change(file, (tokens) => {
     const left = tokens.filter((token) => token.name !== name);
@@ -66,7 +70,7 @@ export function revokeToken(file: string, name: string): boolean {
   });
 }
 
-/** Reads, changes and writes under a lock, so that two commands at once lose nothing of each other. */
+/** Reads, changes and writes under a lock, so that two commands at once lose no change. */
 function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: TokenRecord[]; result: T }): T {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const lock = openSync(`${file}.lock`, "w", 0o600);
@@ -87,12 +91,12 @@ function isRecord(value: unknown): value is TokenRecord {
   return areTexts && ROLES.includes(role as Role) && (expiresAtMs === null || typeof expiresAtMs === "number");
 }
 
-/** The file as the broker sees it: read again when it has changed. */
+/** The broker's view of the file, read again after it changes. */
 export class TokenBook {
   readonly #file: string;
   readonly #now: () => number;
   readonly #onBroken: (error: unknown) => void;
-  #mark: string | undefined;
+  #version: string | undefined;
   #tokens = new Map<string, TokenRecord>();
 
   constructor(file: string, onBroken: (error: unknown) => void, now: () => number = Date.now) {
@@ -101,7 +105,7 @@ export class TokenBook {
     this.#now = now;
   }
 
-  /** A token that is neither revoked nor expired. */
+  /** Finds a token that is neither revoked nor expired. */
   find(id: string): TokenRecord | undefined {
     this.#refresh();
     const record = this.#tokens.get(id);
@@ -116,9 +120,9 @@ export class TokenBook {
   }
 
   #refresh(): void {
-    const mark = this.#look();
-    if (mark === this.#mark) return;
-    this.#mark = mark;
+    const version = this.#look();
+    if (version === this.#version) return;
+    this.#version = version;
     this.#tokens = new Map();
     try {
       this.#tokens = new Map(readTokens(this.#file).map((record) => [record.id, record]));
@@ -127,7 +131,7 @@ export class TokenBook {
     }
   }
 
-  /** A file that cannot even be looked at lets nobody in, and must not end the broker. */
+  /** A file that cannot even be inspected admits nobody, and must not end the broker. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -1,4 +1,7 @@
-/** broker.json: where this broker is. A hint that proves nothing; only a handshake does. Written by lifecycle.ts. */
+/**
+ * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does. Written by
+ * lifecycle.ts.
+ */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
@@ -26,13 +29,13 @@ export function publish(
   writeFileAtomic(paths.brokerFile, `${JSON.stringify(file)}\n`);
 }
 
-/** Only our own file: a broker started since may have written its. */
+/** Removes only this broker's file: a broker that started since may have written its own. */
 export function unpublish({ paths }: Config, instanceId: string): void {
   try {
     const file = JSON.parse(readFileSync(paths.brokerFile, "utf8")) as BrokerFile;
     if (file.instanceId === instanceId) rmSync(paths.brokerFile, { force: true });
   } catch {
-    // Gone already, with its folder perhaps.
+    // The file is gone already, perhaps with its folder.
   }
 }
 

@@ -1,4 +1,7 @@
-/** The doors of one broker: its user's socket, the socket behind the SSH gate, and TCP where it was asked for. Opened by lifecycle.ts. */
+/**
+ * The doors of one broker: its user's socket, the socket behind the SSH gate, and TCP where it was asked for. Opened by
+ * lifecycle.ts.
+ */
 import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
@@ -14,9 +17,9 @@ export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Confi
 export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
-  /** Those that clients are told of. */
+  /** Doors that clients are told about. */
   readonly published: Door[] = [];
-  /** When a peer last came, asked or went. */
+  /** Time of the last connection, request or disconnection. */
   lastUsedMs = performance.now();
 
   constructor(options: DoorsOptions) {
@@ -27,7 +30,7 @@ export class Doors {
     return this.#open.reduce((total, door) => total + door.peers, 0);
   }
 
-  /** Clients behind a TCP door cannot start the next broker. */
+  /** True when there is no TCP door, whose clients could not start the next broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1;
   }
@@ -40,7 +43,7 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // Not published: `palace gate` alone leads there, for keys of other machines.
+    // The gate's socket is not published: only `palace gate` leads there, for keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
   }
@@ -56,7 +59,10 @@ export class Doors {
   }
 }
 
-/** The TCP door that was asked for, which must open, or that of the last time, whose failure leaves the socket to all. */
+/**
+ * Opens the TCP door that was asked for, and fails if it cannot; or the door of the last run, whose failure leaves the
+ * socket usable.
+ */
 async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promise<void>, log: Log): Promise<void> {
   if (listen === "off") return rememberAddress(paths.listenFile, undefined);
   const address = listen ?? recallAddress(paths.listenFile);
@@ -73,7 +79,7 @@ async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promis
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for a door that others can reach while there is no token. */
+/** Errors: CONFIG_BAD_VALUE for a door that other machines can reach while there is no token. */
 function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
   if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
   const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));

@@ -1,6 +1,6 @@
 /**
- * A broker's life on one page: lock, engine, doors, broker.json, then wait for one of its endings (signal, request, idle,
- * failure), drain, leave. Called by bin/mempalace-broker.
+ * A broker's life on one page: take the lock, make the engine, open the doors, write broker.json, wait for an ending
+ * (signal, request, idle, failure), drain, leave. Called by bin/mempalace-broker.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -26,31 +26,35 @@ export type LifecycleOptions = {
   log: Log;
   /** Called once the door answers. */
   onListening: () => void;
-  /** Asked after the lock is taken and every second from then on: why this broker must leave (again), if it must. */
+  /**
+   * Asked after the lock is taken and every second from then on: returns the reason why this broker must leave, if any.
+   */
   mustStayAway: () => string | undefined;
-  /** What mines for the tool `mine`. */
+  /** The command that mines for the tool `mine`. */
   miner: MinerCommand;
-  /** Started by a client that needed one: makes way for one that is meant to stay. */
+  /** True for a broker that a client started on demand: it makes way for one that is meant to stay. */
   isOnDemand: boolean;
-  /** True: a palace that existed and vanished may be begun anew, empty. */
+  /** True: a palace that existed and vanished may be started again, empty. */
   startAnew: boolean;
 };
 
 const WATCH_MS = 1_000;
-/** Each step of an ending; the container's grace period holds them all. */
+/** Bound of each step of an ending; the container's grace period covers them all. */
 const DRAIN_MAX_MS = 8_000;
-/** Of three steps, each bounded by the engine itself. */
+/** Covers three steps, each bounded by the engine itself. */
 const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
 
 type Ending = { why: string; failed: boolean };
 type EngineConfig = NonNullable<Config["engine"]>;
 
-/** The exit code of a broker that lived, or who holds the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY. */
+/**
+ * Returns the exit code after the broker's life, or who holds the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY.
+ */
 export async function runBroker(options: LifecycleOptions): Promise<number | { heldBy: string }> {
   const { config, log, mustStayAway, startAnew } = options;
   const { paths } = config;
   const engineConfig = config.engine ?? config.parseEngine(recallEngine(paths));
-  // A ledger is the builtin engine's.
+  // Only the builtin engine has a ledger.
   const gone = startAnew || engineConfig.kind === "command" ? undefined : vanishedPalace(paths);
   if (gone !== undefined) throw gone;
   const lock = takeLock(paths.lockFile, options.isOnDemand);
@@ -111,14 +115,14 @@ class Broker {
     });
   }
 
-  /** A door could not be opened: nobody has been told of this broker. */
+  /** Closes what is open after a door failed: no client knows of this broker yet. */
   async closeUnopened(): Promise<void> {
     await this.#engine.opened;
     await this.#engine.close();
     await this.#doors.close();
   }
 
-  /** Returns what ends the watching. Signals and our own bugs are listened to until the process ends. */
+  /** Returns the function that ends the watching. Signals and our own bugs are handled until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {
@@ -128,7 +132,7 @@ class Broker {
     leaveIfUnwanted();
     this.#doors.lastUsedMs = performance.now();
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
-    // Our own bugs end the broker in order: what is acknowledged is committed, the next one starts from there.
+    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker starts from there.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(event, (error: unknown) => {
         log.error("broken invariant", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -143,7 +147,7 @@ class Broker {
     return () => clearInterval(timer);
   }
 
-  /** The exit code. */
+  /** Returns the exit code. */
   async leave({ why, failed }: Ending): Promise<number> {
     const { config, log } = this.#options;
     log.info("draining", { why });

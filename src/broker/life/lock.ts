@@ -1,6 +1,6 @@
 /**
- * The lifetime lock: one broker a palace. A real flock on the palace's own lock file; the kernel gives it back at the
- * process's death, so a leftover file means nothing.
+ * The lifetime lock: one broker for each palace. It is a flock on the palace's own lock file; the kernel releases it
+ * when the process dies, so a leftover file means nothing.
  */
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -8,7 +8,7 @@ import { tryFlock } from "../../platform/libc.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
 export type LifetimeLock = {
-  /** False once the file was removed or replaced: another broker could then take "the" lock. */
+  /** False once the file was removed or replaced: another broker could then lock the new one. */
   isHeld(): boolean;
   release(): void;
 };
@@ -20,7 +20,7 @@ export function makesWay(heldBy: string): boolean {
   return heldBy.endsWith(ON_DEMAND);
 }
 
-/** What the lock's last holder wrote there; whether it still holds it is for the asker to find out. */
+/** Reads what the lock's last holder wrote; the caller must find out whether it still holds the lock. */
 export function isHeldOnDemand(file: string): boolean {
   try {
     return makesWay(readFileSync(file, "utf8").trim());
@@ -29,12 +29,12 @@ export function isHeldOnDemand(file: string): boolean {
   }
 }
 
-/** The lock, or who holds it (text of the holder's, for a message). Errors: STORE_READ_ONLY. */
+/** The lock, or its holder as it describes itself, for a message. Errors: STORE_READ_ONLY. */
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // "a+": made if absent, never emptied before the lock is ours.
+    // "a+" creates the file if absent and never truncates it before the lock is ours.
     fd = openSync(file, "a+", 0o600);
   } catch (error) {
     throw new PalaceError(
@@ -57,7 +57,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
       try {
         return statSync(file, { throwIfNoEntry: false })?.ino === inode;
       } catch {
-        // A mount that hiccups is not a lock that is lost: the kernel still holds it.
+        // A failing mount does not lose the lock: the kernel still holds it.
         return true;
       }
     },

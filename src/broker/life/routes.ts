@@ -1,4 +1,4 @@
-/** What every door answers over plain HTTP: health, readiness, metrics, MCP. Made by lifecycle.ts. */
+/** Plain HTTP answers of every door: health, readiness, metrics, MCP. Made by lifecycle.ts. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
@@ -33,7 +33,7 @@ export function createRoutes({ engine, metrics, health, status }: RoutesOptions)
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
-        // Loaded with the first request: the SDK is not needed by our own clients.
+        // Loaded with the first request: our own clients do not need the SDK.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
           createMcpHttp(engine.dispatch, () => engine.identity?.()),
         );

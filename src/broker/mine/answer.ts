@@ -1,14 +1,17 @@
-/** What the tool `mine` answers: upstream's fields, its summary as `output`, and our own figures beside them. Pure. Used by jobs.ts. */
+/**
+ * The answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures beside them. Pure.
+ * Used by jobs.ts.
+ */
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";
 
-/** Upstream's bound. */
+/** The bound is upstream's. */
 const OUTPUT_MAX = 4_000;
 const FAILED_SHOWN_MAX = 20;
 const RULE = "=".repeat(55);
 const EXIT_PARTIAL = 8;
 
-/** The one JSON document of `palace mine … --json`, as far as it is looked at. */
+/** The fields that are read of the JSON document of `palace mine … --json`. */
 type Document = {
   wing?: string;
   files?: number;
@@ -21,7 +24,7 @@ type Document = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** Of a mine that goes on: the same call again waits for its end. */
+/** The answer for a mine that still runs: the same call again waits for its end. */
 export function running({ mode, dryRun }: MineRequest, steps: readonly Step[]): Record<string, unknown> {
   const last = steps.at(-1);
   return {
@@ -84,7 +87,7 @@ function lineOf({ done, total, name, drawers }: Step): string {
   return drawers === undefined ? `  = [${done}/${total}] ${name}` : `  + [${done}/${total}] ${name} +${drawers}`;
 }
 
-/** The end is what matters. */
+/** Keeps the end, which tells the outcome. */
 function clipped(output: string): Record<string, unknown> {
   const points = Array.from(output);
   if (points.length <= OUTPUT_MAX) return { output };

@@ -1,34 +1,34 @@
 /**
- * One mine under way: our own `palace mine` as a child, which files through the door like everybody else, so that it blocks
- * nobody. It is watched: it ends when it has nothing to say for too long, when it takes too long altogether, when it is told
- * to, and with the broker, whose end it sees by its standard input. Used by jobs.ts.
+ * One running mine: our own `palace mine` as a child process, which files through the door like any client and so
+ * blocks nobody. It ends when it is silent for too long, when it takes too long altogether, when it is told to, and
+ * with the broker, whose end it sees on its standard input. Used by jobs.ts.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 
-/** What starts a miner, before its arguments, and where. */
+/** The command that starts a miner, before its arguments, and its environment. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
 export type JobEnd = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
-  /** The last of what it said that is not progress. */
+  /** The end of its output other than progress. */
   stderr: string;
-  /** Why it was ended by us. */
+  /** The reason why the broker ended it. */
   ended: string | undefined;
 };
 
 export type Step = { done: number; total: number; name: string; drawers?: number };
 
-/** A document lists what was skipped, a line each. */
+/** A report lists what was skipped, one line each. */
 const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
 const STDERR_KEPT = 4_000;
 const STEPS_KEPT = 60;
 /** A step is one file; filing the largest takes seconds. */
 const SILENT_MAX_MS = 15 * 60_000;
 const JOB_MAX_MS = 12 * 3_600_000;
-/** From being asked to end to being killed. */
+/** Time between the request to end and the kill. */
 const LEAVE_MAX_MS = 5_000;
 
 export class Job {
@@ -74,7 +74,7 @@ export class Job {
     this.#stepBack();
   }
 
-  /** It is asked to finish what is in flight; it is killed if it does not. */
+  /** Asks it to finish what is in flight, then kills it. */
   stop(why: string): void {
     if (this.#ended !== undefined || this.#child.exitCode !== null) return;
     this.#ended = why;
@@ -83,13 +83,13 @@ export class Job {
     void this.end.then(() => clearTimeout(kill));
   }
 
-  /** Others are served first. */
+  /** Lowers its priority, so that other calls go first. */
   #stepBack(): void {
     const { pid } = this.#child;
     try {
       if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     } catch {
-      // It is gone already, or the system does not let us.
+      // The process is gone already, or the system does not allow it.
     }
   }
 

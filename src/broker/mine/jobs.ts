@@ -1,6 +1,7 @@
 /**
- * The tool `mine`: one mine at a time, as upstream has it, in the background. Who asked is answered when it is over or, of a
- * long one, after a while with how far it is; the same call again waits for the same mine. Called by the route table.
+ * The tool `mine`: one mine at a time, as in upstream, in the background. The caller is answered when it is over or,
+ * for a long one, after a while with its progress; the same call again waits for the same mine. Called by the route
+ * table.
  */
 import type { Log } from "../../platform/log.ts";
 import type { Peer } from "../peer.ts";
@@ -12,12 +13,12 @@ import { argumentsOf, type MineRequest, readRequest, refusal } from "./request.t
 export type MineJobsOptions = {
   miner: MinerCommand;
   places: MinePlaces;
-  /** A mine that takes longer is answered with how far it is. */
+  /** A mine that takes longer is answered with its progress. */
   waitMs: number;
   log: Log;
 };
 
-/** The result of a mine nobody waited for is kept so long. */
+/** The result of a mine that nobody waited for is kept this long. */
 const RESULT_KEPT_MS = 3_600_000;
 
 type Mine = {
@@ -39,7 +40,7 @@ export class MineJobs {
     this.#options = options;
   }
 
-  /** `onStep` hears of each file until the answer is given. */
+  /** `onStep` is called for each file until the answer is given. */
   async mine(
     values: Record<string, unknown>,
     peer: Peer,
@@ -64,7 +65,7 @@ export class MineJobs {
     return this.#wait(mine, signal, onStep);
   }
 
-  /** The broker ends: the mine is told, and waited for. */
+  /** Ends the running mine with the broker, and waits for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#current?.job.stop("the broker ended");
@@ -98,7 +99,7 @@ export class MineJobs {
     const timer = setTimeout(() => resolve(undefined), this.#options.waitMs);
     const takenBack = (): void => {
       resolve(undefined);
-      // Others may wait for the same mine.
+      // Other callers may wait for the same mine.
       if (mine.waiting === 1) job.stop("taken back by the client");
     };
     signal.addEventListener("abort", takenBack, { once: true });
@@ -106,7 +107,7 @@ export class MineJobs {
     job.onStep = ({ done, total, name }) => onStep(done, total, name);
     try {
       const result = await Promise.race([mine.result, cut]);
-      // Told once; the next call of the kind is a new mine.
+      // The result is told once; the next call of the kind starts a new mine.
       if (result !== undefined && this.#current === mine) this.#current = undefined;
       return result ?? running(mine.request, job.steps);
     } finally {

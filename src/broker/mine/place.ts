@@ -1,4 +1,4 @@
-/** Whether a client may have a place on this machine mined; the rule is that of places.ts. Used by jobs.ts. */
+/** Decides whether a client may have a folder of this machine mined; the rule is that of places.ts. Used by jobs.ts. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Peer } from "../peer.ts";
@@ -6,18 +6,18 @@ import { isOpened, isReallyOpened, seesAll } from "../places.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
 
 export type MinePlaces = {
-  /** For `~`. */
+  /** Expands `~`. */
   userHome: string;
   /** Folders that agents of other machines may have mined. */
   roots: readonly string[];
 };
 
-/** The real path, or why there is nothing to mine. */
+/** The real path, or the reason why there is nothing to mine. */
 export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
   const { source, mode } = request;
   const path = source === "~" || source.startsWith("~/") ? join(userHome, source.slice(1)) : source;
   const isOpen = seesAll(peer);
-  // Said before anything is looked at: what there is on this machine is no business of others.
+  // Checked before the file system is touched: other machines must not learn what exists here.
   if (!isOpen && !isOpened(path, roots)) return closed(roots);
   if (!isAbsolute(path) || path.includes("\0"))
     return { ...notFound(source), hint: "give an absolute path on the broker's machine" };

@@ -1,6 +1,6 @@
 /**
- * The arguments of the tool `mine`, checked in upstream's order and with its words, and the command line of the miner that they
- * make. Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
+ * Checks the arguments of the tool `mine` in upstream's order and with its words, and builds the miner's command line.
+ * Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
  */
 import { pythonRepr } from "../../engine/graph/temporal.ts";
 import { asText } from "../../engine/text/validate.ts";
@@ -8,7 +8,7 @@ import { asText } from "../../engine/text/validate.ts";
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
 
 export type MineRequest = {
-  /** As the client wrote it. */
+  /** The path as the client wrote it. */
   source: string;
   mode: "projects" | "convos" | "extract";
   wing: string | undefined;
@@ -62,7 +62,7 @@ export function notFound(source: unknown): Refusal {
   );
 }
 
-/** Behind the executable. `source` is the real path. */
+/** The arguments after the executable. `source` is the real path. */
 export function argumentsOf(request: MineRequest, source: string): string[] {
   const { mode, wing, agent, limit, dryRun, extract, includeIgnored, includeSubagents } = request;
   return [

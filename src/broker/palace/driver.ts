@@ -1,4 +1,7 @@
-/** Which driver writes the public palace, and what is known of others who may. Used by public-palace.ts. */
+/**
+ * Chooses the driver that writes the public palace, and tells what is known of foreign writers. Used by
+ * public-palace.ts.
+ */
 import type { Config } from "../../config/config.ts";
 import type { SqliteLedgerReader } from "../../ledger/read/reader.ts";
 import type { Log } from "../../platform/log.ts";
@@ -9,7 +12,7 @@ import { createFilesDriver } from "../../public-palace/driver/files.ts";
 import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
 import { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
-/** Of the drawers, or `beside` those of the closets. */
+/** Opens the driver of the drawers, or `beside` it that of the closets. */
 export function openDriver(
   config: Config,
   log: Log,
@@ -39,16 +42,16 @@ export function takingOver({ state, read, rows, detail, hint }: AdoptionReport):
       "",
     );
   const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
-  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are taken over${far}`, "");
+  return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are adopted${far}`, "");
 }
 
-/** The collection that the driver of an earlier broker, or of this one, wrote; from the target's name. */
+/** The collection that this or an earlier broker's driver wrote, from the target's name. */
 export function writtenCollection(reader: SqliteLedgerReader): string | undefined {
   const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
   return id === "" ? undefined : id;
 }
 
-/** Who wrote what is not ours: the lock tells whom it could not have kept out, or who had it before us. */
+/** Guesses who wrote foreign rows: the lock tells which writers it could not keep out, and who held it before. */
 export function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
   if (recent && lock.status().state === "held")
     return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";

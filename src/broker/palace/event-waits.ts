@@ -1,17 +1,21 @@
 /**
- * Calls that wait for an event of the coordination log. A wait is a promise and a timer: no thread, nothing on the broker's loop.
- * Our own commits wake them at once; while there are any, others' commits are looked for.
+ * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it holds no thread and does
+ * not block the broker's loop. Our own commits wake waits at once; while there are any, other processes' commits are
+ * polled.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
 
-/** Other processes' commits are seen this late at most. */
+/** Other processes' commits are seen at most this late. */
 const LOOK_MS = 250;
 
 export type Wait = Disposable & {
-  /** Taken before a look; what is committed from here on is a change. */
+  /** Read it before a look; whatever is committed afterwards counts as a change. */
   mark(): number;
-  /** True when something was committed since that mark; false when the time is over. Errors: why the wait is no more. */
+  /**
+   * Resolves true when something was committed since that mark, false when the time is over. Errors: the reason why the
+   * wait ended.
+   */
   change(mark: number): Promise<boolean>;
 };
 
@@ -25,7 +29,7 @@ export class EventWaits {
   #looking: NodeJS.Timeout | undefined;
   #seen: string | undefined;
 
-  /** `version` changes with others' commits. */
+  /** `version` changes with other processes' commits. */
   constructor(version: () => Promise<string>) {
     this.#version = version;
   }
@@ -56,7 +60,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // What came in the last moment is looked at, once.
+        // Events of the last moment are looked for once more.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -90,7 +94,7 @@ export class EventWaits {
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      // A file that cannot be looked at now is looked at again; the wait's own look says what is wrong.
+      // A file that cannot be read now is read again later; the wait's own look reports the error.
       const version = await this.#version().catch(() => undefined);
       isLooking = false;
       if (version === undefined || version === this.#seen) return;

@@ -1,6 +1,7 @@
 /**
- * A round-robin fair queue, bounded: a lane for each peer, one peer's in order, the peers in turns, so that one with a thousand
- * requests does not stand before one with a single one. Used by both queues: the ledger's (queue.ts) and a child's.
+ * A bounded round-robin fair queue: each peer's items stay in order, and the peers take turns, so that one with a
+ * thousand requests does not delay one with a single request. Both request queues use it: the ledger's write queue and
+ * a child's.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -10,7 +11,7 @@ const RETRY_AFTER_MS = 100;
 
 export class FairQueue<T> {
   readonly #bounds: QueueBounds;
-  /** Peers with something waiting, next in turn first. */
+  /** Peers with waiting items, the next in turn first. */
   readonly #peers = new Map<number, { item: T; sizeBytes: number }[]>();
   #depth = 0;
   #sizeBytes = 0;
@@ -40,7 +41,7 @@ export class FairQueue<T> {
     this.#sizeBytes += sizeBytes;
   }
 
-  /** The next in turn; its peer goes to the end of the line. */
+  /** The next item in turn; its peer goes to the end. */
   shift(): { item: T; sizeBytes: number } | undefined {
     const [first] = this.#peers;
     if (first === undefined) return undefined;
@@ -54,7 +55,7 @@ export class FairQueue<T> {
     return next;
   }
 
-  /** Takes out what nobody wants any more, or everything. */
+  /** Removes the items that match, or all. */
   take(isWanted: (item: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [peerId, lane] of this.#peers) {

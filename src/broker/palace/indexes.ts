@@ -1,4 +1,7 @@
-/** What a search asks: words, vectors, the model, and the backlog of texts that wait for a vector. Opened by palace.ts. */
+/**
+ * The parts that a search uses: words, vectors, the model, and the backlog of texts without a vector. Opened by
+ * palace.ts.
+ */
 import type { Config } from "../../config/config.ts";
 import { Backlog } from "../../index/embedding/backlog.ts";
 import type { LocalEmbedder } from "../../index/embedding/embedder.ts";
@@ -16,14 +19,14 @@ import type { Wakes } from "./wakes.ts";
 export type OpenIndexes = {
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Where the vectors are searched. */
+  /** Where vectors are searched. */
   vectorsAt: "local" | "chroma";
   model: Model;
   /** Resolves when the model is loaded, which may be never. */
   embedder: Promise<LocalEmbedder>;
   /** Undefined until there is a model. */
   backlog: () => Backlog | undefined;
-  /** Ends model and backlog, and whoever waits for them. Idempotent. */
+  /** Ends model and backlog, and releases their waiters. Idempotent. */
   endModel(): Promise<void>;
 };
 
@@ -31,12 +34,12 @@ export type IndexOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** Of the drawers in the public palace; asked for vectors where MEMPALACE_VECTORS says so. */
+  /** The public palace's driver of drawers, which answers vector queries if MEMPALACE_VECTORS says so. */
   driver: PalaceDriver | undefined;
   wakes: Wakes;
 };
 
-/** `closing` takes what ends them. */
+/** `closing` collects what must be closed at the end. */
 export async function openIndexes(options: IndexOptions, closing: AsyncDisposableStack): Promise<OpenIndexes> {
   const { config, log, ledger, wakes } = options;
   const { reader, writer } = ledger;

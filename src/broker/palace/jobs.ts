@@ -1,6 +1,6 @@
 /**
- * Long work that somebody asked for and need not wait for: one at a time, with progress, cancelled on request or when the
- * broker ends. What a job does is given to it; a broker that is killed forgets it, and the work can be asked for again.
+ * Long work that the caller need not wait for: one job at a time, with progress, cancelled on request or when the
+ * broker ends. The caller supplies the work. A killed broker forgets its job, which can be requested again.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../platform/log.ts";
@@ -19,11 +19,11 @@ export type JobWork = {
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
 
-/** Longest wait for a job that is asked how far it is, or told to end: its thread may be in one long step of SQLite's. */
+/** Longest wait for a job's progress or for its cancellation: its thread may be inside one long step of SQLite's. */
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 
-/** Jobs that are over and still told of. */
+/** Finished jobs that are still listed. */
 const KEPT_MAX = 20;
 
 export class Jobs {
@@ -39,7 +39,7 @@ export class Jobs {
     return this.#running !== undefined;
   }
 
-  /** The same work asked for twice is one job. Errors: BROKER_BUSY while another runs. */
+  /** The same work requested twice is one job. Errors: BROKER_BUSY while another runs. */
   start(kind: JobKind, params: object, begin: () => JobWork): JobReport {
     const asked = JSON.stringify([kind, params]);
     const running = this.#running;
@@ -74,7 +74,7 @@ export class Jobs {
     return this.#jobs.map(({ report }) => ({ ...report }));
   }
 
-  /** Answers at once; the job ends at its next safe place. Errors: PROTOCOL_BAD_PARAMS. */
+  /** Answers at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
   cancel(id: string): JobReport {
     const job = this.#jobs.find(({ report }) => report.id === id);
     if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace jobs");
@@ -82,7 +82,9 @@ export class Jobs {
     return { ...job.report };
   }
 
-  /** Cancels what runs and waits until it has cleaned up, unless that takes too long: then the next run of it cleans up. */
+  /**
+   * Cancels the running job and waits for its clean-up, unless that takes too long: then the next run of it cleans up.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     const running = this.#running;

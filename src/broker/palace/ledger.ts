@@ -1,4 +1,7 @@
-/** The ledger in the broker: one thread that writes, one connection that reads. Opened by palace.ts before everything else. */
+/**
+ * The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it before everything
+ * else.
+ */
 import type { Config } from "../../config/config.ts";
 import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
 import type { Log } from "../../platform/log.ts";
@@ -13,7 +16,9 @@ export type OpenLedger = {
   settings: WriterData["settings"];
 };
 
-/** `closing` takes what ends it. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
+/**
+ * `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
+ */
 export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
   const { paths } = config;
   const { ledgerFile } = paths;
@@ -22,7 +27,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
     undoMs: UNDO_KEPT_MS,
     imagesBytes: UNDO_SIZE_MAX_BYTES,
   };
-  // For as long as the broker lives, as upstream's server has it.
+  // The settings hold for the broker's whole life, as in upstream's server.
   const settings = { drawerSize: config.filing().cut.size };
   const data: WriterData = { ledgerFile, retention, settings, fault: config.fault };
   const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
@@ -35,7 +40,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
   try {
     rememberLedger(paths);
   } catch (error) {
-    // A full disk of ours must not keep anybody from the palace on another; the next start remembers it.
+    // A full disk here must not keep clients from a palace on another disk; the next start records it.
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   return { reader, writer, settings };

@@ -1,6 +1,6 @@
 /**
- * Entry of the coordination log's thread, a composition root: the engine's rules meet logstream.sqlite3 here. Started by
- * logstream.ts at the first use; nothing imports it but for its types.
+ * Entry of the coordination log's thread, a composition root: it joins the engine's rules and logstream.sqlite3.
+ * logstream.ts starts it at the first use; others import only its types.
  */
 import { workerData } from "node:worker_threads";
 import type { Sighting } from "../../engine/events/events.ts";
@@ -23,7 +23,7 @@ export type LogMethods = {
   read: (method: LogRead, values: Record<string, unknown>) => unknown;
   look: (values: Record<string, unknown>, seenSeq: number) => Sighting;
   estate: () => Estate;
-  /** Changes with others' commits. */
+  /** The version changes with other processes' commits. */
   version: () => string;
   close: () => void;
 };

@@ -1,6 +1,6 @@
 /**
- * The coordination log in the broker: one thread that has logstream.sqlite3 open, a bounded queue of writes before it, and calls
- * that wait for events. Nothing of it is started or made before somebody uses it. Made by palace.ts.
+ * The coordination log in the broker: one thread that has logstream.sqlite3 open, a bounded queue of writes before it,
+ * and calls that wait for events. Nothing is started or created before the first use. Made by palace.ts.
  */
 import { arch, hostname, release, type } from "node:os";
 import { waited, waitTimeout } from "../../engine/events/events.ts";
@@ -14,15 +14,15 @@ import { type Changes, type WriteOutcome, type WriteCall } from "../../port/ledg
 import { PalaceError } from "../../protocol/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
-import { notCommitted, WriteQueue } from "./queue.ts";
+import { notCommitted, WriteQueue } from "./write-queue.ts";
 
 type Values = Record<string, unknown>;
 
 export type LogstreamOptions = {
   paths: LogPaths;
-  /** Where MemPalace's hubs publish what they know. */
+  /** Folder in which MemPalace's hubs publish their state. */
   serversDir: string;
-  /** How long idempotency keys are kept, ms. */
+  /** Time that idempotency keys are kept, ms. */
   keptMs: number;
   fault: string | undefined;
   log: Log;
@@ -53,7 +53,10 @@ export class Logstream {
     return meshPeers(await this.#call("estate"), about, Date.now());
   }
 
-  /** Resolves when there is such an event, or the time is over. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN, the signal's reason. */
+  /**
+   * Resolves when a matching event exists, or the time is over. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN, the signal's
+   * reason.
+   */
   async wait(peerId: number, values: Values, signal: AbortSignal): Promise<unknown> {
     let timeoutMs: number;
     try {
@@ -77,7 +80,7 @@ export class Logstream {
     this.#waits.leave(peerId);
   }
 
-  /** Takes no more waits, and ends those there are. */
+  /** Accepts no more waits, and ends the present ones. */
   endWaits(): void {
     this.#waits.end();
   }
@@ -94,7 +97,8 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // The file could not be opened: nothing was written. Or the thread ended, and clients put the calls again with their keys.
+      // Either the file could not be opened, and nothing was written; or the thread ended, and clients repeat the calls
+      // with their keys.
       const known =
         error instanceof PalaceError
           ? error
@@ -118,7 +122,7 @@ export class Logstream {
     try {
       return await (await starting).call(method, ...args);
     } catch (error) {
-      // A thread that ended by itself is started anew by the next call.
+      // The next call restarts a thread that ended by itself.
       if (error instanceof PalaceError && error.message.includes("thread ended") && this.#thread === starting) {
         log.error("the coordination log's thread ended", { why: String(error.cause) });
         this.#thread = undefined;

@@ -1,6 +1,6 @@
 /**
- * What is done to a whole palace: export it, build it anew, look through it. A composition root: the jobs meet the stores here.
- * Called by the route table (methods.ts) through the open palace.
+ * Work on a whole palace: export, rebuild, verification. A composition root: it joins the jobs and the stores. The
+ * route table (methods.ts) calls it through the open palace.
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,20 +16,20 @@ import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
   config: Config;
-  /** The newest drawer's. */
+  /** Row of the newest drawer. */
   lastRow: () => number;
-  /** Waits for the vectors of drawers up to that row; true when they are there, or will not come. */
+  /** Waits for the vectors of drawers up to that row; true when they exist, or will not come. */
   embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;
-  /** Why the ledger does not hold all of the palace yet: others' rows are still being taken over. */
-  unsettled: (kind: JobKind) => PalaceError | undefined;
-  /** Another process that writes the public palace. */
+  /** The reason why the ledger does not hold the whole palace yet: foreign rows are still being adopted. */
+  adopting: (kind: JobKind) => PalaceError | undefined;
+  /** Error that names another process that writes the public palace. */
   lockedBy: () => PalaceError | undefined;
   writer: Pick<Thread<WriterMethods>, "call">;
-  /** The indexes outside the ledger take over what was made anew in it. */
+  /** Lets the indexes outside the ledger load what was rebuilt in it. */
   onReindexed: (rows: number[]) => Promise<void>;
-  /** Nothing of ours writes the public palace while `work` is under way; then what became of it is looked at. */
+  /** Keeps our own writers off the public palace while `work` runs; then looks at what became of it. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Of the drawers in the public palace, where we keep one. */
+  /** The drawers' collection in the public palace, where one is kept. */
   collectionId: () => string | undefined;
 };
 
@@ -38,14 +38,14 @@ export type Maintenance = {
   lookThrough(): Promise<PalaceHealthReport>;
 };
 
-/** What is being done, as long as the thread says nothing. Errors: BROKER_CANCELLED. */
+/** The step that is shown as long as the thread reports none. Errors: BROKER_CANCELLED. */
 type Say = (step: string) => void;
 type Work = (thread: Thread<RebuildMethods>, say: Say) => Promise<object>;
 
-/** Waiting is done in pieces of it, so that it can be cancelled. */
+/** Waiting is split into pieces of this length, so that it can be cancelled. */
 const POLL_MS = 200;
 const SETTLE_MAX_MS = 60_000;
-/** What is exported should have all its vectors; who does not want to wait leaves them out. */
+/** An export should have all its vectors; a caller that does not want to wait omits them. */
 const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
@@ -65,7 +65,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     begin(request) {
       const work: Work = async (thread, say) => {
         if (request.kind === "compact") return compact(parts, say);
-        await settled(parts, request.kind, say);
+        await whenAdopted(parts, request.kind, say);
         if (request.kind === "repair") return repair(parts, thread, say);
         if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
         const { dir, chroma, partial = false } = request;
@@ -81,18 +81,18 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       };
       return onThread(config, work);
     },
-    // It reads both files from end to end: who asks meanwhile gets the same answer.
+    // It reads both files from end to end: concurrent callers share one answer.
     lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
 }
 
-/** A broker that has just begun looks through the palace first. Errors: PALACE_LOCKED. */
-async function settled({ unsettled }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
+/** A broker that has just started first compares the palace. Errors: PALACE_LOCKED. */
+async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
-    const why = unsettled(kind);
+    const why = adopting(kind);
     if (why === undefined) return;
     if (performance.now() > deadline) throw why;
-    say("waiting until others' rows are taken over");
+    say("waiting until foreign rows are adopted");
   }
 }
 
@@ -116,15 +116,15 @@ async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, s
   return { ledger: { placesCorrected: places, codesCorrected: codes.length, queuedAgain: forgotten }, ...palace };
 }
 
-/** The ledger alone: free pages of the public palace are used again by its next writers. */
+/** Compacts the ledger alone: the public palace's next writers reuse its free pages. */
 async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> {
   const { sizeBytes: beforeBytes } = await writer.call("ledgerSpace");
   say("writing the ledger anew");
   await writer.call("rewriteLedger");
   faultPoint("compact.after-rewrite");
-  // Nothing is cancelled from here on: what was asked for is done.
+  // Cancelling has no effect from here on: the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
-  // A search that is being answered still reads in the log; what is in it goes to the file with the next checkpoint.
+  // A running search still reads the log; the next checkpoint moves the log's content into the file.
   const isLogCut = await writer.call("cutLog");
   return { beforeBytes, afterBytes, isLogCut };
 }
@@ -135,7 +135,10 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
   return { needed: true, why, ...(await rebuildPublic(parts, thread, "migrate")) };
 }
 
-/** Where others keep the palace, in a server or not at all, there are no files to build: it is sent again, or left alone. */
+/**
+ * Where the palace is on a server, or none is kept, there are no files to build: the rows are sent again, or nothing is
+ * done.
+ */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;
   const { ledgerFile, palaceDir, tag } = config.paths;
@@ -156,7 +159,7 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../public-palace/rebuild/rebuild-thread"), data);
 }
 
-/** Work on a thread that lives for it. */
+/** Runs the work on a thread of its own. */
 function onThread(config: Config, work: Work): JobWork {
   let thread: Thread<RebuildMethods> | undefined;
   let step = "starting";
@@ -194,7 +197,8 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
   if (kind === "export") {
     if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");
     if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw refuse("chroma must be a path");
-    // It names a program and a folder of this machine: an admin of the memory need not be one who may run and write anything here.
+    // The request names a program and a folder of this machine, and an admin of the memory may not be allowed to run or
+    // write here.
     if (door !== "unix")
       throw new PalaceError(
         "BROKER_DENIED",

@@ -1,6 +1,7 @@
 /**
- * The embedding model's life in the broker: found on disk, else downloaded, else looked for again now and then; opened;
- * held against the model that the palace was embedded with. Until it is ready the palace works in lexical mode.
+ * The embedding model's life in the broker: found on disk, else downloaded, else looked for again from time to time;
+ * opened; compared with the model that the palace was embedded with. Until it is ready the palace works in lexical
+ * mode.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
@@ -17,7 +18,7 @@ type RerankerState = NonNullable<StatusReport["search"]["reranker"]>;
 
 export type ModelOptions = {
   config: ModelConfig;
-  /** Model the palace's vectors were made with, if there are any. */
+  /** Model of the palace's present vectors, if there are any. */
   recorded: () => string | undefined;
   onReady: (embedder: LocalEmbedder) => void;
   log: Log;
@@ -27,7 +28,7 @@ const LOOK_AGAIN_MS = 10_000;
 const DOWNLOAD_AGAIN_MS = 10 * 60_000;
 const SETTLED_POLL_MS = 50;
 const CLOSE_MAX_MS = 1_000;
-/** onnxruntime's own threads; two cores are what a small machine has. */
+/** onnxruntime's own threads; a small machine has two cores. */
 const THREADS = 2;
 
 export class Model {
@@ -39,7 +40,7 @@ export class Model {
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   rerankerState: RerankerState = { state: "off", detail: "the embedding model it runs beside is not ready" };
   embedder: LocalEmbedder | undefined;
-  /** The cross-encoder, which a search does without. */
+  /** The cross-encoder, which is optional. */
   reranker: Reranker | undefined;
 
   constructor(options: ModelOptions) {
@@ -47,8 +48,8 @@ export class Model {
     this.#looking = this.#look();
   }
 
-  /** Resolves when it is ready, or will not be for now, or after the time. */
-  async settled(timeoutMs: number): Promise<void> {
+  /** Resolves when the model is ready, or will not be for now, or after the timeout. */
+  async ready(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     const isComing = (): boolean => ["loading", "downloading"].includes(this.state.modelState);
     while (isComing() && performance.now() < deadline && !this.#closing.signal.aborted) await sleep(SETTLED_POLL_MS);
@@ -136,7 +137,7 @@ export class Model {
     this.#options.log.error("model mismatch", { recorded, found });
   }
 
-  /** Looked for once: who puts one there restarts the broker. */
+  /** Looked for once: a model that is added later needs a restart of the broker. */
   async #openReranker(beside: LocalEmbedder): Promise<void> {
     const { config, log } = this.#options;
     const folder = rerankerFolder(config);
@@ -156,7 +157,7 @@ export class Model {
   }
 }
 
-/** Who named a folder, and mistyped it, is told so before anything else. */
+/** A mistyped folder is reported before anything else. */
 function emptyPlace({ dir }: ModelConfig): string {
   return dir === undefined ? "" : `MEMPALACE_MODEL_DIR=${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

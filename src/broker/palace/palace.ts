@@ -1,6 +1,6 @@
 /**
- * An open palace: ledger, indexes, public palace, graph and write path, opened in this order and ended in the other. The composition
- * root of everything behind the queue.
+ * An open palace: ledger, indexes, public palace, graph and write path, opened in this order and closed in reverse. The
+ * composition root of everything behind the queue.
  */
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -22,7 +22,7 @@ import { type OpenLedger, openLedger } from "./ledger.ts";
 import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { PublicPalace } from "./public-palace.ts";
-import type { WriteQueue } from "./queue.ts";
+import type { WriteQueue } from "./write-queue.ts";
 import { whenQuiet } from "./quiet.ts";
 import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
@@ -38,18 +38,18 @@ export type Palace = {
   hygiene: Hygiene;
   logstream: Logstream;
   status(): PalaceStatus;
-  /** Resolves when a palace that was here before this memory is adopted, or after a while. */
+  /** Resolves when an existing public palace is adopted, or after a while. */
   arrived(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
-  /** Whether it may send has changed. */
+  /** Called when the permission to send has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
-  /** Ends without touching the palace's files: they are gone, or another's by now. */
+  /** Ends without touching the palace's files: they are deleted, or belong to another broker by now. */
   abandon(): Promise<void>;
 };
 
-/** What a person asks of the memory besides its tools; looks only, the writes go through the queue. */
+/** Previews for a person beside the tools; the writes themselves go through the queue. */
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -59,10 +59,10 @@ export type Hygiene = {
 
 export type PalaceOptions = {
   config: Config;
-  /** While another has it the public palace is left alone. */
+  /** While another process holds it, the public palace is not written. */
   upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
-  /** The ledger is gone or a thread of ours has died: the broker must end. */
+  /** Called when the ledger is lost or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
 
@@ -77,10 +77,13 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** A palace in which nobody writes is looked after, too. */
+/** A palace without writes is pruned, too. */
 const PRUNE_MS = 3_600_000;
 
-/** What was opened is closed again when a later part does not open. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
+/**
+ * If a later part fails to open, the earlier ones are closed again. Errors: STORE_CORRUPT, STORE_READ_ONLY,
+ * PROTOCOL_VERSION_MISMATCH.
+ */
 export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const { config, log, onFatal, upstreamLock } = options;
   await using opening = new AsyncDisposableStack();
@@ -123,7 +126,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     },
     logstream,
     status: () => status(parts, queue),
-    arrived: () => publicPalace.arrival.settled(),
+    arrived: () => publicPalace.adoptionWait.settled(),
     wakeOutbox: () => wakes.wake("outbox", "closets"),
     drain: async () => {
       logstream.endWaits();
@@ -153,7 +156,7 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
   });
 }
 
-/** Agents' events for each other: a file of its own, which nothing else of the palace hangs on. */
+/** Agents' events for each other, in a file of its own that no other part of the palace depends on. */
 function openLogstream({ config, log }: Parts, closing: AsyncDisposableStack): Logstream {
   const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
   const logstream = new Logstream({
@@ -167,7 +170,7 @@ function openLogstream({ config, log }: Parts, closing: AsyncDisposableStack): L
   return logstream;
 }
 
-/** Takes what was forgotten out of every file. */
+/** Erases what was forgotten from every file. */
 function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const { config, log, ledger, publicPalace, graph, wakes } = parts;
   const { reader, writer } = ledger;
@@ -199,7 +202,7 @@ function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   return erasure;
 }
 
-/** The ledger's own upkeep, in the pauses between writes. */
+/** The ledger's own maintenance, in the pauses between writes. */
 function startUpkeep({ log, ledger, wakes }: Parts, closing: AsyncDisposableStack): void {
   const upkeep = whenQuiet(() => ledger.writer.call("maintain"), log);
   wakes.on("upkeep", () => upkeep.wake());
@@ -211,13 +214,13 @@ function startUpkeep({ log, ledger, wakes }: Parts, closing: AsyncDisposableStac
   });
 }
 
-/** Jobs on the whole palace: export, repair, migrate, a look through everything. */
+/** Jobs on the whole palace: export, repair, migrate, verification. */
 function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wakes }: Parts): Maintenance {
   const { reader, writer } = ledger;
   const { model, vectors, backlog } = indexes;
   return createMaintenance({
     config,
-    unsettled: (kind) => {
+    adopting: (kind) => {
       const { watch } = publicPalace;
       return watch.isSettled() || (kind !== "export" && watch.wasVerified()) ? undefined : publicPalace.adopting();
     },
@@ -239,7 +242,7 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
     },
     collectionId: () => publicPalace.driver?.collectionId,
     embedded: async (lastRow, timeoutMs) => {
-      await model.settled(timeoutMs);
+      await model.ready(timeoutMs);
       await backlog()?.settled(timeoutMs);
       const isComing = backlog() !== undefined || ["loading", "downloading"].includes(model.state.modelState);
       const [oldest] = reader.pendingTexts(0, 1);
@@ -250,10 +253,10 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
 
 function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): ReadContext {
   const { model } = indexes;
-  const arriving = (): string | undefined => publicPalace.arrival.detail();
+  const arriving = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // What is still being adopted is not empty: until then the answer says that it is on its way.
+    // A palace that is still being adopted is not empty: until then the answer tells of the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (arriving() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
@@ -271,7 +274,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Returns what ends it. */
+/** Returns the function that ends it. */
 function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { reader } = ledger;
   const isLoading = (): boolean => indexes.model.state.modelState === "loading";

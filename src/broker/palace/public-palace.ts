@@ -1,6 +1,7 @@
 /**
- * The public palace in the broker: the drivers, the pumps of drawers and closets that feed them, and the watch over what others
- * write. Put together by palace.ts; a broker without a driver keeps none and only adopts.
+ * The public palace in the broker: the drivers, the outboxes of drawers and closets that feed them, and the reconciler
+ * that finds foreign writers. Put together by palace.ts; a broker without a driver keeps no public palace and only
+ * adopts.
  */
 import type { Config } from "../../config/config.ts";
 import { invariant } from "../../platform/invariant.ts";
@@ -13,7 +14,7 @@ import { modelOf } from "../../public-palace/adopt/model-of.ts";
 import { ClosetKeeper } from "../../public-palace/closet-pump.ts";
 import { mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
-import { type Arrival, startArrival } from "../../public-palace/reconcile/arrival.ts";
+import { type AdoptionWait, waitForAdoption } from "../../public-palace/reconcile/adoption-wait.ts";
 import type { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
 import { startWatch, type Watch } from "../../public-palace/reconcile/reconciler.ts";
 import { guessWriter, openDriver, takingOver, writtenCollection } from "./driver.ts";
@@ -26,12 +27,12 @@ export type PublicPalaceOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** While another has it the public palace is left alone. */
+  /** While another process holds it, the public palace is not written. */
   upstreamLock: Omit<UpstreamLock, "release">;
   wakes: Wakes;
 };
 
-/** A model that is there is loaded by then; one that must be downloaded is not waited for. */
+/** A local model is loaded by then; a download is not awaited. */
 const MODEL_WAIT_MAX_MS = 10_000;
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
@@ -41,14 +42,14 @@ export class PublicPalace {
   #outbox: Outbox | undefined;
   #closets: ClosetKeeper | undefined;
   #watch: Watch | undefined;
-  #arrival: Arrival | undefined;
+  #adoptionWait: AdoptionWait | undefined;
 
   constructor(options: PublicPalaceOptions) {
     this.#options = options;
     this.driver = openDriver(options.config, options.log, () => this.watch.isSettled());
   }
 
-  /** Begins to feed the palace and to look for what others write. `closing` takes what ends it. */
+  /** Starts to feed the palace and to look for foreign writes. `closing` collects what must be closed at the end. */
   start(indexes: OpenIndexes, closing: AsyncDisposableStack): void {
     const { config, ledger, wakes } = this.#options;
     const watch = this.#startWatch(indexes);
@@ -56,11 +57,11 @@ export class PublicPalace {
     this.#outbox = this.#startOutbox();
     this.#closets = this.#startClosets();
     closing.defer(async () => {
-      // An adoption under way may wait for the model.
+      // A running adoption may wait for the model.
       await Promise.all([this.#outbox?.stop(), this.#closets?.stop(), indexes.endModel()]);
       await watch.stop();
     });
-    this.#arrival = startArrival(config.paths.palaceDir, ledger.reader.meta("palace_seen"), watch);
+    this.#adoptionWait = waitForAdoption(config.paths.palaceDir, ledger.reader.meta("palace_seen"), watch);
     wakes.on("outbox", () => this.#outbox?.wake());
     wakes.on("closets", () => this.#closets?.wake());
     void indexes.embedder.then((embedder) => this.#closets?.embedWith(embedder.backlog));
@@ -71,17 +72,17 @@ export class PublicPalace {
     return started(this.#watch);
   }
 
-  get arrival(): Arrival {
-    return started(this.#arrival);
+  get adoptionWait(): AdoptionWait {
+    return started(this.#adoptionWait);
   }
 
-  /** Why nothing may be written to the palace now. */
+  /** The reason why nothing may be written to the palace now. */
   lockedBy(): PalaceError | undefined {
     const { config, ledger, upstreamLock } = this.#options;
     const error = upstreamLock.lockedBy();
-    // A MemPalace in that folder is no concern of a palace elsewhere.
+    // A MemPalace in that folder does not concern a palace elsewhere.
     if (error !== undefined && mayHold(config.paths.palaceDir, writtenCollection(ledger.reader))) return error;
-    // What others have there is adopted before anything is written.
+    // Foreign rows are adopted before anything is written.
     return this.driver?.collectionId === undefined || this.watch.isSettled() ? undefined : this.adopting();
   }
 
@@ -89,7 +90,7 @@ export class PublicPalace {
     return takingOver(this.watch.adoption());
   }
 
-  /** Nothing is sent to the public palace from the moment it resolves until its answer is called. */
+  /** Sends nothing to the public palace from the moment it resolves until its answer is called. */
   async hold(): Promise<() => void> {
     const releases = [await this.#outbox?.hold(), await this.#closets?.hold()];
     return () => releases.forEach((release) => release?.());
@@ -170,7 +171,7 @@ export class PublicPalace {
       },
       setRecipe: (recipe) => writer.call("putMeta", "id_recipe", recipe),
       modelOf: async (samples) => {
-        await model.settled(MODEL_WAIT_MAX_MS);
+        await model.ready(MODEL_WAIT_MAX_MS);
         const place = { palaceDir, collection: config.collection() };
         return modelOf(samples, { ...place, recorded: reader.meta("model"), embedder: model.embedder?.backlog });
       },
@@ -184,7 +185,7 @@ export class PublicPalace {
     return new ClosetKeeper({
       reader,
       driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
-      // Drawers come first: their driver tells whether the palace is one that is still to be adopted.
+      // Drawers come first: their driver tells whether the palace still has to be adopted.
       lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
       file: (pending, id) => writer.call("storeClosetVectors", pending, id),
       done: (entries) => writer.call("closetsDone", entries),

@@ -1,11 +1,11 @@
-/** Work that can wait is done in the pauses between writes. Used by palace.ts. */
+/** Runs deferrable work in the pauses between writes. Used by palace.ts. */
 import type { Log } from "../../platform/log.ts";
 
-/** Maintenance waits for so long a pause between writes, but not for ever. */
+/** Maintenance waits for a pause of this length between writes, but not for ever. */
 const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
 
-/** Runs `step` in pauses of the writing, again while it says there is more. */
+/** Runs `step` in pauses between writes, again while it returns that there is more. */
 export function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let wokenAtMs: number | undefined;

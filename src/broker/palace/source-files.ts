@@ -1,6 +1,6 @@
 /**
- * The files that drawers name as their sources, as this machine sees them: what `sync` may know of them. Reads names, states and
- * .gitignore files, never a document. The composition root opens it; the engine sees the SourceFiles port.
+ * The files that drawers name as their sources, as this machine sees them: what `sync` needs to know. Reads names,
+ * states and .gitignore files, never a document. The composition root opens it; the engine sees the SourceFiles port.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import type { SourceFiles } from "../../port/source.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** `stagingDir`: where the docs feeder of this user keeps its copies. */
+/** `stagingDir`: the docs feeder's copies of this user. */
 export function openSourceFiles(stagingDir: string): SourceFiles {
   const staged = new StagedOriginals(stagingDir);
   return {
@@ -47,10 +47,10 @@ const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
   },
 };
 
-/** Longer than any path may be: nothing is looked up, let alone folder by folder. Source: PATH_MAX of Linux. */
+/** A longer path cannot exist, so nothing is looked up. Source: PATH_MAX of Linux. */
 const PATH_SIZE_MAX_BYTES = 4096;
 
-/** As far as the path exists its links are followed; what comes after stays as it is written. */
+/** Follows links as far as the path exists; the rest stays as it is written. */
 function resolve(path: string): string | undefined {
   if (Buffer.byteLength(path) > PATH_SIZE_MAX_BYTES) return undefined;
   try {

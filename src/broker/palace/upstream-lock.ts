@@ -1,11 +1,12 @@
 /**
- * MemPalace's own palace lock, held while our broker lives, so that a Python MemPalace of the same HOME is refused by its own
- * code, which then prints who we are. A courtesy, not the guarantee: the file is named after HOME and the palace's path as
- * the other process sees them (public-palace/reconcile finds those it cannot reach). Taken by lifecycle.ts.
+ * MemPalace's own palace lock, held while the broker lives, so that a Python MemPalace of the same HOME is refused by
+ * its own code, which then prints who holds it. It is a courtesy and no guarantee: the file is named after HOME and the
+ * palace's path as the other process sees them (public-palace/reconcile finds writers that it cannot reach). Taken by
+ * lifecycle.ts.
  *
  * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on
- * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock; byte 0 is left alone, from byte 1 stands
- * `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
+ * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock; byte 0 stays as it is, from byte 1 on it
+ * holds `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
  */
 import { createHash } from "node:crypto";
 import {
@@ -32,7 +33,7 @@ export type UpstreamLockOptions = {
   palaceDir: string;
   locksDir: string;
   log: Log;
-  /** The lock was taken, or another state entered. Contract: does not throw. */
+  /** Called when the lock was taken, or its state changed. Contract: does not throw. */
   onChange: () => void;
 };
 
@@ -40,19 +41,19 @@ export type UpstreamLock = {
   status(): UpstreamLockStatus;
   /** PALACE_LOCKED while a live MemPalace has the lock: the public palace must not be written. */
   lockedBy(): PalaceError | undefined;
-  /** Who had it before us, as upstream would say it; "" when that is not known. */
+  /** The previous holder in upstream's words; "" when it is not known. */
   formerHolder(): string;
   release(): void;
 };
 
-/** How often a lock that another has is tried, and ours is looked after. */
+/** Interval at which a lock that another process holds is tried, and ours is checked. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
 const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
-/** What a refused MemPalace prints of us: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
+/** Printed by a refused MemPalace: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
 const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
 
-/** Takes the lock at once if it is free, else as soon as it is. Errors: none; the status says why it is not held. */
+/** Takes the lock at once if it is free, else as soon as it is. Errors: none; the status tells why it is not held. */
 export function keepUpstreamLock(options: UpstreamLockOptions): UpstreamLock {
   const lock = new Keeper(options);
   lock.look();
@@ -87,13 +88,13 @@ class Keeper {
       if (this.#held !== undefined && this.#held.file === file && isFileOf(this.#held.fd, file)) return;
       this.#take(file);
     } catch (error) {
-      // Where this user can make no lock, neither can a MemPalace of this user, and it writes nothing without one.
+      // Where this user can create no lock, a MemPalace of this user cannot either, and it writes nothing without one.
       if (this.#held === undefined) this.#enter("none", `no lock can be had here: ${(error as Error).message}`);
     }
   }
 
   lockedBy(): PalaceError | undefined {
-    // Asked before each writing, of which the first makes the folder.
+    // This is asked before each write, and the first write creates the folder.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }
@@ -116,8 +117,8 @@ class Keeper {
   }
 
   /**
-   * Two homes may name one palace, and MemPalace's lock lies in each of them: between brokers of ours the palace's folder itself
-   * is what is locked, which makes no file. False: another has it.
+   * Two homes may name one palace, and MemPalace's lock file lies in each of them: between our own brokers the palace's
+   * folder itself is locked, which creates no file. False: another broker has it.
    */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
@@ -129,7 +130,7 @@ class Keeper {
     try {
       if (tryFlock(fd)) this.#folder = { fd };
     } catch {
-      // A file system without flock: there is nothing to keep others out by.
+      // On a file system without flock nobody can be kept out.
       closeSync(fd);
       return true;
     }
@@ -138,8 +139,8 @@ class Keeper {
   }
 
   /**
-   * Undefined: nothing to lock. A HOME that MemPalace was never in gets no folder of its making from us, unless the palace
-   * folder holds what it would open: its first write there would make the folder, too.
+   * Undefined: there is nothing to lock. In a HOME that MemPalace never used, the broker creates no folder for it,
+   * unless the palace folder holds what MemPalace would open: its first write there would create the folder, too.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;
@@ -182,7 +183,7 @@ class Keeper {
   }
 }
 
-/** As upstream words it in its own refusals. */
+/** Words it as upstream's own refusals do. */
 function describe(identity: string): string {
   const match = /^(\d+)(?:\s+(.*))?$/s.exec(identity);
   if (match === null) return "another writer (identity not recorded)";
@@ -197,7 +198,7 @@ function isFileOf(fd: number, file: string): boolean {
   return there?.ino === ours.ino && there.dev === ours.dev;
 }
 
-/** As Python's os.path.realpath: links are followed also where they lead to nothing yet. */
+/** Resolves as Python's os.path.realpath: links are followed also where their target does not exist yet. */
 function realPath(path: string, links = 0): string {
   try {
     return realpathSync.native(path);

@@ -1,6 +1,7 @@
 /**
- * Who has new work, by name. Parts of the open palace listen, whoever makes work for them calls: nobody needs to hold a part that is
- * built after it. A call that nobody listens to is dropped; each part looks for what is due when it starts.
+ * Named wake-up calls between the parts of an open palace: a part listens, and whatever makes work for it calls, so
+ * that no part needs a reference to one that is built later. A call without a listener is dropped; each part looks for
+ * due work when it starts.
  */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 

@@ -1,29 +1,29 @@
 /**
- * Searches that nobody asked for, when a broker has just begun and has nothing else to do: the code of a search takes twice as long
- * until it has run some dozens of times, in four threads. Started by palace.ts.
+ * Runs searches that nobody asked for, when a broker has just started and is idle: the code of a search takes twice as
+ * long until it has run some dozens of times, in four threads. Started by palace.ts.
  */
 import type { Log } from "../../platform/log.ts";
 
 export type WarmUpOptions = {
   search: (query: string) => Promise<unknown>;
-  /** Texts of the palace, to ask for their words; none: there is nothing to be quick for. */
+  /** Texts of the palace whose words are searched; with none there is nothing to warm up. */
   texts: () => string[];
   isBusy: () => boolean;
   log: Log;
 };
 
-/** What asks right after a start comes first. */
+/** Requests right after a start go first. */
 const BEGIN_MS = 1_500;
 const SEARCHES = 60;
-/** Between two of them, and as many times as long as one took: who searches meanwhile hardly notices. */
+/** Pause between two searches, and as many times as long as one took: concurrent searches are hardly delayed. */
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;
-/** Of a palace that is always busy; its own searches make it quick. */
+/** Bound for a palace that is always busy; its own searches warm it up. */
 const GIVE_UP_MS = 60_000;
 const QUERY_WORDS = 9;
 
-/** Returns what ends it; a search under way is not waited for. */
+/** Returns the function that ends it; a running search is not awaited. */
 export function startWarmUp({ search, texts, isBusy, log }: WarmUpOptions): () => void {
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export function startWarmUp({ search, texts, isBusy, log }: WarmUpOptions): () =
   };
 }
 
-/** Of each text some words from its middle, over again until there are enough. */
+/** Takes some words from the middle of each text, repeatedly until there are enough. */
 function queriesFrom(texts: readonly string[]): string[] {
   return Array.from({ length: texts.length === 0 ? 0 : SEARCHES }, (_, at) => {
     const words = (texts[at % texts.length] ?? "").split(/\s+/u);

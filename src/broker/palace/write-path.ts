@@ -1,6 +1,6 @@
 /**
- * From the queue to the writer thread and on to everybody who waits for what was written. Put together by palace.ts; the rules of a
- * write are the engine's, its transaction is the ledger's.
+ * The path of a write from the queue to the writer thread, and of its result to the parts that wait for it. Put
+ * together by palace.ts; the engine owns a write's rules, the ledger its transaction.
  */
 import type { Log } from "../../platform/log.ts";
 import { goneError } from "../../platform/state-files.ts";
@@ -8,7 +8,7 @@ import type { Thread } from "../../platform/thread.ts";
 import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { VectorIndex } from "../../port/search.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { notCommitted, WriteQueue } from "./queue.ts";
+import { notCommitted, WriteQueue } from "./write-queue.ts";
 import type { Wakes } from "./wakes.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
@@ -18,11 +18,11 @@ export type WritePathOptions = {
   vectors: Pick<VectorIndex, "refresh">;
   wakes: Wakes;
   log: Log;
-  /** The ledger is gone or the writer's thread has died: the broker must end. */
+  /** Called when the ledger is lost or the writer's thread has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
 
-/** Of a group that failed as a whole. */
+/** The changes of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function createWritePath(options: WritePathOptions): WriteQueue {
@@ -34,7 +34,7 @@ export function createWritePath(options: WritePathOptions): WriteQueue {
         void vectors
           .refresh(changes)
           .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
-      // Who waits for the answer comes first.
+      // The caller's answer comes first.
       setImmediate(() => announce(changes, wakes));
     },
   });
@@ -52,7 +52,8 @@ async function commit(
     if (gone !== undefined) onFatal(goneError(ledgerFile));
     return result;
   } catch (error) {
-    // Only a dead thread throws here, and whether it had committed is not known: clients put the calls to the next broker.
+    // Only a dead thread throws here, and it is unknown whether it had committed: clients repeat the calls at the next
+    // broker.
     const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
       cause: error,
     });

@@ -1,6 +1,6 @@
 /**
- * Entry of the writer thread, a composition root: the engine's writes meet the ledger here. Started by palace.ts; nothing
- * imports it but for its types.
+ * Entry of the writer thread, a composition root: it joins the engine's writes and the ledger. Started by palace.ts;
+ * others import only its types.
  */
 import { workerData } from "node:worker_threads";
 import { previewForget, previewUndo, readUndo } from "../../engine/hygiene/hygiene.ts";
@@ -28,7 +28,7 @@ export type WriterData = {
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
   storeVectors: (vectors: NewVector[], model: string) => Changes;
-  /** Rows of others; `taken`: how many were new or another. */
+  /** Adopts foreign rows; `taken`: how many were new or different. */
   takeOver: (batch: TakeOver) => { taken: number; changes: Changes };
   outboxDone: OutboxList["done"];
   retarget: OutboxList["retarget"];
@@ -44,9 +44,9 @@ export type WriterMethods = {
   reindexWords: () => void;
   reindexCounts: () => { places: number; forgotten: number };
   reindexCodes: (afterRow: number) => { written: number[]; next: number };
-  /** One step of what can wait; true if there is more. */
+  /** Does one step of maintenance; true if there is more. */
   maintain: () => boolean;
-  /** What would be done; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
+  /** Shows what would be forgotten; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
   previewForget: (selector: ForgetSelector) => Record<string, unknown>;
   previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
   rewriteLedger: () => void;

@@ -1,7 +1,7 @@
 /**
- * Closets: a source's topics, quotes and names as lines that point at its first drawers, an index that upstream searches
- * beside the drawers. Pure; ids, lines and metadata are upstream's to the character, those of the version whose ids the palace
- * has (palace.md 4.8). What builds and removes them is closet-writes.ts.
+ * Builds closets: a source's topics, quotes and names as lines that point at its first drawers, an index that upstream
+ * searches beside the drawers. Pure. Ids, lines and metadata equal upstream's to the character, for the version whose
+ * id recipe the palace uses (palace.md 4.8). closet-writes.ts builds and removes them.
  */
 import type { NewCloset } from "../../port/closet.ts";
 import type { Metadata } from "../../port/drawer.ts";
@@ -24,24 +24,24 @@ const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** Python also takes the two other i's of Turkish for one when it ignores case; JavaScript does not. */
+/** When Python ignores case it also matches the two other i's of Turkish; JavaScript does not. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
-/** Only LF ends a line here, for either end of it. */
+/** Only LF ends a line here. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
 const QUOTE = /"([^"]{15,150})"/gu;
 
-/** A source as it is filed: its whole text, its drawers in the order of their chunks. */
+/** A source as it is filed: its whole text, and its drawers in the order of their chunks. */
 export type ClosetSource = Tagging & {
   sourceFile: string;
   wing: string;
   room: string;
   content: string;
   drawers: readonly { id: string; metadata: Metadata }[];
-  /** As upstream writes it. */
+  /** The time in upstream's form. */
   filedAt: string;
 };
 
-/** None for a source without drawers. */
+/** Returns none for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
   const { sourceFile, wing, room, content, drawers, filedAt } = source;
   if (drawers.length === 0) return [];
@@ -63,7 +63,7 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
   }));
 }
 
-/** One line a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. At least one. */
+/** Builds at least one line, each a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
 export function closetLines(source: ClosetSource): string[] {
   const { sourceFile, wing, room, content, drawers } = source;
   const window = head(content, WINDOW);
@@ -86,7 +86,7 @@ export function closetLines(source: ClosetSource): string[] {
   return labels.map(line);
 }
 
-/** Whole lines to a closet; a line that is longer than one stands alone. */
+/** Packs whole lines into closets; a line that is longer than a closet gets one alone. */
 export function packLines(lines: readonly string[]): string[] {
   const closets: string[][] = [];
   let length = 0;
@@ -104,7 +104,7 @@ export function packLines(lines: readonly string[]): string[] {
   return closets.map((closet) => closet.join("\n"));
 }
 
-/** Where the first drawer lies in its file; undefined where that was not noted. */
+/** The position of the first drawer in its file; undefined where none is recorded. */
 function locator(metadata: Metadata | undefined): string | undefined {
   const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
   if (first === undefined || last === undefined) return undefined;

@@ -1,9 +1,10 @@
 /**
- * English words that are no names although they stand with a capital at the beginning of a sentence or a heading. Data of
- * name-words.ts. Source: MemPalace 3.3.6, `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * English words that begin a sentence or a heading with a capital and still are no names. This is the data of
+ * name-words.ts. Source: MemPalace 3.3.6, `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace
+ * Contributors).
  */
 
-/** Lower case. */
+/** All words are in lower case. */
 export const COMMON_WORDS: ReadonlySet<string> = new Set(
   `
 able about above across act action actually add address after again age agency ago agree ahead air all allow almost

@@ -1,7 +1,7 @@
 /**
- * `mempalace compress`: drawers' summaries beside their closets, where upstream's command puts them: under the drawer's own id, with
- * its metadata (palace.md 9). Secrets are masked in them, in every setting: a summary may cut one in the middle, where nobody would
- * know it again. Called by the route table and the table of writes.
+ * `mempalace compress` files drawers' summaries beside their closets, as upstream's command does: under the drawer's
+ * own id, with its metadata (palace.md 9). Secrets are masked in them in every setting, because a summary may cut a
+ * secret in the middle, where no pattern would recognise it again. Called by the route table and the table of writes.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -11,7 +11,7 @@ import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
-/** A page of drawers, in the order they were filed, and what would become of each. Errors: PROTOCOL_BAD_PARAMS. */
+/** Shows a page of drawers, in the order they were filed, with the summary of each. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewCompressed(
   reader: Pick<LedgerReader, "listDrawers">,
   params: Record<string, unknown>,
@@ -30,7 +30,9 @@ export function previewCompressed(
   return { total, drawers: rows };
 }
 
-/** Those that are there by now; a drawer that was deleted meanwhile has no summary. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Summarises the drawers that still exist; one that was deleted meanwhile gets no summary. Errors: PROTOCOL_BAD_PARAMS.
+ */
 export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["closet.compress"]["result"] {
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;

@@ -1,6 +1,7 @@
 /**
- * A drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): who, what about, the sentence
- * that says most, feelings, flags. Pure; to the character upstream's. What is left out is lost: the drawer keeps it.
+ * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names,
+ * topics, the key sentence, feelings, flags. Pure; equal to upstream's to the character. The line is lossy; the drawer
+ * keeps the text.
  */
 import type { Metadata } from "../../port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../text/text.ts";
@@ -14,7 +15,9 @@ const TOKENS_PER_WORD = 1.3;
 
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** What is found in the text, whole word or not, and the code for it; `_` stands for a space. In the order they are looked for. */
+/**
+ * Maps a string in the text, whole word or not, to its code; `_` stands for a space. They are searched in this order.
+ */
 const FEELINGS = signals(`
   decided:determ prefer:convict worried:anx excited:excite frustrated:frust confused:confuse love:love hate:rage
   hope:hope fear:fear trust:trust happy:joy sad:grief surprised:surprise grateful:grat curious:curious
@@ -26,7 +29,7 @@ const FLAGS = signals(`
   turning_point:PIVOT changed_everything:PIVOT realized:PIVOT breakthrough:PIVOT epiphany:PIVOT api:TECHNICAL
   database:TECHNICAL architecture:TECHNICAL deploy:TECHNICAL infrastructure:TECHNICAL algorithm:TECHNICAL
   framework:TECHNICAL server:TECHNICAL config:TECHNICAL`);
-/** Words that are no topic. */
+/** Words that are never a topic. */
 const COMMON = new Set(
   words(`
   the a an is are was were be been being have has had do does did will would could should may might shall can to
@@ -36,7 +39,7 @@ const COMMON = new Set(
   she they me him her us them my your his our their what which who whom also much many like because since get got
   use used using make made thing things way well really want need`),
 );
-/** Words of sentences in which something is settled. */
+/** Words that occur in sentences about a decision. */
 const TELLING = words(`
   decided because instead prefer switched chose realized important key critical discovered learned conclusion
   solution reason why breakthrough insight`);
@@ -74,7 +77,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Those that are known; where none is in it, capitalised words that do not begin the text. */
+/** Finds the known names; where the text has none, capitalised words that do not begin it. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];
@@ -88,7 +91,7 @@ function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   return [...found];
 }
 
-/** Has letters of a case, and all are small. */
+/** True for a name that has cased letters, all of them lower case. */
 function isLower(name: string): boolean {
   return /\p{Ll}/u.test(name) && !/\p{Lu}|\p{Lt}/u.test(name);
 }
@@ -110,7 +113,7 @@ function topicsOf(text: string): string[] {
     .map(([word]) => word);
 }
 
-/** The best by its telling words and its shortness. */
+/** Picks the sentence with the most decision words and the least length. */
 function keySentence(text: string): string {
   const score = (sentence: string): number => {
     const [lower, length] = [sentence.toLowerCase(), codePointLength(sentence)];
@@ -131,12 +134,12 @@ function signalsIn(lower: string, table: readonly (readonly [string, string])[])
   return [...new Set(found)].slice(0, SIGNALS_MAX);
 }
 
-/** As Python rounds: by the exact value, a half to the even side. Halves of a tenth are exact in quarters alone. */
+/** Rounds as Python does: by the exact value, half to even. Halves of a tenth are exact only at quarters. */
 function tenths(value: number): number {
   return Number.isInteger(value * 4) ? round(value, 1) : Number(value.toFixed(1));
 }
 
-/** Upstream's estimate. */
+/** Estimates the tokens as upstream does. */
 function tokenCount(text: string): number {
   const count = strip(text) === "" ? 0 : strip(text).split(SPACES).length;
   return Math.max(1, Math.trunc(count * TOKENS_PER_WORD));

@@ -1,30 +1,30 @@
 /**
- * Words that look like a name in other languages than English, by their letters alone: who says so in MemPalace's settings has
- * them tagged as well. Chinese is not among them: a name begins with a surname there, of a list. Pure. Used by name-words.ts.
- * Source: candidate patterns in the locales of upstream 3.3.6 and 3.11.
+ * Finds words that look like a name in languages other than English, by their letters alone; they are tagged for users
+ * who list the language in MemPalace's settings. Chinese is left out: a name there begins with a surname from a list.
+ * Pure. Used by name-words.ts. Source: candidate patterns in the locales of upstream 3.3.6 and 3.11.
  */
 
-/** Runs of what Python counts as a word's letters; Hindi's vowel signs are among its own. */
+/** Runs of characters that Python counts as letters of a word, among them Hindi's vowel signs. */
 const WORD = /[\p{L}\p{N}_]+/gu;
 const WORD_HI = /[\p{L}\p{N}_\u0900-\u097f]+/gu;
 
 type Language = { word: RegExp; name: RegExp };
 
-/** A capital and small ones. */
+/** A capital followed by lower-case letters. */
 const cased = (capitals: string, small: string): Language => ({
   word: WORD,
   name: new RegExp(`^[${capitals}][${small}]{1,19}$`, "u"),
 });
 const ROMANCE = cased("A-ZÀ-ÖØ-Ú", "a-zà-öø-ÿ");
 
-/** By upstream's codes, in small letters. */
+/** Keys are upstream's codes, in lower case. */
 const LANGUAGES: Readonly<Record<string, Language>> = {
   be: cased("А-ЯЁІЎ", "а-яёіў"),
   de: cased("A-ZÄÖÜ", "a-zäöüß"),
   es: cased("A-ZÁÉÍÓÚÑÜ", "a-záéíóúñü"),
   fr: cased("A-ZÀÂÄÇÉÈÊËÎÏÔÖÙÛÜŸÆŒ", "a-zàâäçéèêëîïôöùûüÿæœ"),
   hi: { word: WORD_HI, name: /^[\u0900-\u097f]{2,20}$/u },
-  // Or with a capital behind its first letter.
+  // Indonesian also allows a capital after the first letter.
   id: { word: WORD, name: /^(?:[A-Z][a-z]{1,19}|[A-Za-z][a-z0-9_]*[A-Z][A-Za-z0-9_]*)$/u },
   it: ROMANCE,
   "pt-br": ROMANCE,
@@ -33,7 +33,10 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 
 export type NameFinder = (text: string) => Iterable<string>;
 
-/** In the order of the codes; a word that is a name in two languages comes twice, as upstream has it. English where none is known. */
+/**
+ * Follows the order of the codes; a word that is a name in two languages comes twice, as upstream has it. Falls back to
+ * English where no code is known.
+ */
 export function nameFinders(languages: readonly string[], english: NameFinder): NameFinder[] {
   const found = languages.flatMap((code): NameFinder[] => {
     const key = code.trim().toLowerCase();

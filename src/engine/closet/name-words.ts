@@ -1,7 +1,8 @@
 /**
- * Words that look like names of people, projects and products: with a capital, and no common English word. Mined drawers and
- * closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and what filters it (palace.md
- * 4.9). A palace whose ids are of 3.3.6 is tagged as 3.3.6 does, which knows no product names, any other as 3.11 does.
+ * Finds words that look like names of people, projects and products: they begin with a capital and are no common
+ * English word. Mined drawers and closets are tagged with the frequent ones. Pure. Source: upstream's
+ * `_candidate_entity_words` and the filters after it (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6
+ * does, which knows no product names; any other as 3.11 does.
  */
 import type { IdRecipe } from "../../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
@@ -9,16 +10,17 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** What may be one, as far as ASCII tells. */
+/** Matches candidates, judged by ASCII letters alone. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** As Python's `\w` and `\b` have it, `É` makes a longer word of what it touches: no name then. */
+/** Python's `\w` and `\b` know Unicode: `É` makes a longer word of what it touches, which is then no name. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
 const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
-/** Longer than any name: base64, addresses, minified code. */
+/** Runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Written so that there is one
- * way to match one: theirs tries every division of a run of capitals, for hours where a digit follows a long one.
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has
+ * one way to match a word: theirs tries every division of a run of capitals, which takes hours where a digit follows a
+ * long run.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
@@ -33,10 +35,15 @@ const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
-/** What names are looked for by: as the palace's version does, and in these languages, by upstream's codes; else in English. */
+/**
+ * How names are found: by the rules of the palace's version, in these languages (upstream's codes), else in English.
+ */
 export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
 
-/** Names that occur at least twice at the beginning of the text, each with its count: products, then by first occurrence. */
+/**
+ * Names that occur at least twice at the beginning of the text, each with its count: products first, then by first
+ * occurrence.
+ */
 export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
   const window = head(text, WINDOW);
   const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
@@ -48,15 +55,15 @@ export function nameWords(text: string, { recipe, languages = [] }: Tagging): [n
   return [...counts].filter(([, count]) => count >= NAMES_MIN);
 }
 
-/** Words that look like a name, common or not, as often as they occur. */
+/** Words that look like a name, common or not, once for each occurrence. */
 export function* candidateWords(text: string): Generator<string> {
   for (const { 0: word, index } of text.matchAll(CANDIDATE))
     if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
 }
 
 /**
- * The `entities` of a row's metadata: longer than two characters, and of the `known` names those that occur anywhere; by code
- * point, joined by `;`. Empty where there are none.
+ * The `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere; sorted
+ * by code point, joined by `;`. Empty where there are none.
  */
 export function nameTags(text: string, tagging: Tagging): string {
   const { known = [] } = tagging;
@@ -67,14 +74,14 @@ export function nameTags(text: string, tagging: Tagging): string {
   return [...new Set([...names, ...named])].sort(compareText).slice(0, TAGS_MAX).join(";");
 }
 
-/** A name somebody has told MemPalace of, and how it is looked for. */
+/** A name that the user has told MemPalace, and the pattern that finds it. */
 export type KnownName = { name: string; pattern: RegExp };
 
 export function knownNames(names: readonly string[]): KnownName[] {
   return names.map((name) => ({ name, pattern: wholeWord(name) }));
 }
 
-/** `\b` knows ASCII alone. */
+/** JavaScript's `\b` knows ASCII alone. */
 function isPartOfWord(text: string, start: number, end: number): boolean {
   if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
   return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);

@@ -1,6 +1,7 @@
 /**
- * Many drawers in one call: by a list of ids, or by the source they came from (upstream-latest.md 2.1). A missing id is an
- * item of the answer, the rest of the list is still done; a list that is none, empty or too long is refused as a whole.
+ * Fetches or deletes many drawers in one call: by a list of ids, or by the source they came from (upstream-latest.md
+ * 2.1). A missing id is an item of the answer and the rest of the list is still done; a value that is no list, or an
+ * empty or too long list, is refused as a whole.
  */
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { nameOfSource } from "../source/originals.ts";
@@ -21,7 +22,7 @@ export function getDrawers(reader: LedgerReader, params: Record<string, unknown>
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }
 
-/** An id that is listed twice is there for both: upstream looks all of them up before it deletes one. */
+/** An id that is listed twice is found both times: upstream looks all of them up before it deletes one. */
 export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   const { ids, error } = idList(call.params["drawer_ids"], "delete");
   if (ids === undefined) return { error };
@@ -34,7 +35,7 @@ export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   return { results, count: results.length, deleted: results.length - errors, errors };
 }
 
-/** Only looks, unless `dry_run` is false. `findings`: names of the source's staged copies. */
+/** Only reports, unless `dry_run` is false. `findings`: names of the source's staged copies. */
 export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
   const given = call.params["source_file"];
   if (typeof given !== "string" || strip(given) === "")

@@ -1,7 +1,8 @@
 /**
- * checkpoint: a session's notes filed in one call, what is stored already left out, and a diary entry at the end
- * (upstream-latest.md 2.1). Likeness needs vectors, which the writer thread has none of: the broker's main thread looks
- * beforehand (`compareItems` of duplicate.ts), the write decides by what it found. All of a checkpoint is filed or nothing.
+ * checkpoint files a session's notes in one call, leaves out those that are stored already, and ends with a diary entry
+ * (upstream-latest.md 2.1). Similarity needs vectors, which the writer thread does not have: the broker's main thread
+ * compares beforehand (`compareItems` of duplicate.ts), and the write decides by those findings. A checkpoint is filed
+ * as a whole or not at all.
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -11,14 +12,14 @@ import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 
-/** What one item is like: drawers that are stored, and slices of items further up in the same call. */
+/** What one item resembles: stored drawers, and slices of earlier items in the same call. */
 export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** As many neighbours as check_duplicate looks at. */
+/** check_duplicate looks at as many neighbours. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
@@ -31,7 +32,7 @@ export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknow
     duplicates: [],
     errors: [],
   };
-  /** Index of the item → ids of its rows, of those filed in this call. */
+  /** Index of the item → ids of its rows, for items filed in this call. */
   const filed = new Map<number, string[]>();
   for (const [index, item] of items.entries()) {
     if (!isItem(item)) {
@@ -73,13 +74,14 @@ function addDiary(
   try {
     answer.diary = writeDiary(tx, { ...call, params }, size);
   } catch (error) {
-    // Raised for a wing that is none, before anything is written: the items that were filed stay filed and are told.
+    // An invalid wing is thrown before anything of the diary is written: the items that were filed stay filed and are
+    // reported.
     if (!(error instanceof InvalidValue)) throw error;
     answer.diary = { success: false, error: error.message };
   }
 }
 
-/** Of what looked alike before: what is there now, best first. */
+/** Of the drawers that looked alike before, those that still exist, best first. */
 function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: ReadonlyMap<number, string[]>): Match[] {
   if (likeness === undefined) return [];
   const earlier = likeness.earlier.flatMap(({ item, slice, similarity }) => {
@@ -97,7 +99,7 @@ function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: Readonly
     });
 }
 
-/** Who filed it: who says so, else the diary's agent. */
+/** The name of who filed it: as given, else the diary's agent. */
 function filer({ added_by: given, diary }: Record<string, unknown>): string {
   const agent = isRecord(diary) ? diary["agent_name"] : undefined;
   const named = [given, agent].find((name) => typeof name === "string" && strip(name) !== "");

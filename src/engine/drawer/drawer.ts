@@ -1,6 +1,6 @@
 /**
- * Drawers: ids, splitting, filing, changing, deleting. Writes run inside the ledger's transaction on the writer thread.
- * Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
+ * Drawers: how they get their ids, and how they are split, filed, changed and deleted. Writes run inside the ledger's
+ * transaction on the writer thread. Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
 import type { Drawer, IdRecipe, LogicalDrawer, Metadata, NewDrawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -9,25 +9,28 @@ import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../te
 import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
 import { findLogical, shownId, textOf } from "./logical.ts";
 
-/** How many characters a row has at most. */
+/** The most characters that a row may have. */
 export type RowSize = { drawerSize: number };
 
-/** Names the recipe in the metadata, as 3.11 does; 3.3.6 knew but one and said nothing. */
+/** Names the recipe in the metadata, as 3.11 does; 3.3.6 had only one recipe and named none. */
 export function recipeNote(recipe: IdRecipe): Metadata {
   return recipe === "v3" ? { id_recipe: recipe } : {};
 }
 
-/** `L(a, b, …)` of the specification. */
+/** Implements `L(a, b, …)` of the specification. */
 export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
 
-/** First 24 hex digits of SHA-256. */
+/** The first 24 hex digits of the SHA-256. */
 export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
 
-/** Both recipes' ids of one text, the palace's own first: a text filed by the other one is found, and not filed twice. */
+/**
+ * One text's ids by both recipes, the palace's own first: a text that was filed under the other id is found instead of
+ * filed twice.
+ */
 function drawerIds(recipe: IdRecipe, wing: string, room: string, content: string): [ours: string, other: string] {
   const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
   const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
@@ -63,7 +66,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
       if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
     }
     const [id] = ids;
-    // Slices of a drawer that was deleted in part would be in the way.
+    // Slices that remain of a partly deleted drawer would collide.
     if (parts.length > 1) parts.forEach((_, index) => tx.deleteDrawer(sliceId(id, index)));
     const filedAt = localTimestamp(call.atMs * 1000);
     const metadata: Metadata = {
@@ -81,7 +84,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
   });
 }
 
-/** One row under the id itself, or one a slice under `<id>_chunk_<n>`; returns the slices' ids in that case. */
+/** Inserts one row under the id itself, or one for each slice under `<id>_chunk_<n>`; then returns the slices' ids. */
 export function insertSlices(
   tx: LedgerTx,
   id: string,
@@ -111,7 +114,7 @@ export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
   return { success: true, ...deleteLogical(tx, drawer) };
 }
 
-/** A split drawer goes with all its slices. */
+/** Deletes a split drawer with all its slices. */
 export function deleteLogical(
   tx: LedgerTx,
   { id, rows }: LogicalDrawer,
@@ -122,13 +125,13 @@ export function deleteLogical(
   return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
 }
 
-/** They quote the source, so they go with any of its text. Returns how many there were. */
+/** Closets quote the source, so any change of its text removes them. Returns how many there were. */
 function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
   const sourceFile = metadata["source_file"];
   return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
-/** A drawer that is split, or becomes too long for one row, is cut anew under the same id. */
+/** A drawer that is split, or becomes too long for one row, is cut again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
@@ -144,7 +147,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const metadata = { ...first.metadata };
     for (const key of ["wing", "room"] as const) {
       const name = given(key) ? validName(params[key], key) : undefined;
-      // What was not asked for stays: others have rows whose wing is a number, or that have none.
+      // A key that was not asked for stays: foreign rows may have a number as wing, or none.
       if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
     }
     metadata["last_modified"] = localTimestamp(call.atMs * 1000);
@@ -167,7 +170,7 @@ const MASK_WRITTEN_BACK =
   "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
   "file the change as a drawer of its own, or have a person edit it (palace reveal DRAWER_ID)";
 
-/** An agent that was handed a masked text must not write the mask over the secret. */
+/** True when an agent that was given a masked text would write the mask over the secret. */
 function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
@@ -196,7 +199,7 @@ function refused(write: () => unknown): unknown {
   }
 }
 
-/** Wing slug: lower case, spaces and hyphens as underscores. */
+/** Makes a wing slug: lower case, spaces and hyphens as underscores. */
 export function slug(text: string): string {
   return strip(text).toLowerCase().replaceAll(/[ -]/g, "_");
 }

@@ -1,11 +1,11 @@
-/** Hall of a drawer: the content category whose keywords it holds most of (palace.md 3.3, 5.2). Pure. */
+/** Decides the hall of a drawer: the content category with the most keywords in its text (palace.md 3.3, 5.2). Pure. */
 import type { HallKeywords } from "../../protocol/filing.ts";
 import { HALL_KEYWORD_LENGTH_MAX, HALL_KEYWORDS_MAX } from "../../protocol/limits.ts";
 import { head } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { KeywordScanner } from "./keywords.ts";
 
-/** In upstream's order: the first of equals wins. */
+/** The order is upstream's: on a tie the first wins. */
 const HALLS: HallKeywords = [
   ["emotions", ["scared", "afraid", "worried", "happy", "sad", "love", "hate", "feel", "cry", "tears"]],
   ["consciousness", ["consciousness", "conscious", "aware", "real", "genuine", "soul", "exist", "alive"]],
@@ -15,7 +15,7 @@ const HALLS: HallKeywords = [
   ["family", ["family", "kids", "children", "daughter", "son", "parent", "mother", "father"]],
   ["creative", ["game", "gameplay", "player", "app", "design", "art", "music", "story"]],
 ];
-/** Upstream's init writes them into config.json, so most who say something say this. */
+/** Upstream's init writes them into config.json, so most users who configure halls have exactly these. */
 const HALLS_JSON = JSON.stringify(HALLS);
 
 /** Owner of a keyword = index of its hall. */
@@ -27,13 +27,13 @@ const WINDOW = 3000;
 
 export type HallFinder = (text: string) => string;
 
-/** By upstream's own keywords. */
+/** Uses upstream's own keywords. */
 export const hallOf: HallFinder = (text) => {
   const found = KEYWORDS.foundIn(windowOf(text));
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);
 };
 
-/** By somebody's own, which are looked for as they are spelled, in the text in small letters. */
+/** Uses configured keywords, which are searched as they are spelled, in the lower-cased text. */
 export function hallFinder(halls: HallKeywords | undefined): HallFinder {
   if (halls === undefined || JSON.stringify(halls) === HALLS_JSON) return hallOf;
   return (text) => {
@@ -42,7 +42,7 @@ export function hallFinder(halls: HallKeywords | undefined): HallFinder {
   };
 }
 
-/** As a feeder sends them. Errors: InvalidValue. */
+/** Checks the halls that a feeder sends. Errors: InvalidValue. */
 export function hallList(value: unknown): HallKeywords | undefined {
   if (value === undefined) return undefined;
   const isWord = (word: unknown): boolean => typeof word === "string" && word.length <= HALL_KEYWORD_LENGTH_MAX;

@@ -1,6 +1,6 @@
 /**
- * Finds many keywords in one pass over a text, as substrings, overlapping ones too (Aho and Corasick's automaton). Every
- * drawer of a mined source goes through it; fifty searches one after the other were a third of bulk ingest.
+ * Finds many keywords in one pass over a text, as substrings, overlapping ones too (Aho and Corasick's automaton).
+ * Every drawer of a mined source goes through it; fifty separate searches took a third of bulk ingest.
  */
 
 /** Keywords are ASCII; any other character leads back to the start. */
@@ -23,7 +23,7 @@ export class KeywordScanner {
     this.#isEnd = Uint8Array.from(this.#ends, (ends) => (ends.length > 0 ? 1 : 0));
   }
 
-  /** The owner of each keyword that the text holds, once a keyword. */
+  /** The owner of each keyword that the text holds, once for each keyword. */
   foundIn(text: string): number[] {
     const next = this.#next;
     const isEnd = this.#isEnd;
@@ -47,7 +47,9 @@ export class KeywordScanner {
     this.#ends[state]?.push(index);
   }
 
-  /** Where a state has no path of its own, it goes on as its longest proper suffix does; breadth first, nearest first. */
+  /**
+   * Where a state has no path of its own, it continues as its longest proper suffix does; breadth first, nearest first.
+   */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);
     const queue = [0];

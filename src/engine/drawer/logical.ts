@@ -1,6 +1,6 @@
 /**
- * Logical drawers: what an id that was given out stands for, one row or the slices of a long text. Long diary entries are cut
- * the same way and found the same way. Read side and write side of the engine use it (upstream-latest.md 2.1).
+ * Logical drawers: an id that was given out stands for one row, or for the slices of a long text. Long diary entries
+ * are cut and found the same way. The engine's read side and write side use it (upstream-latest.md 2.1).
  */
 import { cut } from "../../platform/cut.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../../port/drawer.ts";
@@ -20,12 +20,14 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** An id in an answer that says it is not there: whole as ids are, its beginning where somebody asked for a megabyte. */
+/**
+ * The id as an answer quotes it when it is not found: whole at the usual length, cut where a caller sent a megabyte.
+ */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }
 
-/** The id a slice belongs to; undefined for a row that is a drawer of its own. */
+/** The id of the drawer that a slice belongs to; undefined for a row that is a drawer of its own. */
 export function parentOf(metadata: Metadata): string | undefined {
   const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
   return typeof parent === "string" ? parent : undefined;
@@ -35,7 +37,7 @@ export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }
 
-/** As get_drawer answers it. */
+/** The drawer as get_drawer answers it. */
 export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
   const { id, rows, isSplit } = drawer;
   const [first] = rows;
@@ -51,8 +53,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 }
 
 /**
- * Metadata as agents see it: without the keys that Chroma reserves, the source by its name alone, and a time of change for rows
- * that older versions filed.
+ * Metadata as agents see it: without the keys that Chroma reserves, with the source's file name alone, and with a time
+ * of change also for rows that older versions filed.
  */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
@@ -68,13 +70,13 @@ export function preview(text: string): string {
   return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
-/** As list_drawers answers it: of the text only its beginning. */
+/** The drawer as list_drawers answers it, with only the beginning of its text. */
 export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
   const { content, ...others } = drawerPayload(drawer);
   return { ...others, content_preview: preview(content) };
 }
 
-/** Rows as they were filed in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace lists them. */
+/** Lists single rows in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace does. */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "listDrawers" | "listLogical">,
   filter: DrawerFilter,

@@ -1,11 +1,11 @@
 /**
- * Layer 1 of upstream's wake-up (palace.md 6.2): the most important and then the newest of what was filed last, by room, within
- * a budget of characters. As 3.11 orders it; 3.3.6 took the oldest rows. Pure.
+ * Layer 1 of upstream's wake-up (palace.md 6.2): of the drawers filed last it shows the most important, then the
+ * newest, by room, within a budget of characters. The order is that of 3.11; 3.3.6 took the oldest rows. Pure.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import { baseName, codePointLength, head, strip } from "../text/text.ts";
 
-/** Rows that are looked at, the newest. */
+/** The number of newest rows that are considered. */
 export const WAKE_UP_ROWS_MAX = 2_000;
 const DRAWERS_MAX = 15;
 const LENGTH_MAX = 3_200;
@@ -15,7 +15,7 @@ const WEIGHT_DEFAULT = 3;
 
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
-/** `drawers` in the order they were filed; `clean` takes out of a text what is not for agents, before it is cut. */
+/** `drawers` in the order they were filed; `clean` masks what agents must not see in a text, before it is cut. */
 export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
   const rated = drawers.map((drawer) => ({
@@ -23,7 +23,7 @@ export function essentialStory(drawers: readonly Drawer[], clean: (text: string)
     weight: weightOf(drawer),
     filedAt: textOf(drawer.metadata["filed_at"]),
   }));
-  // Stable, as Python's is: what is equal keeps its order.
+  // The sort is stable, as Python's is: equal drawers keep their order.
   rated.sort((a, b) => b.weight - a.weight || compare(b.filedAt, a.filedAt));
   const rooms = new Map<string, Drawer[]>();
   for (const { drawer } of rated.slice(0, DRAWERS_MAX)) {
@@ -48,7 +48,7 @@ export function essentialStory(drawers: readonly Drawer[], clean: (text: string)
   return lines.join("\n");
 }
 
-/** The first of the keys that is there counts, and only if it is a number. */
+/** The first of the keys that is present counts, and only if it is a number. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];
@@ -60,7 +60,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : String(value as number | boolean);
 }
 
-/** By code points, as Python compares: UTF-16 puts what lies beyond the first plane before U+E000. */
+/** Compares by code points, as Python does: UTF-16 sorts what lies beyond the first plane before U+E000. */
 function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,4 +1,7 @@
-/** Exact texts that agents hand over: patches, files, logs. Called on the log's thread. */
+/**
+ * Artifacts: exact texts that agents hand to each other, such as patches, files and logs. Called on the coordination
+ * log's thread.
+ */
 import type { Artifact, LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -6,7 +9,7 @@ import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { addEvent } from "./events.ts";
 import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
 
-/** The rest of a message around it. */
+/** Bytes for an artifact in one message; the rest of the frame is for what surrounds it. */
 const ANSWER_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 
 type Values = Record<string, unknown>;
@@ -28,7 +31,7 @@ export function getArtifact(reader: LogstreamReader, values: Values): unknown {
   return { artifact };
 }
 
-/** The patch and the event that announces it: both, or neither. */
+/** Stores the patch and the event that announces it: both, or neither. */
 export function submitPatch(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const { content, room = "patches", ...event } = params;
   const patch = { kind: "patch", content, created_by: event["from_agent"], metadata: event["metadata"] };
@@ -53,7 +56,7 @@ function addArtifact(tx: LogstreamTx, values: Values, atMs: number): Artifact & 
   return { ...tx.addArtifact(artifact), ...(warnings.length > 0 && { warnings }) };
 }
 
-/** It is stored as it is; who made it can still put it right. */
+/** The patch is stored as it is; the warning lets its maker correct it. */
 function patchWarnings(content: string): string[] {
   return [
     ...(content.endsWith("\n") ? [] : ["the patch does not end with a newline: git apply calls its last hunk corrupt"]),

@@ -1,6 +1,6 @@
 /**
- * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream): append, acknowledge, list. What is appended is
- * never changed; a correction is a new event. Called on the log's thread.
+ * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream): append, acknowledge, list. An appended
+ * event never changes; a correction is a new event. Called on the log's thread.
  */
 import type {
   EventFilter,
@@ -31,7 +31,10 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
-/** In JSON within JSON a character may become seven: an answer must fit a frame, and be made between others' answers. */
+/**
+ * In JSON within JSON a character may take seven: an answer must fit into a frame, and must not hold the thread up for
+ * long.
+ */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;
@@ -67,7 +70,7 @@ export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamE
   return tx.addEvent(event);
 }
 
-/** To who wrote the event, in the same stream, room and conversation. */
+/** Addresses the event's author, in the same stream, room and conversation. */
 export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const id = routing(params["event_id"], "event_id");
   const target = tx.event(id);
@@ -91,7 +94,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Newest first, unless a place to go on from is given. */
+/** Lists the newest first, unless a position to continue from is given. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));
@@ -99,10 +102,10 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
   return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** What a wait was told by a look: its answer, or how far it has looked. */
+/** The outcome of one look for a waiting call: its answer, or the last event it has seen. */
 export type Sighting = { answer: unknown } | { lastSeq: number };
 
-/** One look of a wait: events that are there, of those that came after `seenSeq`. */
+/** Looks once for a waiting call: finds its events among those after `seenSeq`. */
 export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): Sighting {
   const query = eventQuery(reader, { ...values, order: "asc", before_event_id: null });
   const lastSeq = reader.lastSeq();
@@ -115,14 +118,14 @@ export function waited(values: Values, { events, more }: EventPage): unknown {
   return { timed_out: isOver, events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** How long a wait may take, ms. Errors: InvalidValue. */
+/** The time a wait may take, ms. Errors: InvalidValue. */
 export function waitTimeout(values: Values): number {
   const given = values["timeout_ms"] ?? WAIT_MS;
   if (typeof given !== "number" || given < 0) throw new InvalidValue("timeout_ms must be a non-negative number");
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Who wrote it is asked for as `writer`; many agents say with every call who they are. */
+/** `writer` filters by author; `agent` does not, because many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

@@ -1,4 +1,6 @@
-/** What the fields of events and artifacts may hold, with upstream's messages (3.11). Pure; used by this folder's other files. */
+/**
+ * Checks the fields of events and artifacts, with upstream's messages (3.11). Pure; used by this folder's other files.
+ */
 import { isRecord } from "../../platform/is-record.ts";
 import { pythonRepr } from "../graph/temporal.ts";
 import { codePointLength, compareText, head, strip, wellFormed } from "../text/text.ts";
@@ -15,7 +17,7 @@ const KINDS = ["file", "json", "log", "note", "patch"];
 const EVENT_TYPE = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 const CONTROL = /[\0-\x1f\x7f]/;
 
-/** Stream, room, agent and the like, trimmed. */
+/** Stream, room, agent and similar fields; the value is trimmed. */
 export function routing(value: unknown, field: string): string {
   const text = typeof value === "string" ? wellFormed(strip(value)) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -25,7 +27,7 @@ export function routing(value: unknown, field: string): string {
   return text;
 }
 
-/** Null and "" are none; white space is a mistake. */
+/** Null and "" mean absent; white space alone is an error. */
 export function optionalRouting(value: unknown, field: string): string | null {
   return value === undefined || value === null || value === "" ? null : routing(value, field);
 }
@@ -54,7 +56,7 @@ function oneOf(value: unknown, field: string, allowed: readonly string[]): strin
   throw new InvalidValue(`${field}=${reprOf(value)} is not one of: ${allowed.join(", ")}`);
 }
 
-/** Text of an event, kept verbatim; none is "". */
+/** The text of an event, kept verbatim; an absent one is "". */
 export function body(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new InvalidValue("body must be a string");
@@ -74,7 +76,7 @@ function verbatim(value: string, field: string, maxBytes: number): string {
   return text;
 }
 
-/** With its keys in order, as upstream stores it. */
+/** The keys are sorted, as upstream stores them. */
 export function metadata(value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (!isRecord(value)) throw new InvalidValue("metadata must be an object");
@@ -92,7 +94,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(entries.toSorted(([a], [b]) => compareText(a, b)));
 }
 
-/** JSON with a space after `,` and `:`, as Python writes it. */
+/** Writes JSON with a space after `,` and `:`, as Python does. */
 export function jsonText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -101,7 +103,7 @@ export function jsonText(value: unknown): string {
     .join(", ")}}`;
 }
 
-/** Each id once, in the order given. */
+/** Keeps each id once, in the order given. */
 export function artifactIds(value: unknown): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((one) => typeof one === "string" && one !== ""))
@@ -109,7 +111,7 @@ export function artifactIds(value: unknown): string[] {
   return [...new Set(value as string[])];
 }
 
-/** As Python's repr() shows what JSON brought, by its beginning: more than that stands in no message. */
+/** Shows the beginning of a value as Python's repr() does; no message quotes more. */
 export function reprOf(value: unknown): string {
   if (typeof value === "string") return pythonRepr(head(value, REPR_MAX));
   if (Array.isArray(value)) return `[${value.map(reprOf).join(", ")}]`;
@@ -121,7 +123,7 @@ export function reprOf(value: unknown): string {
   return value === null || value === undefined ? "None" : String(value);
 }
 
-/** What Python takes for true. */
+/** True for what Python counts as true. */
 export function isTruthy(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

@@ -1,4 +1,4 @@
-/** The tables of the coordination log: method name → what it does, what it shows. Called on the log's thread. */
+/** The tables of the coordination log's tools: method name → its write or its read. Called on the log's thread. */
 import { invariant } from "../../platform/invariant.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
@@ -28,13 +28,13 @@ export function isLogWrite(method: string): method is LogWrite {
   return Object.hasOwn(WRITES, method);
 }
 
-/** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
+/** Errors: InvalidValue and whatever the transaction throws; the caller then rolls the write back. */
 export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
   invariant(isLogWrite(call.method), `${call.method} is not a write of the log`);
   return WRITES[call.method](tx, call);
 }
 
-/** What was refused is an ordinary answer. Undefined for errors of another kind. */
+/** A refusal is an ordinary answer. Returns undefined for errors of another kind. */
 export function logRefusal(error: unknown): unknown {
   return error instanceof InvalidValue ? { success: false, error: error.message } : undefined;
 }
@@ -43,7 +43,7 @@ export function readLog(reader: LogstreamReader, method: LogRead, values: Record
   return answered(() => READS[method](reader, values));
 }
 
-/** A look of event_wait. */
+/** Looks once for an event_wait. */
 export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): Sighting {
   return answered<Sighting>(
     () => lookForEvents(reader, values, seenSeq),

@@ -1,8 +1,11 @@
-/** The tool `mesh_peers`: this copy of the palace and the others it is known to. Pure. The broker itself pulls from nobody. */
+/**
+ * The tool `mesh_peers` lists this copy of the palace and the other copies it knows. Pure. The broker itself pulls from
+ * no peer.
+ */
 import { isRecord } from "../../platform/is-record.ts";
 import type { Estate } from "../../port/logstream.ts";
 
-/** What this machine says of itself. */
+/** This machine's description of itself. */
 export type Machine = { name: string; hardware: string; drawers: number | null; embedder: string | null };
 
 export function meshPeers(
@@ -24,7 +27,7 @@ export function meshPeers(
   };
   const shown = peers.map((peer) => {
     const state = published.peers[peer.name];
-    // The address is the setting's, whatever was said at the last round.
+    // The setting's address wins over the one from the last round.
     return { ...(isRecord(state) ? state : {}), ...peer };
   });
   const named = new Set<unknown>([replicaId, ...shown.map((peer) => (peer as { replica_id?: unknown }).replica_id)]);

@@ -1,4 +1,7 @@
-/** A task for another agent: one event with all that it needs to begin, and a line to give it. Called on the log's thread. */
+/**
+ * A task for another agent: one event with everything needed to begin, and a line that hands it over. Called on the
+ * log's thread.
+ */
 import { randomBytes } from "node:crypto";
 import type { LogstreamTx } from "../../port/logstream.ts";
 import type { WriteCall } from "../../port/ledger.ts";
@@ -42,7 +45,7 @@ function required(value: unknown, field: string): string {
   return text;
 }
 
-/** A commit, as branches and tags move. */
+/** Requires a commit hash, because branches and tags move. */
 function commit(value: unknown): string {
   const text = required(value, "base commit").toLowerCase();
   if (COMMIT.test(text)) return text;

@@ -1,6 +1,6 @@
 /**
- * Facts: subject → predicate → object, with the time they hold (palace.md 7, upstream-latest.md 2.1). Writes run inside the
- * ledger's transaction on the writer thread; queries on the broker's main thread.
+ * Facts: subject → predicate → object, with the time during which they hold (palace.md 7, upstream-latest.md 2.1).
+ * Writes run inside the ledger's transaction on the writer thread; queries run on the broker's main thread.
  */
 import type { GraphReader, GraphTx, NamedFact } from "../../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -10,10 +10,10 @@ import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from 
 import { asMoment, endsBy, holdsAt, isInverted, pythonRepr, startsAfter, validTemporal } from "./temporal.ts";
 
 type Arguments = Record<string, unknown>;
-/** A fact's three ends as the caller wrote them, and as the ids they are kept under. */
+/** A fact's three terms, as the caller wrote them and as the ids they are stored under. */
 type Ends = { subject: string; predicate: string; object: string };
 
-/** Shorter names are not looked for as parts of others (Source: 3.11). */
+/** Shorter names are not searched as parts of others (Source: 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
@@ -27,7 +27,7 @@ function idsOf({ subject, predicate, object }: Ends): Ends {
 
 // --- writes ---
 
-/** Raises, as upstream does, where the interval is inverted: an error of the call, not an answer. */
+/** Throws, as upstream does, when the interval is inverted: an error of the call, not an answer. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
     ends: endsOf(params, "object"),
@@ -57,7 +57,7 @@ export function invalidateFact({ graph }: LedgerTx, { params, atMs }: WriteCall)
   return { success: true, fact: arrowed(ends), ended };
 }
 
-/** One boundary for both: a question about that moment is answered with the new fact alone. */
+/** The old and the new fact share one boundary: a question about that moment is answered with the new fact alone. */
 export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => {
     const old = endsOf(params, "old_object");
@@ -82,7 +82,7 @@ type Opening = {
   sourceDrawerId: string | null;
 };
 
-/** Id of the fact that is open already, or of a new one. */
+/** Returns the id of the fact that is open already, or of a new one. */
 function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): string {
   const ids = idsOf(ends);
   const [open] = graph.openFacts(ids.subject, ids.predicate, ids.object);
@@ -95,14 +95,14 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
     const hash = sha256Hex(lengthJoined(start, localTimestamp(atMicros))).slice(0, 12);
     return `t_${ids.subject}_${ids.predicate}_${ids.object}_${hash}`;
   };
-  // Our clock has milliseconds; facts opened and ended within one get their microseconds told apart.
+  // The clock has milliseconds; facts opened and ended within one get different microseconds.
   while (graph.hasFact(factId())) atMicros += 1;
   const id = factId();
   graph.insertFact({ id, ...ids, ...opening, confidence: 1, atMs });
   return id;
 }
 
-/** Ends every open fact of these ends; none is no error. */
+/** Ends every open fact of these terms; it is no error if there is none. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);
@@ -125,7 +125,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** What does not fit is answered as a result; nothing was touched yet. */
+/** An invalid value is answered as a result; nothing is written by then. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -135,7 +135,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Upstream stores these as they come, and SQLite takes scalars only. */
+/** Upstream stores these as they come, and SQLite accepts scalars only. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();
@@ -152,7 +152,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Facts of one entity; at a moment, or all of them told apart by now. */
+/** Facts of one entity: at a moment, or all of them with a note which hold now. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");
@@ -170,7 +170,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
     const meant = factsOf(graph, only.id, only.name, ways, asOf);
     if (meant.length > 0) [name, found] = [only.name, meant];
   }
-  // Without a moment asked for everything is told, and what of it holds now.
+  // If no moment is asked for, every fact is returned, with whether it holds now.
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const periodOf = ({ fact }: Found): "active" | "past" | "future" => {
     if (asOf !== null) return "active";
@@ -190,7 +190,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
   };
 }
 
-/** The entity goes by the name it was asked for, the other end by its own. */
+/** The entity is shown by the name it was asked for, the other term by its own. */
 function factsOf(
   graph: GraphReader,
   id: string,

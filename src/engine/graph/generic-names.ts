@@ -1,6 +1,7 @@
 /**
- * Names that say nothing about a project, since every project has them: tools of agents, common nouns, files, libraries. No
- * tunnel is made for one. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * Names that say nothing about a project because every project has them: agents' tools, common nouns, files, libraries.
+ * No tunnel is made for one. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace
+ * Contributors).
  */
 import { strip } from "../text/text.ts";
 
@@ -30,7 +31,7 @@ const GENERIC = words(`
 const SOURCE_EXTENSIONS = words(`
   js mjs cjs ts tsx jsx py rs go rb php java kt swift cs c cc cpp h hpp zig css scss html vue svelte sql sh
 `);
-/** Of runtimes, standard libraries and test frameworks. */
+/** Names from runtimes, standard libraries and test frameworks. */
 const LIBRARIES = words(`
   os sys json re pathlib subprocess asyncio typing datetime time logging math random collections itertools functools
   shutil io tempfile unittest pytest np numpy pd pandas plt torch tf document window console process page browser
@@ -38,7 +39,7 @@ const LIBRARIES = words(`
   self this cls super
 `);
 
-/** A short or lone word in lower case, a bare path, a constant in capitals. */
+/** Matches a short or single word in lower case, a bare path, a constant in capitals. */
 const PLAIN = /^(?:[a-z]{2,8}|[a-z]{9,12}|\/[A-Za-z0-9_-]+\/?|[A-Z][A-Z0-9_]{2,15})$/;
 
 export function isGenericName(name: string): boolean {

@@ -1,7 +1,7 @@
 /**
- * What a mine makes of the names on the drawers of its wing: hallways between names that stand on the same drawers, and tunnels
- * to wings that share a name or a topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's
- * transaction; what stays as it was is not written again, and a large wing is done in several writes.
+ * Links that a mine derives from the names on the drawers of its wing: hallways between names that occur on the same
+ * drawers, and tunnels to wings that share a name or a topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2).
+ * Runs inside the ledger's transaction; unchanged links are not written again, and a large wing takes several writes.
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { GraphTx, LinkRecord, NamedRows } from "../../port/graph.ts";
@@ -13,15 +13,15 @@ import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
 
-/** As upstream has it where nobody says otherwise. */
+/** Upstream's default. */
 const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Names that stand on a drawer together, by code point, on how many, and the rooms of those. */
+/** Two names in code-point order that share drawers: how many drawers, and their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/** `left`: changes that are still to be made; the same call again makes them. Errors: PROTOCOL_BAD_PARAMS. */
+/** `left`: changes that are still to be made; repeating the call makes them. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);
@@ -35,7 +35,7 @@ export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: Wr
   return { hallways, tunnels: tunnels.length, left: 0 };
 }
 
-/** The wing has these and no others afterwards, as far as one write goes. */
+/** Makes these the wing's only hallways, as far as one write goes. */
 function replaceHallways(
   graph: GraphTx,
   wing: string,
@@ -64,7 +64,7 @@ function replaceHallways(
   return { hallways: pairs.length, left: Math.max(0, changes.length - LINKS_CHANGED_MAX) };
 }
 
-/** Of at least so many drawers, by their names. */
+/** Pairs of names that share at least this many drawers. */
 function pairsOf(
   rows: readonly { room: string; names: readonly string[]; drawers: number }[],
   canonical: ReadonlyMap<string, string>,
@@ -109,26 +109,26 @@ function recordOf(wing: string, { a, b, drawers, rooms }: Pair, now: string): Li
   };
 }
 
-/** How strong and how well remembered it was. */
+/** The strength and recency that a link has gained so far. */
 function grownOf(old: LinkRecord = {}): LinkRecord {
   return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
-/** By the names as they are spelled now. */
+/** The link's ends in their present spelling. */
 function endsOf(record: LinkRecord, canonical: ReadonlyMap<string, string>): string {
   const nameOf = (name: unknown): string => canonical.get(String(name)) ?? String(name);
   const [a, b] = [nameOf(record["entity_a"]), nameOf(record["entity_b"])];
   return a === b || compareText(a, b) < 0 ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
-/** Its label and its id are made of these. */
+/** Label and id are made of these values. */
 function isSame(old: LinkRecord, { a, b, drawers, rooms }: Pair): boolean {
   const list: unknown = old["rooms"];
   const hasRooms = Array.isArray(list) && list.length === rooms.size && list.every((room) => rooms.has(room as string));
   return old["entity_a"] === a && old["entity_b"] === b && old["co_occurrence_count"] === drawers && hasRooms;
 }
 
-/** As metadata has them, joined by `;`. */
+/** Splits metadata's names, which are joined by `;`. */
 function namesOf(entities: string): string[] {
   return [...new Set(entities.split(";").map(strip))].filter((name) => name !== "");
 }

@@ -1,6 +1,7 @@
 /**
- * Tunnels that a mine makes: between wings that share a topic somebody has named, and between wings whose hallways share a name.
- * Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name that two wings share.
+ * Tunnels that a mine makes: between wings that share a topic the user has named, and between wings whose hallways
+ * share a name. Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name
+ * that two wings share.
  */
 import type { HallwayEnd } from "../../port/graph.ts";
 import { compareText, strip } from "../text/text.ts";
@@ -8,17 +9,17 @@ import { isGenericName } from "./generic-names.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { type MinedTunnel, wingSlug } from "./tunnels.ts";
 
-/** By wing. */
+/** Topics by wing. */
 export type Topics = Readonly<Record<string, readonly string[]>>;
 
-/** A name's drawers, in either wing. */
+/** The least drawers that a name must have in either wing. */
 const SHARED_MIN = 3;
 const ENTITY_TUNNELS_MAX = 25;
-/** What more than three wings and a quarter of all have is vocabulary. */
+/** A name in more than three wings and a quarter of all is vocabulary. */
 const WINGS_MIN = 3;
 const WINGS_SHARE = 0.25;
 
-/** To every wing that shares at least so many, whatever their case. */
+/** Tunnels to every wing that shares at least this many topics, in any case. */
 export function topicTunnels(wing: string, topics: Topics, topicsMin: number): MinedTunnel[] {
   if (!Object.hasOwn(topics, wing)) return [];
   const here = wingSlug(strip(wing));
@@ -48,7 +49,7 @@ function topicsByKey(names: readonly string[]): Map<string, string> {
   return byKey;
 }
 
-/** The strongest first; `ends` are those of the hallways of all wings. */
+/** The strongest come first; `ends` are those of the hallways of all wings. */
 export function entityTunnels(wing: string, ends: readonly HallwayEnd[]): MinedTunnel[] {
   const here = wingSlug(strip(wing));
   const usable = ends.filter(({ name }) => strip(name) !== "" && !isGenericName(name));

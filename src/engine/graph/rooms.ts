@@ -1,6 +1,6 @@
 /**
- * The room graph: rooms of one name in several wings, and the walks between rooms that share a wing (palace.md 6.3; which rooms
- * count as 3.11 has it: `general` is one like the others). Pure: works on the counts that the ledger gives.
+ * The room graph: rooms of one name in several wings, and walks between rooms that share a wing (palace.md 6.3;
+ * `general` counts as a room, as in 3.11). Pure: it works on the counts that the ledger gives.
  */
 import type { RoomCount } from "../../port/graph.ts";
 import { asText, validFilter } from "../text/validate.ts";
@@ -44,7 +44,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   const walked = [{ room: start, wings: first.wings, halls: first.halls, count: first.count, hop: 0 }];
   const left = new Map(rooms);
   left.delete(start);
-  // What is added while walking is walked, too.
+  // The loop also walks what is appended while it runs.
   for (const { wings: here, hop } of walked) {
     if (hop >= hopsMax || left.size === 0) continue;
     for (const [room, { wings, halls, count }] of left) {
@@ -58,7 +58,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   return walked.toSorted((a, b) => a.hop - b.hop || b.count - a.count).slice(0, ROOMS_MAX);
 }
 
-/** Wings are compared as slugs on both sides; upstream slugs the filter alone, and then finds none of the others. */
+/** Both sides are compared as slugs; upstream slugs only the filter and so misses wings that are spelled otherwise. */
 export function findTunnels(counts: readonly RoomCount[], values: Arguments): unknown {
   const asked = ["wing_a", "wing_b"].flatMap((key) => validFilter(values[key], key) ?? []).map(wingSlug);
   return [...roomsOf(counts)]
@@ -93,7 +93,7 @@ export function graphStats(counts: readonly RoomCount[], explicitTunnels: number
   };
 }
 
-/** Rooms that hold the whole of what was asked for, then those that hold a part of it between hyphens. */
+/** Rooms whose name holds the whole query, then those that hold one of its hyphenated parts. */
 function suggestions(asked: string, rooms: ReadonlyMap<string, Room>): string[] {
   const whole = asked.toLowerCase();
   const parts = whole.split("-");

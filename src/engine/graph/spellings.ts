@@ -1,6 +1,6 @@
 /**
- * Which spellings name the same file: `main.zig`, `src/main.zig` and `a/src/main.zig` beside `b/src/main.zig` of a diff. Names
- * of anything else are alike where they are the same but for case. Pure. Source: MemPalace 3.11, hallways module.
+ * Decides which spellings name the same file: `main.zig`, `src/main.zig`, and a diff's `a/src/main.zig` beside
+ * `b/src/main.zig`. Other names are equal if they differ only in case. Pure. Source: MemPalace 3.11, hallways module.
  */
 import { compareText } from "../text/text.ts";
 
@@ -13,14 +13,14 @@ const CODE_EXTENSIONS = new Set(
 
 type Spelling = {
   name: string;
-  /** Innermost last. */
+  /** The innermost folder comes last. */
   folders: readonly string[];
   extension: string | undefined;
-  /** Of a diff: which side, and the path behind it. */
+  /** The side of a diff, and the path behind it. */
   side: { letter: string; path: string } | undefined;
 };
 
-/** Each spelling with the one its file goes by; without those that could name several files. */
+/** Maps each spelling to its file's canonical one; leaves out those that could name several files. */
 export function canonicalSpellings(names: Iterable<string>): Map<string, string> {
   const byKey = new Map<string, string[]>();
   for (const name of new Set(names)) {
@@ -38,14 +38,14 @@ export function canonicalSpellings(names: Iterable<string>): Map<string, string>
   return canonical;
 }
 
-/** Base name without an extension of code, lower case: all that can name one file have the same. */
+/** The base name in lower case without a code extension: all spellings of one file share it. */
 function keyOf(name: string): string {
   const base = baseOf(name);
   const extension = extensionOf(base);
   return (extension === undefined ? base : base.slice(0, -extension.length - 1)).toLowerCase();
 }
 
-/** Who could stand for two files that are not one belongs to neither. */
+/** A spelling that fits two different files belongs to neither. */
 function clustersOf(group: readonly string[]): string[][] {
   if (group.length === 1) return [[...group]];
   const resolved = resolveDiffs(group);
@@ -72,7 +72,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** The longest path, else the shortest name; a side of a diff only where there is no other. */
+/** The longest path, else the shortest name; a side of a diff only if nothing else exists. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [
@@ -88,7 +88,7 @@ function chooseSpelling(cluster: readonly string[]): string {
   return best;
 }
 
-/** `a/x` and `b/x` where both are there → `x`. */
+/** Where both `a/x` and `b/x` exist, they become `x`. */
 function resolveDiffs(names: readonly string[]): Map<string, string> {
   const sides = new Map(names.map((name) => [name, sideOf(name)] as const));
   const present = new Set([...sides.values()].flatMap((side) => (side === undefined ? [] : side.letter + side.path)));
@@ -130,7 +130,7 @@ function baseOf(name: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** As it is written. */
+/** The extension as it is written. */
 function extensionOf(base: string): string | undefined {
   const dot = base.lastIndexOf(".");
   const extension = base.slice(dot + 1);

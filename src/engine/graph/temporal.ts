@@ -1,13 +1,14 @@
 /**
- * When a fact holds: upstream's two forms of a moment (palace.md 2.6), and the half-open interval from the start to before the
- * end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by facts.ts.
+ * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start
+ * to before its end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by
+ * facts.ts.
  */
 import { localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const UTC = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|\+00:00)$/;
-/** What 3.3.4 and older stored unchecked: any zone, none, fractions. */
+/** Forms that 3.3.4 and older stored unchecked: any zone or none, fractions. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /** A date or a UTC moment in upstream's canonical form; null where none is given. Agents send "" for "not given". */
@@ -22,12 +23,15 @@ export function validTemporal(value: unknown, field: string): string | null {
   return text.replace("+00:00", "Z");
 }
 
-/** The moment a boundary is set to: a bare date is its first second, so that both sides of it carry the same moment. */
+/**
+ * The moment a boundary is set to: a bare date becomes its first second, so that both sides of the boundary have the
+ * same moment.
+ */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
 
-/** A date as an end means its last second, as a start or a question its first. */
+/** A date as an end means its last second; as a start or in a question it means its first. */
 export function isInverted(validFrom: string | null, validTo: string | null): boolean {
   return validFrom !== null && validTo !== null && compare(endOf(validTo), asMoment(validFrom)) < 0;
 }
@@ -45,8 +49,9 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * Is it over for who speaks of it at that moment, a day being `today`? A fact that was ended today is, whatever a question about
- * a moment of today is answered: `ended` is a date where nobody gave one, and that date's last second is still to come.
+ * True when the fact is over for an observer at that moment, where `today` is the current day. A fact that was ended
+ * today is over, although a question about a moment of today still finds it: where nobody gave an end, `ended` is a
+ * date, and that date's last second is still to come.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
@@ -54,7 +59,10 @@ export function isOver(fact: { validTo: string | null }, { moment, today }: Now)
 
 export type Now = { moment: string; today: string };
 
-/** The clock's. `today` is the later of the days here and in UTC: an end that was not given is written as the day here. */
+/**
+ * The present by the clock. `today` is the later of the local day and the UTC day: an end that was not given is written
+ * as the local day.
+ */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
   const [utc, local] = [moment.slice(0, 10), localDate(atMs * 1000)];
@@ -65,14 +73,14 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** By moment, whatever zone they are written in; as text, like upstream, where one of them is no full moment. */
+/** Compares moments across zones; where one of them is no full moment it compares text, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A moment without a zone is taken as UTC, as upstream's comparison of texts has it. */
+/** A moment without a zone counts as UTC, which equals upstream's comparison of texts. */
 function millisOf(value: string): number | undefined {
   const [, date, minutes, seconds = ":00", zone = "Z"] = STORED.exec(value) ?? [];
   if (date === undefined) return undefined;
@@ -85,7 +93,7 @@ function isOnCalendar(date: string): boolean {
   return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
 }
 
-/** Python's repr() of a string: upstream's messages quote what they refuse. */
+/** Imitates Python's repr() of a string: upstream's messages quote what they refuse. */
 export function pythonRepr(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const named: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", [quote]: `\\${quote}` };

@@ -1,6 +1,7 @@
 /**
- * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes (hallways.ts)
- * (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
+ * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining
+ * makes (hallways.ts) (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's
+ * transaction.
  */
 import type { GraphReader, GraphTx, LinkRecord } from "../../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -10,16 +11,16 @@ import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** How strong a link is and how well remembered: kept when it is made anew. */
+/** A link's strength and recency, which survive when it is made again. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** One that a mine makes, between two wings. */
+/** A tunnel that a mine makes, between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
-/** As init and mining write wings; links of either spelling are found by either. */
+/** The slug as init and mining write wings; a link is found by either spelling. */
 export function wingSlug(wing: string): string {
   let text = slug(wing);
   while (text.startsWith("_")) text = text.slice(1);
@@ -27,7 +28,7 @@ export function wingSlug(wing: string): string {
   return text;
 }
 
-/** Undirected: both orders of the ends are one tunnel. */
+/** A tunnel is undirected: both orders of its ends are one tunnel. */
 export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
   const [a, b] = [source, target]
     .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
@@ -70,7 +71,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** One that a mine makes, between rooms that stand for the name; written only where it is new or another. */
+/** Writes a mined tunnel, between rooms that stand for the name, only if it is new or different. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };
@@ -84,7 +85,7 @@ export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedT
   graph.putLink("tunnel", id, withDynamics(record, before, now));
 }
 
-/** What has grown of it stays. */
+/** Keeps the strength and recency that the link has gained. */
 function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: string): LinkRecord {
   const createdAt = before?.["created_at"] ?? now;
   return {
@@ -96,7 +97,7 @@ function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: s
   };
 }
 
-/** Says so whether or not there was one. */
+/** The answer is the same whether or not there was one. */
 export function deleteTunnel({ graph }: LedgerTx, { params }: WriteCall): unknown {
   const id = params["tunnel_id"];
   if (typeof id !== "string" || id === "") return { error: "tunnel_id is required" };
@@ -110,7 +111,7 @@ export function deleteHallway({ graph }: LedgerTx, { params }: WriteCall): unkno
   return { deleted: graph.deleteLink("hallway", id) };
 }
 
-/** Those that have the wing at either end. */
+/** Tunnels that have the wing at either end. */
 export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const tunnels = graph.links("tunnel");
@@ -118,7 +119,7 @@ export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   return tunnels.filter((tunnel) => [endOf(tunnel, "source"), endOf(tunnel, "target")].some((end) => isIn(end, wing)));
 }
 
-/** Where a room leads, with the beginning of the drawer there if the tunnel names one. */
+/** The rooms that a room's tunnels lead to, with the beginning of the drawer there if the tunnel names one. */
 export function followTunnels(reader: LedgerReader, values: Arguments): unknown {
   const wing = validName(values["wing"], "wing");
   const room = validName(values["room"], "room");
@@ -141,7 +142,7 @@ export function followTunnels(reader: LedgerReader, values: Arguments): unknown 
   });
 }
 
-/** The strongest first. */
+/** The strongest come first. */
 export function listHallways(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const limit = Math.max(1, Math.min(HALLWAYS_MAX, Number(values["limit"] ?? HALLWAYS_DEFAULT)));
@@ -154,7 +155,7 @@ function withDrawer(end: { wing: string; room: string }, drawerId: unknown): Lin
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
-/** Of a record that somebody may have written by hand. */
+/** Reads one end of a record that somebody may have written by hand. */
 function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
   const end = tunnel[key];
   return typeof end === "object" && end !== null ? (end as LinkRecord) : {};
@@ -165,7 +166,7 @@ function isIn(end: LinkRecord, wing: string): boolean {
   return typeof stored === "string" && wingSlug(stored) === (wingSlug(wing) || wing);
 }
 
-/** Python's isoformat() of a UTC moment: six digits of fraction or none. */
+/** Imitates Python's isoformat() of a UTC moment: six digits of fraction or none. */
 export function utcTimestamp(atMs: number): string {
   const text = new Date(atMs).toISOString().slice(0, -1);
   return `${text.endsWith(".000") ? text.slice(0, -4) : `${text}000`}+00:00`;

@@ -1,6 +1,6 @@
 /**
- * Forgetting, and taking back what an agent wrote: two writes that only a person asks for. Their rules; the tables they reach are
- * the ledger's matter. What is forgotten comes as `findings`, so that the journal has nothing of it.
+ * Forgetting, and undoing what an agent wrote: two writes that only a person asks for. This file has their rules; the
+ * ledger reaches the tables. What is to be forgotten comes as `findings`, so that the journal never holds it.
  */
 import { hash } from "node:crypto";
 import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
@@ -10,7 +10,7 @@ import { preview } from "../drawer/logical.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
-/** A shorter text would stand in half of all drawers. */
+/** A shorter text would occur in half of all drawers. */
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
@@ -20,7 +20,7 @@ const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** What the journal may hold of a selector, and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+/** Splits a selector into what the journal may hold and the rest. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
@@ -47,7 +47,7 @@ export function readSelector(params: Record<string, unknown>): {
   }
 }
 
-/** What would go. `traces` and `marks`: pieces of it, by which it is found in files elsewhere. */
+/** Shows what would be deleted. `traces` and `marks` are pieces of it by which files elsewhere are searched. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
   const found = tx.forget.find(selector);
   const { drawers, missing, facts, links } = found;
@@ -131,18 +131,18 @@ function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan
     restored: count("restore"),
     reverted: count("revert"),
     refused: refused.length,
-    // Those that were refused are all named, as far as a frame goes.
+    // All refused items are named, as far as a frame allows.
     items: [...refused, ...items.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
   };
 }
 
-/** One line, without the secret. */
+/** Shows one line, without the secret. */
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);
 }
 
-/** Of an entity, by which files are told to hold it: a name of words stands in others, too. */
+/** True for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }
@@ -150,7 +150,7 @@ function isUnlikeWords(id: string): boolean {
 function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
   if (match !== undefined) return [markOf(match, match)];
   return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
-    // The longest piece that reads the same inside JSON, on one line.
+    // Takes the longest piece that reads the same inside JSON, on one line.
     const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
     return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
   });

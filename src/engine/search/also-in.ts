@@ -1,12 +1,12 @@
 /**
- * Where else a hit's text stands word for word: copies of one passage in backups, exports and moved files, which are folded into
- * the hit. As 3.11 names them. Pure; used by search.ts.
+ * Finds other sources that hold a hit's text word for word: copies in backups, exports and moved files, which are
+ * folded into the hit. They are named as 3.11 does. Pure; used by search.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
-/** Of a shorter text it is chance that two sources have it. */
+/** A shorter text occurs in two sources by chance. */
 const COPY_MIN = 100;
 
 export type AlsoIn = {
@@ -18,7 +18,7 @@ export type AlsoIn = {
   chunk_index: unknown;
 };
 
-/** The same text, of other sources than the hit's; none for a text that nobody says the source of. */
+/** Returns sources other than the hit's with the same text; none for a text of unknown source. */
 export function alsoIn(hit: Drawer, folded: readonly Drawer[]): AlsoIn[] {
   const own = sourceOf(hit);
   if (own === "" || codePointLength(strip(hit.text)) < COPY_MIN) return [];

@@ -1,6 +1,7 @@
 /**
- * From ranked candidates to the hits that are shown: moves up what is of the day asked for, moves down what states an ended
- * fact, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by search.ts.
+ * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for up and drawers that
+ * state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
+ * search.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
@@ -8,7 +9,7 @@ import type { Now } from "../graph/temporal.ts";
 import type { Adjustment } from "./explain.ts";
 import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
-import { byScore, type Ranked } from "./rank.ts";
+import { byScore, type Ranked } from "./fusion.ts";
 import { type StaleFact, staleFactsIn } from "./stale-facts.ts";
 
 export type Chosen = {
@@ -16,7 +17,7 @@ export type Chosen = {
   ranked: Ranked;
   adjustments: Adjustment[];
   stale: StaleFact[];
-  /** Drawers that say nearly the same and are not shown, best first. */
+  /** Near-duplicates that are not shown, best first. */
   duplicates: Drawer[];
 };
 
@@ -26,9 +27,9 @@ export type ChooseOptions = {
   now: Now;
 };
 
-/** Looked at beyond the limit, so that another can take the place of what is moved down or folded. */
+/** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
 const SPARE = 10;
-/** A drawer of the day asked for may stand further back. */
+/** A drawer of the day asked for may rank this far back. */
 const DATED_MIN = 60;
 const DATE_FACTOR = 1.1;
 const STALE_FACTOR = 0.6;
@@ -56,7 +57,7 @@ export function chooseHits(
   return shown;
 }
 
-/** One page with its drawers, in the order of what the scores have become. */
+/** One page with its drawers, in the order of the adjusted scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph">,
   ranked: readonly Ranked[],

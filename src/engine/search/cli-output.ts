@@ -1,15 +1,16 @@
 /**
- * A search's answer as upstream's command line prints it, for callers that ask for `cli_compatible`: 3.11's own command line does
- * when a server answers in its stead. Pure; the hits are those of our search, their order ours. Used by search-tool.ts.
+ * Prints a search's answer as upstream's command line does, for callers that ask for `cli_compatible`: 3.11's own
+ * command line does so when a server answers for it. Pure; hits and order are those of our search. Used by
+ * search-tool.ts.
  */
 import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";
 
 const WIDTH = 60;
-/** Other files named with a hit; of more only the number is told. */
+/** Other files named with a hit; beyond this only their number is told. */
 const COPIES_SHOWN = 5;
 
-/** What was asked for beside the query, in the order it is shown. */
+/** Filters of the request beside the query, in the order they are shown. */
 export type AskedFor = { wing: unknown; room: unknown; since: unknown; before: unknown };
 
 export function cliOutput(query: string, asked: AskedFor, hits: readonly Record<string, unknown>[]): string {

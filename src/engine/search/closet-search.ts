@@ -1,37 +1,39 @@
 /**
- * What closets say of a search's hits: which of them lie in a source whose closets are near the question. As upstream tells
- * it (palace.md 6.1): `matched_via`, `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and where
- * in its source the drawer stands.
+ * Labels a search's hits with what closets tell: which hits lie in a source whose closets are near the question. The
+ * labels are upstream's (palace.md 6.1): `matched_via`, `closet_boost` by the closet's rank, `effective_distance`,
+ * `closet_preview`, and the drawer's position in its source.
  *
- * It says, and does not decide: order and choice of the hits are those of the direct search, which always runs, with closets
- * or without. Ranked into the list they cost recall (bench README: as a fourth list they harm). And a hit's text stays the
- * drawer that was found, where upstream puts another one of its source with its neighbours; only its bound is kept.
+ * The labels do not decide: order and choice of the hits are those of the direct search, which always runs. Ranked into
+ * the list, closets cost recall (bench README: as a fourth list they harm). A hit's text stays the drawer that was
+ * found, where upstream shows another drawer of its source with neighbours; only its bound is kept.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import { codePointLength, head, round } from "../text/text.ts";
 
-/** By the rank of the source's best closet. */
+/** Indexed by the rank of the source's best closet. */
 const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
-/** A closet that is further away says nothing. */
+/** A closet that is further away does not count. */
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
-/** Of the best candidates so many speak for their sources: reading closets is what this costs. */
+/** Only this many of the best candidates are labelled: reading their closets is the cost. */
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
-  /** Of the question. */
+  /** The question's vector. */
   vector: Float32Array;
-  /** What the direct search found, best first: closets of their sources are compared, so that the cost does not grow. */
+  /**
+   * The direct search's rows, best first: only closets of their sources are compared, so that the cost does not grow.
+   */
   rows: readonly number[];
   filter: PlaceFilter;
 };
 
-/** As a search answers it; the other fields are upstream's, under their names. */
+/** A hit as a search answers it; the other fields have upstream's names. */
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
-/** The same hits, in the same order. Closets that cannot be read take their labels away, and no hit. */
+/** Returns the same hits in the same order. Closets that cannot be read cost the labels, and no hit. */
 export function labelClosets(
   reader: Pick<LedgerReader, "closets">,
   hits: readonly Hit[],
@@ -74,7 +76,7 @@ function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }
 
-/** Closets are ranked one by one, a source has the rank of its best. */
+/** Closets are ranked one by one; a source has the rank of its best. */
 function boostsBySource(
   { closets }: Pick<LedgerReader, "closets">,
   { vector, rows, filter }: ClosetQuestion,

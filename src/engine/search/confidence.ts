@@ -1,10 +1,10 @@
 /**
- * Does the palace hold an answer at all? A hit is weak when it is far from the question in meaning and holds little of what the
- * question asks for. Pure; used by search.ts and search-tool.ts.
- * Source: bench README, recipe 5: of the questions about something else 94 % are told apart so, of the others 5 %.
+ * Judges whether the palace holds an answer at all. A hit is weak when it is far from the question in meaning and holds
+ * little of what the question asks for. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: it
+ * flags 94 % of the questions about something else, and 5 % of the others.
  */
 import { missedNotice } from "./phrases.ts";
-import type { Candidate } from "./rank.ts";
+import type { Candidate } from "./fusion.ts";
 
 export const WEAK_BELOW = 0.34;
 /** Source: docs/figures.md, short drawers. */
@@ -15,18 +15,24 @@ const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
 const NOTHING_NOTICE = "Nothing found.";
 
-/** 0…1: half the cosine, half the share of the question's words by their rarity; the words alone without a vector. */
+/**
+ * Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without a vector the words
+ * alone.
+ */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.coverage : (Math.max(0, cosine) + words.coverage) / 2;
 }
 
-/** A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length`: of its text. */
+/**
+ * A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length` is its
+ * text's.
+ */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (confidenceOf(candidate) >= WEAK_BELOW) return false;
   return !(length <= SHORT_MAX && candidate.cosine >= SHORT_COSINE_MIN);
 }
 
-/** What is said of the answer as a whole, beside its hits; `phrases` were quoted in the query. */
+/** A judgement of the whole answer, beside its hits; `phrases` were quoted in the query. */
 export function verdictOn(
   hits: readonly Record<string, unknown>[],
   phrases?: { quoted: readonly string[]; found: boolean },

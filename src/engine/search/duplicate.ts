@@ -1,5 +1,5 @@
 /**
- * Likeness by meaning: check_duplicate, and what a checkpoint has to know before it is written. Runs on the broker's main
+ * Similarity by meaning: check_duplicate, and the comparison that precedes a checkpoint. Runs on the broker's main
  * thread, where the vectors are (palace.md 2.10).
  */
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
@@ -12,7 +12,7 @@ const SETTLE_MAX_MS = 1_000;
 
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** `settled` resolves when drawers filed so far have their vectors, or after the time given, ms. */
+/** `settled` resolves when the drawers filed so far have their vectors, or after the given time, ms. */
 type Likening = SearchDependencies & {
   settled: (timeoutMs: number) => Promise<void>;
   /** Characters of a row. */
@@ -38,7 +38,7 @@ export async function checkDuplicate(context: Likening, values: Record<string, u
   return { is_duplicate: matches.length > 0, matches };
 }
 
-/** Index of the item → what it is like, where that is anything. Nothing at all without a model. */
+/** Index of the item → what it resembles, for items that resemble anything. Empty without a model. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,
@@ -70,7 +70,7 @@ export async function compareItems(
   return likeness;
 }
 
-/** The nearest few with a vector, best first, in check_duplicate's words. */
+/** The nearest few drawers with a vector, best first, in check_duplicate's fields. */
 async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));

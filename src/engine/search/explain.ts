@@ -1,11 +1,11 @@
 /**
- * Why a hit stands where it stands: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for.
+ * Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for.
  */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
-import { type Ranked, WEIGHTS } from "./rank.ts";
+import { type Ranked, WEIGHTS } from "./fusion.ts";
 
-/** What changed a score after it was computed, and by what factor. */
+/** A factor that changed a score after it was computed, and the reason. */
 export type Adjustment = { factor: number; reason: string };
 
 export function explainScore(
@@ -38,7 +38,7 @@ export function explainScore(
       pairs: WEIGHTS.pairs,
       source: WEIGHTS.source,
     },
-    // Of the first hits the cross-encoder only changes who has which score.
+    // The cross-encoder only redistributes the scores among the first hits.
     ...(rerank !== undefined && {
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
     }),

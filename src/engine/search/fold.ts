@@ -1,25 +1,25 @@
 /**
- * Near-duplicates: drawers that say the same in the same words, as copies, overlapping exports and edited versions do. Pure;
- * used by choose.ts, which shows the best of them and names the others.
+ * Near-duplicates: drawers that say the same in the same words, as copies, overlapping exports and edited versions do.
+ * Pure; used by choose.ts, which shows the best of them and names the others.
  */
 
-/** Share of word pairs that two texts have in common. */
+/** The least share of word pairs that two near-duplicates have in common. */
 const ALIKE_MIN = 0.9;
-/** Of the smallest few pairs of two texts that are alike at least two are the same, but for once in a thousand (a MinHash). */
+/** Of the smallest few pairs of two similar texts at least two agree, with one exception in a thousand (a MinHash). */
 const SKETCH_SIZE = 5;
 const SKETCH_SHARED_MIN = 2;
 
-/** FNV-1a. */
+/** Constants of the FNV-1a hash. */
 const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * `pairs`: each word with the one before it, as a hash; `sketch`: the smallest of these; `numbers`: one hash of all words that
- * have a digit, in their order.
+ * `pairs`: each word with the one before it, as a hash; `sketch`: the smallest of these; `numbers`: one hash of all
+ * words that have a digit, in their order.
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 
-/** One pass and no strings: every search makes some of these. */
+/** Makes one pass and no strings, because every search computes some of these. */
 export function fingerprintOf(text: string): Fingerprint {
   const pairs: number[] = [];
   let [before, numbers, hash] = [0, 0, 0];
@@ -39,7 +39,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Texts with other numbers are never the same: a port, a version or a date is what such a drawer is about. */
+/** Texts with different numbers are never the same: a port, a version or a date is what such a drawer is about. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -48,11 +48,11 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [mine, theirs] = [new Set(a.pairs), new Set(b.pairs)];
   let shared = 0;
   for (const pair of mine) if (theirs.has(pair)) shared += 1;
-  // Texts without a word have nothing to be compared by.
+  // Texts without a word cannot be compared.
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 
-/** Texts seen so far, each with what it stands for; looked up without comparing with all of them. */
+/** The texts seen so far, each with the value it stands for; a lookup does not compare with all of them. */
 export class Folder<T> {
   readonly #bySketch = new Map<number, { fingerprint: Fingerprint; value: T }[]>();
 
@@ -72,7 +72,7 @@ export class Folder<T> {
   }
 }
 
-/** Two texts that are nearly the same have one of these in common. */
+/** Two near-duplicates share at least one of these keys. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }
@@ -89,7 +89,7 @@ function smallest(pairs: readonly number[]): number[] {
   return least;
 }
 
-/** Letters and digits; beyond ASCII all but spaces and punctuation, near enough. */
+/** Letters and digits; beyond ASCII everything but spaces and punctuation, approximately. */
 function isWordCode(code: number): boolean {
   if (code < 128) return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
   return code >= 0xc0 && (code < 0x2000 || code > 0x206f) && (code < 0x3000 || code > 0x303f);
@@ -99,7 +99,7 @@ function lowerCode(code: number): number {
   return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
-/** Small hashes must not be short words. */
+/** Mixes the bits, so that short words do not get small hashes. */
 function stirred(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) | 0;
 }

@@ -1,4 +1,4 @@
-/** The slices before and after a hit, on request: what else its source says around it. Read side; used by search.ts. */
+/** Returns the slices before and after a hit on request: the context in its source. Read side; used by search.ts. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import { parentOf } from "../drawer/logical.ts";
@@ -7,7 +7,7 @@ export const NEIGHBORS_MAX = 5;
 
 type Neighbor = { drawer_id: string; chunk_index: number; text: string };
 
-/** At most `count` on each side, in the order of the source; none of a drawer that is not one slice of something. */
+/** At most `count` on each side, in the order of the source; none for a drawer that is not a slice of something. */
 export function neighborsOf(
   reader: Pick<LedgerReader, "slicesOf" | "slicesOfSource">,
   { id, wing, metadata }: Drawer,

@@ -1,4 +1,4 @@
-/** Takes a system prompt that was pasted in front of the real question away again (palace.md 2.7). Pure. */
+/** Removes a system prompt that was pasted in front of the real question (palace.md 2.7). Pure. */
 import { codePointLength, strip, tail, wellFormed } from "../text/text.ts";
 
 export type SanitizedQuery = {
@@ -38,7 +38,7 @@ function segments(text: string): string[] {
   return text.split("\n").map(strip).filter(Boolean);
 }
 
-/** Pieces with their closing punctuation. */
+/** Splits into sentences with their closing punctuation. */
 function sentences(text: string): string[] {
   return (text.match(/[^.!?。！？\n]+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
 }

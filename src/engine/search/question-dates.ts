@@ -1,6 +1,6 @@
 /**
- * Days that a question names: "on 8 May 2023", "in March", and "last week" where it is known what day it is. Pure; used by
- * choose.ts, which moves drawers of those days up and never leaves another one out. What is not surely a date is none.
+ * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by
+ * choose.ts, which moves drawers of those days up and never leaves another one out. An uncertain date is ignored.
  */
 
 /** `agrees` takes the date of a drawer, YYYY-MM-DD. */
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 type Read = (parts: readonly (string | undefined)[], now: number | undefined) => AskedDate["agrees"] | undefined;
 
-/** In this order; what one has taken is not read again. */
+/** Applied in this order; later patterns do not read what an earlier one has matched. */
 const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => onDay(Number(year), Number(month), Number(day))],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => onDay(Number(year), monthOf(month), Number(day))],
@@ -24,7 +24,7 @@ const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
   [`${MONTH},?(?: of)? ${YEAR}`, ([month, year]) => startingWith(`${year ?? ""}-${two(monthOf(month))}`)],
   [`${DAY}(?: of)? ${MONTH}`, ([day, month]) => anyYear(monthOf(month), Number(day))],
   [`${MONTH} ${DAY}(?! ?(?:am|pm|%|:))`, ([month, day]) => anyYear(monthOf(month), Number(day))],
-  // Without a preposition "may" and "march" are other words.
+  // Without a preposition "may" and "march" are ordinary words.
   [`(?:in|during|since|throughout|back in) (?:early |late |mid-?)?${MONTH}`, ([month]) => anyYear(monthOf(month))],
   [`(?:in|during|throughout) ${YEAR}`, ([year]) => startingWith(`${year ?? ""}-`)],
   ["today", (_, now) => days(now, 0, 0)],
@@ -37,7 +37,7 @@ const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
 
 const COMPILED = PATTERNS.map(([pattern, read]) => ({ pattern: new RegExp(`\\b${pattern}\\b`, "gi"), read }));
 
-/** `now`: the day it is for who asks, YYYY-MM-DD…; without it "last week" is no date. */
+/** `now`: the asker's current day, YYYY-MM-DD…; without it "last week" is no date. */
 export function askedDates(query: string, now: string | undefined): AskedDate[] {
   const nowMs = now === undefined ? Number.NaN : Date.parse(`${now.slice(0, 10)}T00:00:00Z`);
   const found: AskedDate[] = [];
@@ -67,14 +67,14 @@ function startingWith(start: string): AskedDate["agrees"] {
   return (date) => date.startsWith(start);
 }
 
-/** From so many days ago to so many days ago, both included. */
+/** A range of days ago, both ends included. */
 function days(now: number | undefined, from: number, to: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const [first, last] = [isoDay(now - from * DAY_MS), isoDay(now - to * DAY_MS)];
   return (date) => date >= first && date <= last;
 }
 
-/** Monday to Sunday. */
+/** A week from Monday to Sunday. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

@@ -1,21 +1,21 @@
 /**
- * The first hits in the order of a cross-encoder, where one is there: it reads question and drawer together, which is too dear for
- * more than a few. Whatever goes wrong with it, the order stays what it was. Used by search.ts.
+ * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too
+ * expensive for more than a few. Whatever fails, the order stays what it was. Used by search.ts.
  */
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { Reranker } from "../../port/search.ts";
-import type { Ranked } from "./rank.ts";
+import type { Ranked } from "./fusion.ts";
 
-/** So many hits are read again. */
+/** Number of hits that are reranked. */
 export const RERANKED_MAX = 20;
-/** A slow machine reads twenty drawers in about a second; who waits longer than this has the hits without it. */
+/** A slow machine reads twenty drawers in about a second; after this deadline the hits stay as they are. */
 export const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 
 /**
- * The same hits; the scores of the first ones are dealt out anew, the highest to the one the model likes best, so that what
- * dates and ended facts make of a score, and what it is compared with, stays the same. Equal ones keep their order.
+ * Returns the same hits. The first ones' scores are redistributed, the highest to the one the model prefers, so that
+ * the later adjustments for dates and ended facts work on the same scores. Ties keep their order.
  */
 export async function rerank(
   { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },

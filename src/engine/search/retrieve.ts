@@ -1,12 +1,12 @@
 /**
- * The candidates of a search: what the words find and what is near the question, each with both scores. Words are looked up while
- * the question is embedded, and counted in what is likely to be near while the cosines are read. Used by search.ts.
- * Source: the recipe of docs/search.md, steps 1 to 4.
+ * Retrieves a search's candidates: what the words find and what is near the question, each with both scores. The words
+ * are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
+ * by search.ts. Source: the recipe of docs/search.md, steps 1 to 4.
  */
 import { within } from "../../platform/within.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../../port/search.ts";
-import type { Candidate } from "./rank.ts";
+import type { Candidate } from "./fusion.ts";
 
 export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: Embedder | undefined };
 
@@ -15,21 +15,21 @@ export type RetrieveRequest = {
   filter: DrawerFilter;
   /** Candidates of each list. */
   pool: number;
-  /** Phrases that must stand in a drawer word for word. */
+  /** Phrases that a drawer must hold word for word. */
   quoted: readonly string[];
 };
 
 export type Retrieved = {
   candidates: Candidate[];
-  /** Of the question; undefined where words alone were searched. */
+  /** The question's vector; undefined where only words were searched. */
   vector: Float32Array | undefined;
-  /** Why there is no vector although there is an embedder. */
+  /** The reason for having no vector although there is an embedder. */
   failure: string | undefined;
-  /** Some drawer has all that was quoted, and only such drawers are candidates. */
+  /** True when some drawer has everything that was quoted; then only such drawers are candidates. */
   isQuoted: boolean;
 };
 
-/** The nearest are among the first so many of what is likely near, but for a few. */
+/** Nearly all of the nearest are among the first so many probable ones. */
 const LIKELY_FACTOR = 1.25;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
@@ -39,7 +39,7 @@ export async function retrieve(
   { lexical, vectors, embedder }: Indexes,
   { query, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // The vector half may fail or lag (a dead thread, a remote Chroma): words alone answer then, and the answer says so.
+  // The vector half may fail or lag (a dead thread, a remote Chroma): then words alone answer, and the answer says so.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {
@@ -61,7 +61,7 @@ export async function retrieve(
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);
 
-  // Who quotes wants these words and no others, wherever a drawer has them.
+  // A quotation asks for these words and no others, wherever a drawer has them.
   const isQuoted = phraseRows.length > 0;
   const known = isQuoted ? phraseRows : found.map(({ row }) => row);
   const close = isQuoted ? [] : (around?.rows ?? []);

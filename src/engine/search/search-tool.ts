@@ -1,6 +1,6 @@
 /**
- * The search tool: its arguments checked as upstream checks them, its answer in upstream's words (palace.md 2.10,
- * upstream-latest.md 2.1). The searching itself is search.ts.
+ * The search tool: checks its arguments as upstream does and answers in upstream's words (palace.md 2.10,
+ * upstream-latest.md 2.1). search.ts does the search itself.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
@@ -18,7 +18,7 @@ type Arguments = Record<string, unknown>;
 
 const DISTANCE_MAX = 1.5;
 
-/** `mode` other than auto is our own command line's. Errors: InvalidValue, for a place or a source that is none. */
+/** Only our own command line sends a `mode` other than auto. Errors: InvalidValue, for an invalid place or source. */
 export async function searchTool(
   dependencies: SearchDependencies,
   values: Arguments,
@@ -37,7 +37,7 @@ export async function searchTool(
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
   if (isMediaSearch(values)) return { ...NO_MEDIA, ...extras };
-  // As upstream has it: what is said of the query is said beside a window that is none, too.
+  // Upstream reports what it did to the query also beside an invalid window.
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
   const { window, now } = times;
@@ -71,14 +71,14 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...answerPayload(answer, request.explain), ...extras };
 }
 
-/** Who names a source as an answer showed it means the drawers of its staged copy. */
+/** A source named as an answer showed it means the drawers of its staged copy. */
 function sourceFilter({ reader, files }: SearchDependencies, given: string | undefined): { sourceFile?: string } {
   if (given === undefined) return {};
   const isThere = (sourceFile: string): boolean => reader.listDrawers({ sourceFile }, 1, 0).total > 0;
   return { sourceFile: nameOfSource(given, files?.stagedAs(given) ?? [], isThere) };
 }
 
-/** What was found, and how good it is. */
+/** The hits, and how good they are. */
 function answerPayload(answer: SearchAnswer, explain: boolean): Record<string, unknown> {
   const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
   return {
@@ -102,7 +102,7 @@ export function placeFilter(values: Arguments): PlaceFilter {
   return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
 }
 
-/** Errors: WrongType, as upstream raises it. */
+/** Errors: WrongType, as upstream throws it. */
 function queryOf(given: unknown): string {
   if (given === undefined || given === null) return "";
   if (typeof given !== "string") throw new WrongType("query must be a string");
@@ -135,7 +135,7 @@ function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sa
   };
 }
 
-/** What upstream's command line has no word for; its searches have no limit of distance and no closets. */
+/** Arguments that upstream's command line lacks; its searches have no limit of distance and no closets. */
 const NOT_FOR_CLI = ["candidate_strategy", "max_distance", "context"] as const;
 
 const NO_MEDIA = {
@@ -147,7 +147,7 @@ function isMediaSearch({ include_media: media, query_task: task }: Arguments): b
   return media === true || task === "code";
 }
 
-/** Why this search cannot be made, in upstream's words. */
+/** The reason why this search cannot be made, in upstream's words. */
 function unsupportedSearch(values: Arguments): { error: string } | undefined {
   const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
   if (strategy && strategy !== "vector" && strategy !== "union")

@@ -19,7 +19,7 @@ import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
-import { fuse, type Ranked, type RankMode } from "./rank.ts";
+import { fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 
@@ -27,14 +27,14 @@ export type SearchDependencies = {
   reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Undefined = lexical mode: no model, or it is still being loaded. */
+  /** Undefined = lexical mode: there is no model, or it is still being loaded. */
   embedder: () => Embedder | undefined;
-  /** Why there is no embedder, for the answer. */
+  /** The reason for having no embedder, for the answer. */
   embedderDetail: () => string;
-  /** The cross-encoder; undefined where none is there, which `rerankerDetail` says. */
+  /** The cross-encoder; undefined where there is none, and `rerankerDetail` tells why. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
-  /** Which files of the user's staged copies were made from; undefined: sources are shown as they are filed. */
+  /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
   files?: Naming;
 };
 
@@ -42,14 +42,14 @@ export type SearchRequest = {
   query: string;
   filter: DrawerFilter;
   limit: number;
-  /** Cosine distance beyond which a hit is dropped; 0 or less = none is. Hits without a vector are kept. */
+  /** Cosine distance beyond which a hit is dropped; 0 or less drops none. Hits without a vector are kept. */
   distanceMax: number;
   mode: SearchMode;
   /** Each hit tells what its score is made of. */
   explain: boolean;
   /** Slices shown on each side of a hit. */
   neighbors: number;
-  /** The day or moment it is for who asks, an ISO date; undefined where that was not said. */
+  /** The asker's current day or moment, an ISO date; undefined where it was not given. */
   now: string | undefined;
 };
 
@@ -57,16 +57,16 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
+  /** Phrases quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
-  /** There may be more that differ from the hits, beyond all the copies. */
+  /** There may be more distinct hits, beyond all the copies. */
   isTruncated: boolean;
 };
 
 /** Candidates of each list: no fewer than the largest limit, so that fusing can always fill it. */
 const POOL_MIN = 100;
-/** Where copies of one text fill the list, the next are looked for further down. */
+/** Where copies of one text fill the list, the search widens by this factor. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
@@ -75,7 +75,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
   for (let pool = Math.max(POOL_MIN, request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, pool);
-    // The vector half may fail, or take too long, on the way: what was found with it is the better answer.
+    // The vector half may fail or time out in a later round: then the earlier answer, which has vectors, is better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
     const isShort = answer.hits.length < request.limit && answer.candidates >= pool && answer.hits.some(hasCopies);
@@ -130,7 +130,7 @@ async function searchAmong(
   };
 }
 
-/** Fields beyond upstream's, there only where they say something. */
+/** Fields beyond upstream's, present only where they tell something. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates }: Chosen,
@@ -165,7 +165,7 @@ function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cos
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : "bm25_sqlite",
     bm25_score: round(lexical, 3),
-    // The id that the whole text was given; a slice is told apart by its own.
+    // The id that the whole text was given; a slice also shows its own.
     drawer_id: parent ?? id,
     ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),

@@ -1,7 +1,7 @@
 /**
- * Drawers that state what no longer holds: a fact of the knowledge graph has ended, and the drawer names its subject and its
- * object. Read side only, on the broker's main thread. The cost hangs on the words of the drawers and on the facts of those
- * whom they name, not on the size of the graph.
+ * Finds drawers that state what no longer holds: a fact of the knowledge graph has ended, and the drawer names its
+ * subject and its object. Read side only, on the broker's main thread. The cost depends on the words of the drawers and
+ * on the facts of the entities they name, not on the size of the graph.
  */
 import type { GraphReader, NamedFact } from "../../port/graph.ts";
 import { isOver, type Now, startsAfter } from "../graph/temporal.ts";
@@ -10,18 +10,18 @@ import { entityId } from "../text/text.ts";
 export type StaleFact = {
   fact: string;
   ended: string;
-  /** The drawer also names what holds instead: it tells of the change, and is not out of date. */
+  /** The drawer also names what holds instead: it tells of the change and is not out of date. */
   isReplaced: boolean;
 };
 
-/** Longer texts are looked at so far. */
+/** Only this much of a longer text is read. */
 const TEXT_MAX = 10_000;
 const NAME_WORDS_MAX = 3;
-/** Ended facts looked at of one subject, the latest first. */
+/** Ended facts examined for one subject, the latest first. */
 const ENDED_MAX = 100;
 const STALE_SHOWN_MAX = 3;
 
-/** For each text what of it has ended by `now`. */
+/** For each text, the facts it states that have ended by `now`. */
 export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
   if (!graph.hasFacts()) return texts.map(() => []);
   const read = texts.map(readWords);
@@ -58,7 +58,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   });
 }
 
-/** The text's words with a space around each, and every run of a few of them as the id it would have as an entity. */
+/** The text's words with a space around each, and every run of a few of them as the entity id it would have. */
 function readWords(text: string): { plain: string; ids: Set<string> } {
   const plain = plainText(text.slice(0, TEXT_MAX));
   const words = plain.trim().split(" ");
@@ -70,7 +70,7 @@ function readWords(text: string): { plain: string; ids: Set<string> } {
   return { plain, ids };
 }
 
-/** Words without the punctuation around them and without a genitive, lower case. */
+/** Lower-cased words without surrounding punctuation and without a genitive. */
 function plainText(text: string): string {
   const words = text
     .toLowerCase()

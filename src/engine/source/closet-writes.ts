@@ -1,9 +1,9 @@
 /**
- * When closets are built, and built again: with a document's drawers (source.ts), and on request from the drawers that are
- * there. Runs inside the ledger's transaction, so no closet is ever of another text than its drawers.
+ * Builds closets with a document's drawers (source.ts), and rebuilds them on request from the existing drawers. Runs
+ * inside the ledger's transaction, so a closet never differs from its drawers' text.
  *
- * Upstream makes closets of mined files alone, none of conversations, so we make none of those either. Whatever changes a
- * drawer's text or deletes one takes all closets of its source away, since they quote the source (upstream-latest.md 2.1).
+ * Upstream makes closets for mined files alone and none for conversations, and so do we. Whatever changes a drawer's
+ * text or deletes one removes all closets of its source, because they quote the source (upstream-latest.md 2.1).
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -14,11 +14,14 @@ import { localTimestamp } from "../text/text.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 import { languageList, nameList } from "./source.ts";
 
-/** Chunks overlap by 100 characters unless somebody has configured more. A shorter likeness is chance. */
+/** Chunks overlap by 100 characters unless configured otherwise. A shorter match is chance. */
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/** Closets of these sources anew, from their drawers; tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
   const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };
@@ -40,7 +43,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Of a project miner, upstream's or ours, in the order of the file. */
+/** Drawers of a project miner, upstream's or ours, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers
@@ -53,7 +56,7 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** The text that was cut into these chunks: what one repeats of the one before is left out. */
+/** Joins chunks back into the text: the overlap that a chunk repeats is left out. */
 function joined(texts: readonly string[]): string {
   return texts
     .map((text, at) => {
@@ -65,7 +68,7 @@ function joined(texts: readonly string[]): string {
     .join("");
 }
 
-/** How much of the beginning of `next` is the end of `before`. */
+/** Length of the beginning of `next` that repeats the end of `before`. */
 function overlapOf(before: string, next: string): number {
   for (let length = Math.min(OVERLAP_MAX, before.length, next.length); length >= OVERLAP_MIN; length--)
     if (before.endsWith(next.slice(0, length))) return length;

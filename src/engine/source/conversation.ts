@@ -1,7 +1,7 @@
 /**
- * Conversations: the exchanges of a transcript become the drawers of its source_file. What was filed of it before is
- * compared drawer by drawer, so that a transcript that grew costs the vectors of what is new and no others. Ids and metadata
- * as upstream's conversation miner writes them (palace.md 4.7, upstream-latest.md 2.3).
+ * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one
+ * by one, so that a transcript that grew costs vectors only for what is new. Ids and metadata equal those of upstream's
+ * conversation miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
 import { type LedgerTx, type WriteCall } from "../../port/ledger.ts";
@@ -21,7 +21,7 @@ type Part = {
   mode: ExtractMode;
   recipe: IdRecipe;
   wing: string;
-  /** The room of each of the texts. */
+  /** The room of each text. */
   rooms: readonly string[];
   sourceFile: string;
   mtime: number;
@@ -36,8 +36,8 @@ type Part = {
 
 /**
  * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had
- * beyond it and marks the source as filed; until then the source counts as not filed.
- * Errors: PROTOCOL_BAD_PARAMS.
+ * beyond it and writes the source's filing record; until then the source counts as not filed. Errors:
+ * PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -70,7 +70,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
-/** In the place of one of this part's, or, at the end of the source, in none that it has. */
+/** True for a drawer in the place of one of this part's, or beyond the end of the source. */
 function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   const { from, total, texts } = part;
   const index = metadata["chunk_index"];
@@ -79,14 +79,14 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** The transcript's exchanges and the memories out of it are filed, and marked as filed, each on their own. */
+/** A transcript's exchanges and the memories extracted from it are filed, and recorded as filed, separately. */
 function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MARK_OF_MODE}${mode}`;
 }
 
 /**
- * A drawer whose text stays keeps the time it was filed at, and that it was said at where the transcript tells none
- * (`isDated`: it does); everything else is what a new one would get.
+ * A drawer whose text stays keeps its filing time, and its time of speaking where the transcript tells none (`isDated`:
+ * it does); everything else becomes what a new one would get.
  */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
@@ -108,7 +108,7 @@ function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-/** `offset`: in the part. */
+/** `offset` counts from the part's first text. */
 function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
   const parts = [sourceFile, mode, String(from + offset)];
   const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
@@ -192,7 +192,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** A longer one is none of the miner's, whatever the settings. */
+/** The miner makes no longer text, whatever the settings. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

@@ -1,6 +1,6 @@
 /**
- * A staged copy under the name of the user's file that it was made from: in what a search answers, and back where a caller names
- * a source by what an answer said. Pure; the files come through their port. Used by search-tool.ts and batch.ts.
+ * Shows a staged copy under the name of the user's file in a search's answers, and resolves that name back where a
+ * caller uses it. Pure; the files come through their port. Used by search-tool.ts and batch.ts.
  */
 import type { SourceFiles } from "../../port/source.ts";
 import type { Hit } from "../search/closet-search.ts";

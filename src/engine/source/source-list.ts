@@ -1,6 +1,6 @@
 /**
- * What a feeder is told of sources: the marks of a wing, of one way that transcripts are taken apart, which sessions of agents
- * are filed in any wing, and what only MemPalace has filed. Called by the route table.
+ * Answers a feeder's questions about sources: the filing records of a wing or of one way to take transcripts apart, the
+ * agents' sessions that are filed in any wing, and what only MemPalace has filed. Called by the route table.
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -40,7 +40,7 @@ function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | u
   return filed.map(({ sourceFile }) => sourceFile);
 }
 
-/** Others are served between two pages. */
+/** Other calls are served between two pages. */
 async function minedBy(
   reader: Pick<LedgerReader, "minedSources">,
   wing: string,
@@ -59,13 +59,13 @@ async function minedBy(
   }
 }
 
-/** What rows of others hold where a time belongs may be anything. */
+/** Foreign rows may hold anything where a time belongs. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
 }
 
-/** Undefined: what is marked without one. */
+/** The suffix of a mode's filing records; undefined for the mode without one. */
 function suffixOf(mode: unknown): string | undefined {
   return mode === undefined || mode === "exchange" ? undefined : `${MARK_OF_MODE}${String(mode)}`;
 }

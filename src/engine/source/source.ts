@@ -1,6 +1,7 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file, replacing what was filed of it before, in one
- * transaction, its closets with them. Ids and metadata as upstream's project miner writes them (palace.md 4.7, upstream-latest.md 2.3).
+ * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with
+ * its closets, in one transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7,
+ * upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -19,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // Filed or refused, this document is dealt with; what somebody else is still sending of it is older.
+  // Whether it is filed or refused, this document is dealt with; any parts that somebody else still sends are older.
   tx.parts.drop(fileName(call.params));
   return answer;
 }
@@ -28,7 +29,8 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const given = documentOf(tx, call.params);
   const { wing, room, sourceFile, sha256, mtime, cut } = given;
   const text = strip(given.content);
-  // As upstream: what is too short to be filed leaves what stands under its name alone, notes made by hand among it.
+  // As upstream does: a text too short to be filed leaves the drawers under its name alone, handwritten notes among
+  // them.
   if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };
@@ -49,7 +51,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
 
 type SentDocument = ReturnType<typeof documentOf>;
 
-/** What a feeder has sent, checked. Errors: PROTOCOL_BAD_PARAMS. */
+/** The checked document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
 function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
   return checked(() => ({
     wing: validName(params["wing"], "wing"),
@@ -73,7 +75,7 @@ type Filing = {
   isExtracted: boolean;
 };
 
-/** A drawer for each chunk, with all that upstream's miner says of one. */
+/** One drawer for each chunk, with all the metadata of upstream's miner. */
 function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,
@@ -111,14 +113,15 @@ function drawersOf(
   });
 }
 
-/** Upstream's format mode says where a drawer comes from, and not how many there are. */
+/** Upstream's format mode records where a drawer comes from, but not how many there are. */
 function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
   return { ...metadata, ingest_mode: "extract", extract_mode: "format" };
 }
 
 /**
- * Joined bare, part 11 of `notes` has the id of part 1 of `notes1`: upstream writes one over the other. Ours gets the recipe that
- * cannot collide then, and its row says so. Errors: PROTOCOL_BAD_PARAMS where that one is taken as well.
+ * Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream writes one over the other. Ours
+ * then gets the recipe that cannot collide, and its row names it. Errors: PROTOCOL_BAD_PARAMS where that id is taken as
+ * well.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;
@@ -144,7 +147,7 @@ function checked<T>(read: () => T): T {
   }
 }
 
-/** As it came with the call, or before it in parts. */
+/** The text that came with the call, or before it in parts. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
   if (params["parts"] !== undefined) return sentText(tx, fileName(params), params["parts"]);
   const content = textOf(params, "content");
@@ -159,7 +162,7 @@ function fileName(params: Record<string, unknown>): string {
   return name;
 }
 
-/** Names of MemPalace's registry, as a feeder sends them. Errors: InvalidValue. */
+/** Checks the names of MemPalace's registry that a feeder sends. Errors: InvalidValue. */
 export function nameList(value: unknown): string[] {
   const isList = Array.isArray(value) && value.length <= KNOWN_NAMES_MAX;
   if (value === undefined) return [];
@@ -167,7 +170,7 @@ export function nameList(value: unknown): string[] {
   throw new InvalidValue(`knownNames must be a list of at most ${KNOWN_NAMES_MAX} non-empty strings`);
 }
 
-/** Codes of languages, as a feeder sends them. Errors: InvalidValue. */
+/** Checks the language codes that a feeder sends. Errors: InvalidValue. */
 export function languageList(value: unknown): string[] {
   if (value === undefined) return [];
   const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;

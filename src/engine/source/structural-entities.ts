@@ -1,6 +1,7 @@
 /**
- * What a text refers to by a name of its own: code spans, addresses, paths, identifiers. Goes into the `entities` of
- * conversation drawers. Pure. Source: upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
+ * Finds what a text refers to by a name of its own: code spans, addresses, paths, identifiers. They go into the
+ * `entities` of conversation drawers. Pure. Source: upstream 3.11's entities module, to the character
+ * (upstream-latest.md 2.3).
  */
 import { codePointLength, strip } from "../text/text.ts";
 
@@ -8,7 +9,7 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** What a path is made of. A longer run is none, and the pattern that looks for one takes its length squared for it. */
+/** Characters of a path. A longer run is none, and the pattern would take its length squared. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 
@@ -18,13 +19,13 @@ const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
-/** It may begin with a dot or hyphen only behind a letter: there a word ends, which is what \b asks for. */
+/** A path may begin with a dot or hyphen only after a letter: a word ends there, as \b requires. */
 const PATH = new RegExp(
   String.raw`(?:${START}(?=${WORD})|(?<=${WORD})(?!${WORD}))[\p{L}\p{N}_.-]+\/[\p{L}\p{N}_.\/-]*\.[A-Za-z][A-Za-z0-9]{0,4}${END}`,
   "gu",
 );
 
-/** In upstream's order: it decides between entities of the same count. */
+/** The order is upstream's: it decides between entities of the same count. */
 const PATTERNS: readonly RegExp[] = [
   /`([^`\n]{2,64})`/gu,
   new RegExp(String.raw`https?:\/\/[^${SPACE})>\]}"']+`, "gu"),

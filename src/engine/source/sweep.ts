@@ -1,7 +1,7 @@
 /**
- * Messages of coding agents, each a drawer of its own under the number that the agent gave it: what a sweep files, so that
- * nothing of a session is missing, however it was taken apart elsewhere. A message is filed once. Ids and metadata as upstream's
- * sweeper writes them, without wing and room (palace.md 4.7, 5.7).
+ * Messages of coding agents, each a drawer of its own under the number that the agent gave it: a sweep files them, so
+ * that nothing of a session is missing, however it was taken apart elsewhere. A message is filed once. Ids and metadata
+ * equal those of upstream's sweeper, without wing and room (palace.md 4.7, 5.7).
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { Metadata, NewDrawer } from "../../port/drawer.ts";

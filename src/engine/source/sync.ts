@@ -1,8 +1,8 @@
 /**
- * sync: drawers whose source files are gone or ignored by now (palace.md 5.7, upstream-latest.md 2.1). A report, unless `apply`
- * is said. Looked up on the main thread (`reportSync`), applied in the transaction.
- * A file is only gone when another source file is still there in its folder, and the folder is the one it was mined from: a volume
- * that is not mounted, or a broker on another machine than the files, must not be taken for a deletion.
+ * sync finds drawers whose source files are deleted or ignored by now (palace.md 5.7, upstream-latest.md 2.1). It
+ * reports, unless `apply` is set. The main thread looks the files up (`reportSync`); the transaction applies the
+ * result. A file only counts as deleted when another source file still exists in its folder, and the folder is the one
+ * it was mined from: an unmounted volume, or a broker on another machine than the files, must not look like a deletion.
  */
 import { Gitignore } from "../../platform/gitignore.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -11,7 +11,7 @@ import type { SourceFiles, SourceGroup } from "../../port/source.ts";
 type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** The broker's loop is held so long at a time. */
+/** Longest time the broker's loop is held at once. */
 const HELD_MAX_MS = 10;
 
 const NEEDS_SCOPE =
@@ -61,7 +61,7 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
     const { sourceFile } = group;
     const before = tx.closets.count(sourceFile);
     removed += tx.deleteSourceGroup(group, wing);
-    // With the last drawer they are gone by themselves; as long as there are others they may point at those.
+    // The closets disappear with the last drawer; as long as there are others they may point at those.
     closets += before - tx.closets.count(sourceFile);
   }
   return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };
@@ -114,7 +114,7 @@ async function createJudge(
     seen.set(sourceFile, look(sourceFile));
     await pause();
   }
-  // What speaks for a folder: a source in it that is there.
+  // A folder's witnesses: sources in it that exist.
   const witnesses = new Map<string, string[]>();
   for (const [name, state] of seen)
     if (state === "kept" || state === "gitignored")
@@ -126,13 +126,13 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Both are looked at again, now: a volume may have come or gone since.
+    // Both are checked again now: a volume may have come or gone since.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };
 }
 
-/** Others' calls get their turn in between: a palace may name thousands of files. */
+/** Lets other calls run in between: a palace may name thousands of files. */
 function createPauses(): () => Promise<void> {
   let since = performance.now();
   return async () => {
@@ -142,7 +142,10 @@ function createPauses(): () => Promise<void> {
   };
 }
 
-/** Every folder's rules from the project's down to the file's; the last one that says something is right. Undefined: undecided. */
+/**
+ * Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined:
+ * undecided.
+ */
 function createIgnored(files: SourceFiles): (root: string, path: string) => boolean | undefined {
   const rulesOf = new Map<string, Gitignore | undefined>();
   return (root, path) => {
@@ -168,7 +171,7 @@ function folderOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf("/")));
 }
 
-/** Nearest first, down to "/". */
+/** Lists the nearest first, down to "/". */
 function foldersAbove(path: string): string[] {
   const folders = [folderOf(path)];
   for (let at = folders[0] ?? "/"; at !== "/";) folders.push((at = folderOf(at)));

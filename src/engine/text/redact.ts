@@ -1,32 +1,36 @@
 /**
- * Secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored stays verbatim
- * (docs/hygiene.md). Masks what can hardly be anything else: a hash, a UUID or an image must come back as it was filed.
+ * Masks secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored
+ * stays verbatim (docs/hygiene.md). It masks only what can hardly be anything else: a hash, a UUID or an image must
+ * come back as it was filed.
  *
- * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), what it repeats
- * is one class of characters or bounded, so no character is looked at more than a fixed number of times.
+ * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
+ * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.
  */
 
 import { entityId } from "./text.ts";
 
-/** `off`: nothing. `recall`: shapes that are hardly anything else. `strict`: also what is assigned to a secret's name. */
+/**
+ * `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's
+ * name.
+ */
 export const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** `group`: the part that is the secret, the whole match without. `isSecret`: a last look at that part. */
+/** `group`: the part that is the secret; without it the whole match. `isSecret`: a last check of that part. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
-/** What introduces a mask; a text that is written back with one would lose its secret (drawer.ts refuses it). */
+/** Begins every mask; a text that is written back with a mask would lose its secret (drawer.ts refuses it). */
 export const MASK_START = "[redacted: ";
 const MASK_END = "]";
 
-/** Not inside a longer word: a run of these has one beginning. */
+/** Not inside a longer word: a run of these characters has one beginning. */
 const START = "(?<![A-Za-z0-9_-])";
 const END = "(?![A-Za-z0-9_-])";
 
-/** Prefixes that their issuers chose so that scanners know them, and what follows. */
+/** Prefixes that their issuers chose so that scanners recognise them, and what follows. */
 const TOKENS: readonly (readonly [kind: string, shape: string])[] = [
   ["aws access key", `(?:AKIA|ASIA)[A-Z2-7]{16}${END}`],
   ["github token", `(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})${END}`],
@@ -83,7 +87,7 @@ const SHAPES: readonly Shape[] = [
     isSecret: isMixed,
   },
   {
-    // Behind `://`, so that each address is looked at once; neither part reaches beyond it.
+    // It begins after `://`, so that each address is examined once; neither part reaches beyond it.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
     group: true,
@@ -92,8 +96,8 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /**
- * What previews and slices leave of a secret that they cut: its beginning at the very end of the text. Half of the shortest
- * is told at most, since fewer characters are looked like by other words too.
+ * Previews and slices may cut a secret: its beginning then stands at the very end of the text. It is masked from half
+ * of the shortest secret on, since fewer characters look like other words too.
  */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
@@ -124,7 +128,7 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
   ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
   ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
 ];
-// What begins with a class of letters may stand behind other words, as names of variables do.
+// A prefix of letters may follow other words, as in names of variables.
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
@@ -144,14 +148,19 @@ const STRICT: readonly Shape[] = [
   },
 ];
 
-/** A key's text armour begins so; what kind of key stands between. */
+/** A key's text armour begins like this, with the kind of key in between. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/** Base64 lines with the headers of older formats, also where line feeds stand as \n; ends before the next armour. */
+/**
+ * Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour.
+ */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
-/** The text with its secrets masked; the same string where there are none. `secrets` gets those of one line. Never throws. */
+/**
+ * Returns the text with its secrets masked, or the same string where there are none. `secrets` receives those of one
+ * line. Never throws.
+ */
 export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
   const kinds: string[] = [];
@@ -164,12 +173,12 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   return { text: whole + tail, kinds };
 }
 
-/** The shortest secret with what must stand around it: `://:pwd@`. */
+/** Length of the shortest secret with what must surround it: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
 /**
- * Every string of an answer, masked; an object then says of it under `redacted`. An answer without secrets is the same object:
- * what upstream's callers compare stays as it is.
+ * Masks every string of an answer; an object then tells of it under `redacted`. An answer without secrets is returned
+ * as the same object, so that what upstream's callers compare stays as it is.
  */
 export function redactAnswer(value: unknown, mode: RedactMode): unknown {
   if (mode === "off") return value;
@@ -193,15 +202,18 @@ function walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret
   }
   if (Array.isArray(value)) return value.map((one) => walk(one, mode, kinds, secrets));
   if (typeof value !== "object" || value === null) return value;
-  // Keys may be anything: wings and rooms are some.
+  // Keys may be anything, for example wings and rooms.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
   for (const [key, one] of Object.entries(value)) copy[key] = walk(one, mode, kinds, secrets);
   return copy;
 }
 
-/** Ids of facts and entities are made of their words in lower case. No tool takes one, so nothing is lost with it. */
+/**
+ * Ids of facts and entities are made of their words in lower case. No tool takes such an id, so masking it loses
+ * nothing.
+ */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
-/** A shorter one stands in other words, too. */
+/** A shorter one occurs in other words, too. */
 const ID_PART_MIN = 8;
 
 function withoutIds(value: unknown, secrets: readonly Secret[]): unknown {
@@ -241,7 +253,7 @@ function maskShape(
   });
 }
 
-/** Goes over the text once: each block ends where the search for the next begins, whether its end is there or not. */
+/** Goes over the text once: each block ends where the search for the next begins, whether or not its end is found. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;
@@ -252,7 +264,7 @@ function maskBlocks(text: string, kinds: string[]): string {
     BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
     const end = BLOCK_END.exec(text)?.[0] ?? "";
     const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
-    // The armour alone, as code that looks for it has it, is no key; one that is cut off has a whole line of it at least.
+    // An armour alone, as in code that searches for it, is no key; a cut-off key has at least a whole line.
     if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
       result += text.slice(done, begin.index) + mask(KEY_KIND);
       done = upTo;
@@ -267,12 +279,12 @@ function mask(kind: string): string {
   return MASK_START + kind + MASK_END;
 }
 
-/** Letters and digits: a word or a number alone is no token. */
+/** Requires letters and digits: a word or a number alone is no token. */
 function isMixed(part: string): boolean {
   return /[A-Za-z]/.test(part) && /[0-9]/.test(part);
 }
 
-/** What documentation writes where a password goes. */
+/** True unless it is what documentation writes where a password goes. */
 function isNoPlaceholder(part: string): boolean {
   if (/^[$%{[<*]/.test(part) || /^(.)\1*$/.test(part)) return false;
   return !/^(?:pass|passwd|password|pwd|pw|secret|token|user|port|example|changeme|your.{0,40})$/i.test(part);

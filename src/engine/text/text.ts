@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 /** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
-/** From both ends by hand: a pattern anchored at the end looks at every run of spaces inside, in quadratic time. */
+/** Strips both ends by hand: a pattern anchored at the end would try every run of spaces inside, in quadratic time. */
 export function strip(text: string): string {
   let start = 0;
   let end = text.length;
@@ -16,17 +16,20 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
-/** A pattern's source for the text itself, in any case where the pattern ignores it as Python does: the i's of Turkish are one. */
+/**
+ * A pattern's source for the text itself. Ignoring case it matches as Python does, where the i's of Turkish are one
+ * letter.
+ */
 export function anyCase(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
 }
 
-/** The text as one or several whole words, in any case. */
+/** Matches the text as one or several whole words, in any case. */
 export function wholeWord(text: string, flags = ""): RegExp {
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])${anyCase(text)}(?![\p{L}\p{N}_])`, `iu${flags}`);
 }
 
-/** By code point, as Python sorts. */
+/** Compares by code point, as Python sorts. */
 export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -83,7 +86,7 @@ function isHighSurrogate(text: string, index: number): boolean {
   return next >= 0xdc00 && next <= 0xdfff;
 }
 
-/** Lone surrogates become U+FFFD. */
+/** Replaces lone surrogates by U+FFFD. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
@@ -102,7 +105,7 @@ export function localDate(atMicros: number): string {
   return localParts(atMicros).date;
 }
 
-/** `YYYYmmdd_HHMMSS` and six digits of microseconds, as diary ids have it. */
+/** Formats `YYYYmmdd_HHMMSS` and six digits of microseconds, as in diary ids. */
 export function localStamp(atMicros: number): string {
   const { date, time, micros } = localParts(atMicros);
   return `${date.replaceAll("-", "")}_${time.replaceAll(":", "")}${String(micros).padStart(6, "0")}`;
@@ -132,24 +135,24 @@ export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
-/** A float as Python prints it. */
+/** Prints a float as Python does. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** As Python's Path has it: without a trailing separator. */
+/** Writes a path as Python's Path does: without a trailing separator. */
 export function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }
 
-/** The name without its last ending. */
+/** The name without its last extension. */
 export function pathStem(path: string): string {
   const name = pathName(path);
   const dot = name.lastIndexOf(".");
   return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }
 
-/** Under which the graph keeps an entity of that name. */
+/** The id that the graph gives an entity of that name. */
 export function entityId(name: string): string {
   return name.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
 }

@@ -15,7 +15,7 @@ export class WrongType extends Error {
   override readonly name = "TypeError";
 }
 
-/** What does not fit, as our own methods say it: their clients go by codes, not by upstream's classes. */
+/** Turns an invalid value into our own methods' error: their clients go by codes, not by upstream's classes. */
 export function asTyped(error: unknown): unknown {
   if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
   return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, BAD_PARAMS_HINT);
@@ -23,11 +23,11 @@ export function asTyped(error: unknown): unknown {
 
 const NAME_MAX = 128;
 const CONTENT_MAX = 100_000;
-/** As long as a path may be on Linux. */
+/** The longest path on Linux. */
 const SOURCE_FILTER_MAX = 4096;
 const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
 
-/** Wing, room, topic, agent name. Trimmed; case is kept. */
+/** Checks a wing, room, topic or agent name. It is trimmed; case is kept. */
 export function validName(value: unknown, field: string): string {
   const name = typeof value === "string" ? strip(value) : "";
   if (name === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -39,7 +39,7 @@ export function validName(value: unknown, field: string): string {
   return name;
 }
 
-/** Subject, object or entity of a fact: trimmed, any characters. */
+/** Checks a subject, object or entity of a fact: trimmed, any characters. */
 export function validGraphValue(value: unknown, field: string): string {
   const text = typeof value === "string" ? strip(value) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -49,14 +49,14 @@ export function validGraphValue(value: unknown, field: string): string {
   return wellFormed(text);
 }
 
-/** A filter: absent, null or blank is no filter. */
+/** Checks a filter: absent, null or blank means no filter. */
 export function validFilter(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new WrongType(`${field} must be a string`);
   return strip(value) === "" ? undefined : validName(value, field);
 }
 
-/** A source to look for, by its whole name: absent, null or blank is none. */
+/** Checks the whole name of a source to look for: absent, null or blank means none. */
 export function validSourceFilter(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue("source_file must be a string");
@@ -68,7 +68,7 @@ export function validSourceFilter(value: unknown): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Drawer and diary text; kept verbatim but for lone surrogates. */
+/** Checks drawer and diary text; it is kept verbatim but for lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
   if (codePointLength(value) > CONTENT_MAX)
@@ -77,17 +77,17 @@ export function validContent(value: unknown, field = "content"): string {
   return wellFormed(value);
 }
 
-/** Values upstream takes as they come, with lone surrogates mended. */
+/** Accepts values as upstream does, with lone surrogates replaced. */
 export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }
 
-/** Values that are looked up or searched for, whatever they are: no object's own idea of its text. */
+/** Turns any looked-up value into text, without calling an object's own conversion. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Row limits: whole, clamped to 1…100. */
+/** Checks a row limit: whole, clamped to 1…100. */
 export function clampLimit(value: unknown, absent: number): number {
   return Math.max(1, Math.min(100, typeof value === "number" ? Math.trunc(value) : absent));
 }

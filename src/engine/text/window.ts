@@ -1,6 +1,6 @@
 /**
- * Bounds of time that search and list take, `[since, before)` over `filed_at` (upstream-latest.md 2.1). Pure. Compared by the
- * clock on the wall: an offset is dropped, as filed_at has none.
+ * Time bounds of search and list, `[since, before)` over `filed_at` (upstream-latest.md 2.1). Pure. They are compared
+ * in local time: an offset is dropped, because filed_at has none.
  */
 import { strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
@@ -21,7 +21,10 @@ export function validWindow(values: Record<string, unknown>): Window {
   return { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
 }
 
-/** As upstream writes filed_at; midnight is the date alone, which is no later than any moment of its day, also as text. */
+/**
+ * Formats as upstream writes filed_at; midnight becomes the date alone, which also as text is no later than any moment
+ * of its day.
+ */
 export function validBound(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue(`${field} must be an ISO date string`);
@@ -46,7 +49,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** Python's repr() of a string, for messages. */
+/** Imitates Python's repr() of a string, for messages. */
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text

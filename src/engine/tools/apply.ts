@@ -1,4 +1,7 @@
-/** The writes: name of a tool or method → what it does to the ledger. Called on the writer thread, inside the transaction. */
+/**
+ * The table of writes: name of a tool or method → what it does to the ledger. Called on the writer thread, inside the
+ * transaction.
+ */
 import { invariant } from "../../platform/invariant.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { LogstreamTx } from "../../port/logstream.ts";
@@ -22,9 +25,9 @@ import { removeSource, replaceSource } from "../source/source.ts";
 import { addMessages } from "../source/sweep.ts";
 import { sync } from "../source/sync.ts";
 
-/** What settings on the broker's machine say of all writes. */
+/** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
-  /** Characters of a row: what an agent files is cut where it is longer. */
+  /** Characters of a row: longer text of an agent is cut. */
   drawerSize: number;
 }>;
 
@@ -66,12 +69,12 @@ export type WriteMethod = keyof typeof METHODS;
 
 const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS };
 
-/** Of our own methods; of tools their row says it. */
+/** For our own methods only; a tool's row in the table tells its kind. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/** Errors: InvalidValue and whatever the transaction throws; the caller rolls the write back then. */
+/** Errors: InvalidValue and whatever the transaction throws; the caller then rolls the write back. */
 export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
   const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
   invariant(write, `${call.method} is not a write`);
@@ -79,8 +82,8 @@ export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSetting
 }
 
 /**
- * What this write answers whatever the palace holds, `undefined` where it would have to look: its arguments alone decide
- * then. The same code judges that would write. Errors: InvalidValue, WrongType.
+ * Returns the answer that this write gives for any palace, decided by its arguments alone; `undefined` where it would
+ * have to look. The code of the write itself decides. Errors: InvalidValue, WrongType.
  */
 export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
   const isForLog = isLogWrite(call.method);
@@ -96,7 +99,7 @@ export function answerWithoutPalace(call: WriteCall): { value: unknown } | undef
 
 class Looked extends Error {}
 
-/** Whatever is called on it, however deep, is the wish to look. */
+/** Any access to it, however deep, means that the write wants to look. */
 const NOTHING: object = new Proxy(() => {}, {
   get: () => NOTHING,
   apply: () => {

@@ -6,10 +6,10 @@ import { isRecord } from "../../platform/is-record.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { TOOL_PREFIX, type Tool } from "../../protocol/tools/table.ts";
 
-/** Accepted and thrown away on every tool. */
+/** Every tool accepts it and ignores it. */
 const IGNORED = "wait_for_previous";
 
-/** Unknown parameters named in an answer. */
+/** The most unknown parameters that an answer names. */
 const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
@@ -32,7 +32,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   }
 
   for (const [alias, key] of Object.entries(aliases)) {
-    // An empty value under the proper name is one; null is none.
+    // An empty value under the proper name counts; null does not.
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
@@ -41,7 +41,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   return { ok: true, values };
 }
 
-/** Python's int() and float(): "5" and 5.0 are 5, true is 1, null and "x" are nothing. */
+/** Imitates Python's int() and float(): "5" and 5.0 are 5, true is 1, null and "x" are nothing. */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
   // JSON has no infinity, but 1e999 becomes one.

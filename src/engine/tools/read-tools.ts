@@ -1,6 +1,6 @@
 /**
- * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are ordinary
- * results, an object with `error`, as upstream has them (palace.md 2.4, 2.10).
+ * The tools that do not write the ledger: tool name → answer. Runs on the broker's main thread. Domain errors are
+ * ordinary results, an object with `error`, as in upstream (palace.md 2.4, 2.10).
  */
 import type { GraphReader, RoomCount } from "../../port/graph.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
@@ -36,14 +36,14 @@ export type ReadContext = SearchDependencies & {
   isFounded: () => boolean;
   settings: SettingsStore;
   files: SourceFiles;
-  /** Characters of a row of what an agent files. */
+  /** Characters of a row, for what an agent files. */
   drawerSize: number;
-  /** Why the palace is not all here yet; undefined: it is. */
+  /** The reason why adoption of the palace is not complete; undefined: it is complete. */
   arriving?: () => string | undefined;
-  /** Resolves when drawers filed so far have their vectors, or after the time given, ms. */
+  /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
-    /** Resolves when what others wrote into upstream's graph files so far is taken over, or after a moment. */
+    /** Resolves when what others wrote into upstream's graph files so far is adopted, or after a moment. */
     fresh: () => Promise<void>;
     /** Reads every drawer's metadata, on another thread. */
     rooms: () => Promise<RoomCount[]>;
@@ -109,7 +109,7 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
   list_drawers: founded(({ reader }, values) => {
     const filter = { ...placeFilter(values), ...validWindow(values) };
     const limit = clampLimit(values["limit"], 20);
-    // More than SQLite counts is as good as the end.
+    // A number beyond SQLite's range means the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { drawers, total } = listDrawers(reader, filter, limit, offset);
     const shown = drawers.map(listedDrawer);
@@ -143,7 +143,7 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
   })),
 };
 
-/** Errors: any, answered as -32000 by the caller. */
+/** Errors: any; the caller answers with -32000. */
 export async function runReadTool(context: ReadContext, name: PalaceRead, values: Arguments): Promise<unknown> {
   try {
     return withArrival(context, await TOOLS[name](context, values));
@@ -153,7 +153,7 @@ export async function runReadTool(context: ReadContext, name: PalaceRead, values
   }
 }
 
-/** Who asks while the palace is still on its way into the ledger is told so, above all where it looks empty. */
+/** Adds a notice to the answer while the palace is still being adopted, above all where it looks empty. */
 export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: unknown): unknown {
   const detail = arriving?.();
   if (detail === undefined || typeof value !== "object" || value === null) return value;
@@ -162,7 +162,7 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
   return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
-/** What the broker finds out on this thread before a write is applied on the other; most writes need nothing. */
+/** Findings of this thread that a write needs before the other thread applies it; most writes need none. */
 const PREPARATIONS: Readonly<Record<ToolsWith<{ isPrepared: true }>, ReadTool>> = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
@@ -181,12 +181,12 @@ export async function prepareWrite(
   return PREPARATIONS[method](context, values);
 }
 
-/** Without a palace the answer is upstream's; one that holds no drawers yet is a palace. */
+/** Without a palace the answer is upstream's; a palace without drawers is still a palace. */
 function founded(read: ReadTool): ReadTool {
   return (context, values) => (context.isFounded() ? read(context, values) : NO_PALACE);
 }
 
-/** The graph is asked after others' writes are in; it needs no palace. */
+/** The graph is read after others' writes are adopted; it needs no palace. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): ReadTool {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

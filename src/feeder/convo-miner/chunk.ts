@@ -28,7 +28,7 @@ function questionCount(lines: readonly string[]): number {
   return lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0);
 }
 
-/** What stands before the first question is a unit of its own; then each question with the answer below it. */
+/** The text before the first question is a unit of its own; then each question with the answer below it. */
 function byExchange(lines: readonly string[], chunks: Chunks): void {
   let at = 0;
   const takeAnswer = (): string => {
@@ -61,7 +61,7 @@ function byParagraph(transcript: string, lines: readonly string[], chunks: Chunk
     chunks.add(strip(lines.slice(at, at + GROUP_LINES).join("\n")), "\n");
 }
 
-/** What separated a unit from the next one: the feed that ended it and the blank lines after it. */
+/** The separator between a unit and the next: the line feed that ended it and the blank lines after it. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }

@@ -99,7 +99,7 @@ const chatGpt: Format = (document) => {
   return one(transcript);
 };
 
-/** Without parent and without message; else the first without parent. */
+/** The node without parent and without message; else the first without parent. */
 function rootOf(mapping: Fields): string | undefined {
   const roots = Object.entries(mapping).filter(([, node]) => isFields(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
@@ -158,7 +158,7 @@ const slack: Format = (document) => {
   return one(transcript)?.map((text) => text + SLACK_FOOTER);
 };
 
-/** As Python sees it. */
+/** True for what Python counts as true. */
 function isTrue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isFields(value) ? Object.keys(value).length > 0 : Boolean(value);

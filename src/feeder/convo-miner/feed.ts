@@ -69,7 +69,7 @@ export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   return report;
 }
 
-/** A few at a time: other agents' writes go in between. */
+/** Files a few at a time: other agents' writes run in between. */
 async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[]): Promise<void> {
   const { limit } = run.options;
   let next = 0;
@@ -89,7 +89,7 @@ async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[
       }
     }
   };
-  // One after the other where they are counted.
+  // With a limit the files are counted, so one goes after the other.
   const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
   run.report.interrupted = run.signal.aborted && done < files.length;
   const broken = workers.find((worker) => worker.status === "rejected");
@@ -131,7 +131,7 @@ async function askMarks(caller: Caller, { options, files, nameOf, folder, watch,
   };
 }
 
-/** Without a broker, what was noted last time stands for what the palace holds. */
+/** Without a broker, the notes of the last run stand for what the palace holds. */
 function notedMarks(files: Readonly<Record<string, Entry>>): Map<string, SourceMark> {
   const filed = Object.entries(files).filter(([, { refused }]) => refused === undefined);
   return new Map(

@@ -1,7 +1,7 @@
 /**
- * What happens to one transcript: read, made into drawers, sent in parts. Called by feed.ts for each transcript that is not
- * known to be unchanged. The broker compares drawer by drawer, so sending one again costs no vectors; a run that is killed
- * between two parts leaves the source marked as not filed.
+ * Files one transcript: reads it, makes drawers, sends them in parts. feed.ts calls it for each transcript that may
+ * have changed. The broker compares drawer by drawer, so sending one again costs no vectors; a run that is killed
+ * between two parts leaves the source without a filing record.
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
@@ -27,7 +27,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;
   if ("refused" in prepared) {
-    // What was filed of it before is not replaced by nothing: a transcript that lost its content was a memory.
+    // A transcript that lost its content does not replace what was filed of it before: that was a memory.
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
@@ -119,7 +119,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
 
 type Pieces = { texts: readonly string[]; rooms?: readonly string[] };
 
-/** A memory's room is what it is. */
+/** A memory's type is its room. */
 function piecesOf(memories: readonly Memory[]): Pieces {
   return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
 }
@@ -152,7 +152,7 @@ async function sendParts(
     ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
   };
   try {
-    // Where there is nothing to remember, that is filed: it is not looked for again.
+    // A transcript with nothing to remember is filed as empty, so that it is not read again.
     for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
       to = endOfPart(texts, from);
       const part = { from, texts: texts.slice(from, to), ...(rooms !== undefined && { rooms: rooms.slice(from, to) }) };
@@ -169,7 +169,7 @@ async function sendParts(
   }
 }
 
-/** As many drawers as go into one call, at least one. */
+/** The end of the next call's drawers, at least one. */
 function endOfPart(texts: readonly string[], from: number): number {
   let size = 0;
   const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);

@@ -1,7 +1,7 @@
 /**
- * General extraction: what of a transcript is a decision, a preference, a milestone, a problem or a feeling, by the words in it
- * (`--extract general`). Each memory is a drawer in the room of its type, beside the exchanges of the same file. Pure. Used by
- * file.ts. Source: palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
+ * General extraction: finds decisions, preferences, milestones, problems and feelings in a transcript by their words
+ * (`--extract general`). Each memory is a drawer in the room of its type, beside the exchanges of the same file. Pure.
+ * Used by file.ts. Source: palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
  */
 import { codePointLength, slices, strip } from "../../engine/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
@@ -42,7 +42,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** A problem that is over is a milestone, one that is told with joy may be a feeling. */
+/** A solved problem is a milestone; one that is told with joy may be a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -85,7 +85,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Without code; the whole segment where nothing else is in it. */
+/** The prose without code; the whole segment where it is all code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

@@ -81,7 +81,7 @@ class ClaudeCode implements LineFormat {
   }
 }
 
-/** What one line is to a format: its header, a message, or nothing. */
+/** A line's meaning in a format: its header, a message, or nothing. */
 type Reader = (line: Fields, hasHeader: boolean) => "header" | ["user" | "assistant", string] | undefined;
 
 class Simple implements LineFormat {
@@ -125,7 +125,7 @@ function codexLine(line: Fields): ReturnType<Reader> {
   return payload["type"] === "agent_message" ? ["assistant", text] : undefined;
 }
 
-/** What comes before the header is none of the conversation. */
+/** Lines before the header are not part of the conversation. */
 function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;

@@ -1,7 +1,7 @@
 /**
- * What Claude Code and its hooks put into messages and nobody said: system tags, hook lines, collapsed output. Pure. Used by
- * line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Upstream's patterns are searched by hand where
- * they would look at the same text again and again: a transcript is somebody else's bytes.
+ * Removes what Claude Code and its hooks put into messages and nobody said: system tags, hook lines, collapsed output.
+ * Pure. Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns
+ * would read the same text again and again, the search is written by hand: a transcript is untrusted input.
  */
 import { strip } from "../../engine/text/text.ts";
 

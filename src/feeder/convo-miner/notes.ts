@@ -11,12 +11,12 @@ import type { Checkpoint } from "./read.ts";
 export type Entry = {
   mtime: number;
   size: number;
-  /** Of the source as the broker has it; "" where nothing was filed. */
+  /** Digest of the source as the broker has it; "" where nothing was filed. */
   sha256: string;
   drawers: number;
   /** SHA-256 of each conversation in it. */
   hashes: string[];
-  /** Why it is not filed. */
+  /** The reason why it is not filed. */
   refused?: string;
 };
 

@@ -14,7 +14,7 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 const READ_SIZE_BYTES = 1024 * 1024;
 
-/** Where reading stopped: behind a line end, when a conversation had been found. */
+/** The position where reading stopped: behind a line end, after a conversation had been found. */
 export type Checkpoint = {
   schema: 1;
   offset: number;
@@ -110,7 +110,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 1, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** The hash of what was read before, to go on with; undefined if that is not there any more. */
+/** The hash of what was read before, to continue with; undefined if the file no longer begins with it. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;

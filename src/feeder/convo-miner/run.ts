@@ -53,7 +53,7 @@ export type MineReport = {
   interrupted: boolean;
   /** Transcripts that should have been filed and were not. */
   failed: number;
-  /** Of a dry run: what would be filed. */
+  /** Set by a dry run: what would be filed. */
   wouldFile?: string[];
 };
 
@@ -62,7 +62,7 @@ export type Run = {
   /** Folder for what is remembered between runs. */
   notesDir: string;
   notes: Notes;
-  /** What the palace holds, by the name it is filed under here. */
+  /** The palace's filing records, by the names used here. */
   marks: ReadonlyMap<string, SourceMark>;
   /** A session's number → the sources of any wing that are transcripts of it. */
   sessions: ReadonlyMap<string, readonly string[]>;

@@ -1,6 +1,6 @@
 /**
- * Which files of a folder may be transcripts, and the wing they go to by default. Reads names and times, no contents.
- * Used by the command line. Source: palace.md 5.3; `tool-results` and `subagents` as upstream 3.11 skips them.
+ * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Used
+ * by the command line. Source: palace.md 5.3; `tool-results` and `subagents` as upstream 3.11 skips them.
  */
 import { lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
@@ -41,7 +41,7 @@ export function wingOf(root: string, given: string | undefined): string {
   return isOfTool(root) ? "wing_api" : wingOfFolder(root);
 }
 
-/** Where coding agents keep their sessions. */
+/** True where coding agents keep their sessions. */
 function isOfTool(root: string): boolean {
   const parts = root.split(sep);
   const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");

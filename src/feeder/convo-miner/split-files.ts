@@ -103,7 +103,7 @@ export function splitTranscript({ path, stats: found }: Transcript, options: Spl
   }
 }
 
-/** By something else than this very session. */
+/** True if something other than this very session has the name. */
 function isTaken(target: string, content: Buffer): boolean {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (stats === undefined) return false;
@@ -162,7 +162,7 @@ function move(from: string, to: string): void {
   unlinkSync(from);
 }
 
-/** Of runs that were killed. */
+/** Removes temporary files of killed runs. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid = ""] = TEMPORARY.exec(name) ?? [];
@@ -179,7 +179,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** A pipe or a link that has come in its place is not waited for or followed. */
+/** A pipe or a link that replaced the file is neither awaited nor followed. */
 function readText(path: string): { text: string; bytes: Buffer; stats: Stats } {
   let file: number | undefined;
   try {

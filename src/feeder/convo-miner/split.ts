@@ -50,7 +50,7 @@ export function linesOf(text: string): string[] {
   );
 }
 
-/** Where sessions begin. */
+/** Line numbers at which sessions begin. */
 export function sessionStarts(lines: readonly string[]): number[] {
   return lines.flatMap((line, at) => {
     if (!line.includes(HEADER)) return [];

@@ -121,7 +121,7 @@ async function* messagesOf(path: string): AsyncGenerator<SweptMessage> {
   }
 }
 
-/** Undefined for what is no message of the user or the assistant with all its numbers. */
+/** Undefined unless the line is a message of the user or the assistant with all its ids. */
 export function messageOf(line: string): SweptMessage | undefined {
   let record: unknown;
   try {

@@ -1,7 +1,7 @@
 /**
- * The day a document speaks of, YYYY-MM-DD. Pure. Used by filing.ts and `why`.
- * Source: palace.md 5.2 "Content date" and upstream's patterns: file stem, front matter, first ten lines, then the file's own
- * date; in this order. What upstream hands to a date library is read by the patterns it guards that with.
+ * Finds the date of a document, YYYY-MM-DD. Pure. Used by filing.ts and `why`. Source: palace.md 5.2 "Content date" and
+ * upstream's patterns: file stem, front matter, first ten lines, then the file's own date; in this order. Upstream uses
+ * a date library; this file reads the forms that upstream's guarding patterns let through.
  */
 import { strip } from "../../engine/text/text.ts";
 

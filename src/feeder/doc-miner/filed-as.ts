@@ -1,6 +1,6 @@
 /**
- * Under which names a file of the user's may stand in the memory: its own path, and those of its staged copies; and the way back.
- * Reads only.
+ * Finds the names under which a user's file may be filed: its own path, and those of its staged copies; and the way
+ * back. Reads only.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
@@ -31,8 +31,8 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
 }
 
 /**
- * A source as people know it: from its project, where one was filed from here; else from the folder they are in, or from
- * their home. What is staged on another machine is shown below the staging area.
+ * A source's name for people: relative to its project, if it was filed from here; else to the current folder or the
+ * home. A file staged on another machine is shown by its path below the staging area.
  */
 export function shownPath(
   source: string,

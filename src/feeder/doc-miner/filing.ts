@@ -1,6 +1,4 @@
-/**
- * What happens to one document: looked into, staged, sent; or removed. Called by feed.ts for each document of its plan.
- */
+/** Files or removes one document: reads it, stages it, sends it. Called by feed.ts for each document of its plan. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../engine/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -14,7 +12,7 @@ import { isOfOlderBroker, sendText } from "./send-parts.ts";
 import { type Document, type Found, readDocument, type Unread } from "./source.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./stage.ts";
 
-/** Nothing would be filed of it. */
+/** True if nothing of it would be filed. */
 export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   const least = Math.max(1, filing.cut.sizeMin);
   return codePointLength(strip(text).slice(0, 2 * least)) < least;

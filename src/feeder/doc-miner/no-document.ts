@@ -1,6 +1,7 @@
 /**
- * What is no document although its name says so: lists of words, minified text, files that a program writes anew. They hold nothing
- * that anybody looks up, and would be a third of the drawers beside a model. Pure, linear in the text. Used by front.ts.
+ * Recognises files that are no documents although their names say so: word lists, minified text, generated files.
+ * Nobody looks anything up in them, and they would be a third of the drawers beside a model. Pure, linear in the text.
+ * Used by front.ts.
  */
 import { extname } from "node:path";
 

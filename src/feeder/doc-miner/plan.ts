@@ -1,6 +1,6 @@
 /**
- * What a run has to do, decided from what the folder holds now, what was noted of earlier runs and what the palace says.
- * Pure. Used by feed.ts; `why` explains one of its decisions.
+ * Decides what a run has to do, from the folder's present content, the notes of earlier runs and the palace's filing
+ * records. Pure. Used by feed.ts; `why` explains one of its decisions.
  */
 import type { SourceMark } from "../../protocol/spec.ts";
 import { type IsMined, MTIME_TOLERANCE_S } from "../mined.ts";
@@ -20,7 +20,7 @@ export type PlanInput = {
 export type Plan = {
   /** Documents that must be looked into; perhaps they turn out to be filed already. */
   read: Found[];
-  /** As noted, or as MemPalace filed them. */
+  /** Documents as noted, or as MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and are no documents of it any more. */
   gone: string[];
@@ -54,8 +54,8 @@ export function isFiled(sha256: string, room: string, entry: Entry | undefined, 
 }
 
 /**
- * The marks of this project by path. A document filed from another home directory (host and container) is recognised
- * by the part of its staged path below the staging area, and keeps the source_file it has.
+ * This project's filing records by path. A document that was filed from another home directory (host and container) is
+ * recognised by the part of its staged path below the staging area, and keeps its source_file.
  */
 export function marksByPath(stage: Stage, marks: readonly SourceMark[]): Map<string, SourceMark> {
   if (stage.isInPlace) return marksBelow(`${stage.root}/`, marks);
@@ -75,7 +75,7 @@ function marksBelow(base: string, marks: readonly SourceMark[]): Map<string, Sou
   return new Map(below.map((mark) => [mark.sourceFile.slice(base.length), mark]));
 }
 
-/** What could not be looked at is not gone. */
+/** A path that could not be read does not count as gone. */
 function isHidden(path: string, unreadable: readonly string[]): boolean {
   return unreadable.some((hidden) => hidden === "" || path === hidden || path.startsWith(`${hidden}/`));
 }

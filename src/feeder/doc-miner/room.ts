@@ -1,6 +1,6 @@
 /**
- * Which room a document belongs to. Pure. Used by feed.ts and `why`.
- * Source: palace.md 5.2 (routing by the project's rooms) and 5.8 (names of folders that mean a room).
+ * Decides the room of a document. Pure. Used by feed.ts and `why`. Source: palace.md 5.2 (routing by the project's
+ * rooms) and 5.8 (names of folders that mean a room).
  */
 import { head, strip } from "../../engine/text/text.ts";
 

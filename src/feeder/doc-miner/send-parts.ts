@@ -1,6 +1,7 @@
 /**
- * How a document's text gets to the broker: in the call that files it, or before it, in parts, where it is too long for one
- * message. A run that dies between the parts has changed nothing; the next begins the document anew. Used by filing.ts.
+ * Sends a document's text to the broker: in the call that files it, or in parts before it, where it is too long for one
+ * message. A run that dies between the parts has changed nothing; the next begins the document again. Used by
+ * filing.ts.
  */
 import { randomUUID } from "node:crypto";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -25,7 +26,7 @@ export async function sendText(
   return { parts: { sending, length: text.length } };
 }
 
-/** It takes no long document, and all others. */
+/** Such a broker accepts no long document, and all others. */
 export function isOfOlderBroker(error: unknown): error is PalaceError {
   return error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD";
 }

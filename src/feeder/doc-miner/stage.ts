@@ -26,7 +26,7 @@ import {
   stagingHome,
 } from "../../platform/staging.ts";
 
-/** What was filed of one document. `refused` says why nothing was; null means: begun, perhaps not filed. */
+/** The record of one filed document. `refused` tells why nothing was filed; null means: begun, perhaps not filed. */
 export type Entry = {
   mtime: number;
   size: number;
@@ -121,7 +121,7 @@ export function stagedPath(stage: Stage, path: string): string {
 }
 
 /**
- * What stays the same of a staged path when the home directory is another one (host and container): the part below the
+ * The part of a staged path that is the same under another home directory (host and container): the path below the
  * staging area. Undefined for a source_file that is not a staged path.
  */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
@@ -146,7 +146,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** What was a file may have become a folder since, and the other way round. */
+/** A former file may be a folder by now, and the other way round. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {

@@ -1,6 +1,6 @@
 /**
- * Explains what the docs feeder does with one file, by asking the same rules in the same order as a run does.
- * Started by `mempalace-docs why FILE`. Reads only.
+ * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. Started by
+ * `mempalace-docs why FILE`. Reads only.
  */
 import { existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";

@@ -1,11 +1,11 @@
-/** Which names format mode reads. Pure, by name alone. Used by front.ts. Source: palace.md 5.6. */
+/** Decides by name which files format mode reads. Pure. Used by front.ts. Source: palace.md 5.6. */
 import { extname } from "node:path";
 import type { Verdict } from "../doc-miner/allow.ts";
 
 export const FORMATS_READ: ReadonlySet<string> = new Set([".pdf", ".docx", ".pptx", ".xlsx", ".rtf", ".epub"]);
 
 export function judgeFormat(name: string): Verdict {
-  // What iCloud leaves of a document that is not on this machine: `.name.pdf.icloud`.
+  // iCloud leaves such a stub for a document that is not on this machine: `.name.pdf.icloud`.
   const away = /^\.(.+)\.icloud$/i.exec(name)?.[1];
   const kind = extname(away ?? name).toLowerCase();
   if (!FORMATS_READ.has(kind))

@@ -9,7 +9,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Of these nothing is noted: the next run may do better although the file is the same. */
+/** These outcomes are not noted: the next run may succeed although the file is the same. */
 export const PASSING: ReadonlySet<Outcome> = new Set([
   "missing_format_deps",
   "network_timeout",

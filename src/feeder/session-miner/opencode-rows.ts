@@ -58,7 +58,7 @@ function filled(type: "text" | "reasoning", value: unknown): Block | undefined {
   return said === "" ? undefined : { type, text: said };
 }
 
-/** Where it is, never what is in it. */
+/** Shows a file's place, never its content. */
 function fileBlock(part: Fields): Block | undefined {
   const url = text(part["url"]);
   const name = text(part["filename"]) || (url.startsWith("file://") ? url : "");

@@ -1,6 +1,6 @@
 /**
- * Writes a session down as a Claude Code transcript, which the conversation miner takes: a header turn, then every message,
- * each tool's call and result as a pair, reasoning behind `[reasoning] `. Pure, and the same bytes for the same session.
+ * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message,
+ * each tool's call and result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session.
  * Used by feed.ts.
  */
 import { createHash } from "node:crypto";

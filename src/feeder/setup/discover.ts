@@ -1,6 +1,6 @@
 /**
- * Whom and what a project's folder is about: manifests and commits first, prose for those that they do not name (palace.md 5.8).
- * No model is asked. Used by `mempalace init`.
+ * Finds the people and projects that a project's folder is about: manifests and commits first, prose for those that
+ * they do not name (palace.md 5.8). Uses no model. Called by `mempalace init`.
  */
 import type { Entities, Entity } from "./entity.ts";
 import type { Person } from "./people.ts";
@@ -17,7 +17,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Where something is known, a guess in doubt is noise.
+  // Where something is certain, doubtful guesses are noise.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

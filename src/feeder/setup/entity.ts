@@ -1,4 +1,4 @@
-/** Whom and what a folder is about, as `mempalace init` shows it. */
+/** A person or project that a folder is about, as `mempalace init` shows it. */
 
 export type Entity = {
   name: string;
@@ -6,7 +6,7 @@ export type Entity = {
   /** 0…1. */
   confidence: number;
   count: number;
-  /** Why, in words. */
+  /** The reasons, in words. */
   signals: string[];
 };
 

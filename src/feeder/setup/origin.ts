@@ -1,6 +1,7 @@
 /**
- * Whether a folder holds talks with an AI: told by names of models and tools, and by the marks of turns (palace.md 5.8). What
- * `init` writes to origin.json. Pure but for reading the samples; figures are upstream's, no model is asked.
+ * Decides whether a folder holds talks with an AI, by names of models and tools and by the marks of turns (palace.md
+ * 5.8). `init` writes the result to origin.json. Pure but for reading the samples; the figures are upstream's, and no
+ * model is used.
  */
 import { anyCase } from "../../engine/text/text.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";

@@ -19,7 +19,7 @@ const PEOPLE_MAX = 15;
 const PROJECTS_MAX = 10;
 const UNCERTAIN_MAX = 8;
 const SIGNALS_MAX = 3;
-/** Longer runs of ASCII are no prose. */
+/** A longer run of ASCII is no prose. */
 const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
@@ -82,7 +82,7 @@ const BUILT = [
 const VERSIONED = String.raw`\b@[-_]v?\d+(?:\.\d+)*\b`;
 const CODE_FILE = String.raw`\b@\.(?:py|js|ts|yaml|yml|json|sh)\b`;
 
-/** Those that occur three times at least in the beginnings of a few files. */
+/** Names that occur at least three times in the beginnings of a few files. */
 export function namesInProse(root: string): Entities {
   const texts = textFiles(root, FILES_MAX).flatMap((file) => readStart(file, FILE_CHARS_MAX) ?? []);
   const text = texts.join("\n");

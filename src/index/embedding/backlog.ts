@@ -1,6 +1,6 @@
 /**
- * Gives the drawers that wait for it their vectors, in the background: read a page of texts, embed, file, refresh the
- * index. One page is embedded while the one before is being filed, so the embedder never waits for the disk. A kill at any
+ * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the
+ * index. One page is embedded while the page before is filed, so the embedder never waits for the disk. A kill at any
  * point loses nothing: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../platform/log.ts";
@@ -20,19 +20,19 @@ export type BacklogOptions = {
 
 const PAGE = 64;
 const RETRY_MS = 5_000;
-/** Of the newest page in the mean time of a text. */
+/** Weight of the newest page in the moving average of a text's time. */
 const NEWEST_PART = 0.25;
 
-/** The texts that wait, and the loop that works on them. */
+/** The texts without a vector, and the loop that embeds them. */
 export class Backlog {
   readonly #options: BacklogOptions;
   readonly #running: Promise<void>;
   #stopped = false;
   #woken = Promise.withResolvers<void>();
   #asked = true;
-  /** Who waits until nothing does. */
-  #settled: (() => void)[] = [];
-  /** How long a text takes, ms: the mean of the last pages; undefined before the first. */
+  /** Callers that wait until no text is left. */
+  #waiters: (() => void)[] = [];
+  /** Time to embed one text, ms: the moving average; undefined before the first page. */
   #textMs: number | undefined;
 
   constructor(options: BacklogOptions) {
@@ -40,21 +40,21 @@ export class Backlog {
     this.#running = this.#run();
   }
 
-  /** How long `texts` of them will take, ms, as the last ones did; null before there were any. */
+  /** Expected time for `texts` of them, ms, by the moving average; null before the first page. */
   expectedMs(texts: number): number | null {
     return this.#textMs === undefined ? null : Math.round(texts * this.#textMs);
   }
 
-  /** There may be new texts. */
+  /** Tells the loop that there may be new texts. */
   wake(): void {
     this.#asked = true;
     this.#woken.resolve();
     this.#woken = Promise.withResolvers();
   }
 
-  /** Resolves when nothing waited at some moment after the call, or after the time. */
+  /** Resolves when no text was left at some moment after the call, or after the timeout. */
   async settled(timeoutMs: number): Promise<void> {
-    const done = new Promise<void>((resolve) => this.#settled.push(resolve));
+    const done = new Promise<void>((resolve) => this.#waiters.push(resolve));
     this.wake();
     await within(done, timeoutMs);
   }
@@ -62,29 +62,29 @@ export class Backlog {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.wake();
-    for (const done of this.#settled) done();
+    for (const done of this.#waiters) done();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const waiters = this.#settled;
-      this.#settled = [];
+      const waiters = this.#waiters;
+      this.#waiters = [];
       this.#asked = false;
       try {
         while ((await this.#pass()) > 0);
         for (const done of waiters) done();
       } catch (error) {
-        this.#settled.push(...waiters);
+        this.#waiters.push(...waiters);
         if (this.#stopped) return;
         this.#options.log.error("embedding failed, will retry", { why: String(error), retryMs: RETRY_MS });
         await Promise.race([this.#woken.promise, new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())]);
       }
-      if (!this.#asked && this.#settled.length === 0) await this.#woken.promise;
+      if (!this.#asked && this.#waiters.length === 0) await this.#woken.promise;
     }
   }
 
-  /** All pages from the first row on; the last page's filing is awaited before the list is read anew. */
+  /** Embeds all pages from the first row on; the last page's filing is awaited before the list is read again. */
   async #pass(): Promise<number> {
     const { embedder, pending } = this.#options;
     let filing: Promise<void> = Promise.resolve();
@@ -101,7 +101,7 @@ export class Backlog {
       this.#took(texts.length, performance.now() - startedAt);
       await filing;
       filing = this.#file(texts, vectors);
-      // An error is met at the next await; until then it must not count as unhandled.
+      // The next await meets the error; until then it must not count as unhandled.
       filing.catch(() => {});
     }
     await filing;

@@ -1,7 +1,7 @@
 /**
- * What the embedding thread works on next: jobs of texts in three lanes, handed out as batches of equal lengths.
- * Pure but for its own queue. A query's batch goes before any batch of reranking or of the backlog, so a search waits
- * for one at most.
+ * Decides which texts the embedding thread runs next: three lanes of jobs by priority, handed out as batches of equal
+ * lengths. Pure but for its own queue. A query's batch goes before any batch of reranking or of the backlog, so a
+ * search waits for at most one batch.
  */
 
 export type Lane = "query" | "rerank" | "backlog";
@@ -9,7 +9,7 @@ export type Job<T> = { items: T[]; lane: Lane };
 
 /** More texts at once make a batch slower per text (engine.md 4). */
 export const BATCH_MAX = 8;
-/** Of the backlog while somebody searches: the next query waits for one text, not for eight. */
+/** Size of a backlog batch while somebody searches: the next query waits for one text instead of eight. */
 export const BATCH_YIELDING = 1;
 
 type Batch<T> = { job: Job<T>; indexes: number[] };
@@ -29,13 +29,13 @@ export class BatchLanes<T> {
       this.#lanes[job.lane].push({ job, indexes: byLength.slice(start, start + BATCH_MAX) });
   }
 
-  /** Nothing waits but the backlog. */
+  /** True when only the backlog has jobs. */
   get isBacklogAlone(): boolean {
     const { query, rerank, backlog } = this.#lanes;
     return query.length + rerank.length === 0 && backlog.length > 0;
   }
 
-  /** `yielding`: the backlog's batches are cut to BATCH_YIELDING. */
+  /** `yielding`: backlog batches are cut to BATCH_YIELDING. */
   next(yielding: boolean): Batch<T> | undefined {
     return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#nextOfBacklog(yielding);
   }

@@ -1,6 +1,7 @@
 /**
- * Fetches the model into the cache: each file to `*.part`, checked, then renamed, so that what has its name is whole.
- * A broken download goes on where it stopped. Called by the broker when findModel found nothing; never when offline.
+ * Fetches the model into the cache: each file goes to `*.part`, is checked and then renamed, so a file under its final
+ * name is whole. A broken download resumes where it stopped. The broker calls it when findModel found nothing, and
+ * never when offline.
  */
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
@@ -17,7 +18,7 @@ const HUB_URL =
 
 export type RemoteFile = { name: string; sha256: string; sizeBytes: number };
 
-/** Source: models README; the model itself comes last, so that a folder with it is complete. */
+/** Source: models README. The model itself comes last, so that a folder that has it is complete. */
 export const MODEL_FILES: readonly RemoteFile[] = [
   { name: "config.json", sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", sizeBytes: 612 },
   {
@@ -43,14 +44,14 @@ export type DownloadProgress = { receivedBytes: number; totalBytes: number };
 export type DownloadOptions = {
   signal: AbortSignal;
   onProgress: (progress: DownloadProgress) => void;
-  /** What to fetch; the tests have a smaller model. */
+  /** The files to fetch; tests use a smaller model. */
   files?: readonly RemoteFile[];
 };
 
-/** A connection that gives nothing for so long is given up; the next try goes on from there. */
+/** A connection that delivers nothing for this long is given up; the next try resumes from there. */
 const SILENCE_MAX_MS = 30_000;
 
-/** Errors: CONFIG_BAD_VALUE when offline, STORE_UNAVAILABLE when the files cannot be had or are not the right ones. */
+/** Errors: CONFIG_BAD_VALUE when offline; STORE_UNAVAILABLE when the files cannot be fetched or do not match. */
 export async function downloadModel(config: ModelConfig, options: DownloadOptions): Promise<ModelFiles> {
   const { signal, onProgress, files = MODEL_FILES } = options;
   if (config.offline)
@@ -93,7 +94,7 @@ async function fetchFile(
   await rename(part, target);
 }
 
-/** Asks for what is missing; a server that answers with the whole file starts the part anew. */
+/** Asks for the missing rest; if the server answers with the whole file, the part starts from zero. */
 async function fetchRest(
   url: string,
   part: string,

@@ -1,6 +1,6 @@
 /**
- * Worker thread that owns the models: tokenizes, runs them in batches, pools. Started by embedder.ts and by nothing else.
- * The runtime is imported here, late, so that a machine without it only loses this thread.
+ * Worker thread that owns the models: tokenizes, runs them in batches, pools. Only embedder.ts starts it. The runtime
+ * is imported here, late, so that a machine without it loses only this thread.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
@@ -17,19 +17,22 @@ export type EmbedMethods = {
   embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
   /** Loads the cross-encoder beside the model, for `rerank`. */
   openReranker(place: ModelPlace): Promise<void>;
-  /** How well each text answers, higher is better. What is not begun after `timeoutMs` is not begun any more. */
+  /** Scores how well each text answers, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
-  /** Lets the batch under way end, fails what waits, frees the model. A thread ended in mid-run takes the process along. */
+  /**
+   * Lets the running batch end, fails what waits, frees the model. Ending the thread during a batch would end the
+   * process.
+   */
   close(): Promise<void>;
 };
 
-/** `run` gives one result for each text of a batch. */
+/** `run` returns one result for each text of a batch. */
 type Running = Job<TokenPair> & {
   run: (batch: TokenPair[]) => Promise<unknown[]>;
   results: unknown[];
   left: number;
   done: PromiseWithResolvers<unknown[]>;
-  /** By the monotonic clock, ms. */
+  /** Deadline by the monotonic clock, ms. */
   until: number;
 };
 
@@ -37,14 +40,20 @@ type Runtime = typeof import("onnxruntime-node");
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
-/** Who has searched will search again: the backlog makes room for so long after a query. */
+/** A searcher often searches again: the backlog makes room for this long after a query. */
 const YIELDING_MS = 3_000;
-/** Between queries that follow one another the backlog rests: one text of it takes longer than a whole search. */
+/**
+ * The backlog rests this long between queries that follow each other: one of its texts takes longer than a whole
+ * search.
+ */
 const REST_MS = 100;
-/** However many search, it rests no longer than so many times what its last batch took. */
+/** However many searches come, the backlog rests at most this many times as long as its last batch took. */
 const REST_MAX_TIMES = 5;
 
-/** The models of one thread, and the batches that wait for them: one at a time, so that a query gets its turn between two. */
+/**
+ * The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in
+ * between.
+ */
 class ModelRunner {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;
@@ -55,9 +64,9 @@ class ModelRunner {
   #reranker: Reranker | undefined;
   #working: Promise<void> | undefined;
   #closing = false;
-  /** The last query, by the monotonic clock. */
+  /** Time of the last query, by the monotonic clock. */
   #queriedAt = Number.NEGATIVE_INFINITY;
-  /** Until when the backlog may rest, by the monotonic clock. */
+  /** End of the backlog's rest, by the monotonic clock. */
   #restUntil = Number.NEGATIVE_INFINITY;
   #added = Promise.withResolvers<void>();
 
@@ -109,7 +118,7 @@ class ModelRunner {
     const sequence = Math.max(...batch.map(({ ids }) => ids.length));
     const output = await session.run(modelInputs(this.#runtime.Tensor, session, batch, sequence));
     const logits = output[session.outputNames[0] ?? ""]?.data as Float32Array;
-    // One number a pair, or one for each class: the last is the one for "answers".
+    // The model gives one number a pair, or one for each class, of which the last means "answers".
     const width = logits.length / batch.length;
     const scores = batch.map((_, at) => logits[(at + 1) * width - 1] ?? Number.NaN);
     if (scores.every(Number.isFinite)) return scores;
@@ -122,7 +131,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // Where everything was too late it is done before there is a promise to note: cleared only after it was noted.
+    // If every batch was too late, the work ends before its promise is stored: it is cleared only after it was stored.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
@@ -139,7 +148,7 @@ class ModelRunner {
     }
   }
 
-  /** Ends at once unless the backlog is all there is to do, and somebody has just searched. */
+  /** Returns at once unless only the backlog has work and somebody has just searched. */
   async #rest(): Promise<void> {
     while (!this.#closing && this.#lanes.isBacklogAlone) {
       const leftMs = Math.min(this.#queriedAt + REST_MS, this.#restUntil) - performance.now();
@@ -176,7 +185,7 @@ async function importRuntime(): Promise<Runtime> {
   }
 }
 
-/** The runtime's threads would spin for a while when they have nothing to do, on the cores that the rest of a search needs. */
+/** The runtime's idle threads would spin for a while on the cores that the rest of a search needs. */
 function sessionOptions(threads: number): InferenceSession.SessionOptions {
   return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
 }

@@ -1,6 +1,6 @@
 /**
- * The embedder of the broker: texts to vectors through the model in a thread of its own. Opened by the composition root
- * with the files that model-files.ts found; without it the palace is in lexical mode.
+ * The broker's embedder: turns texts into vectors through the model in a thread of its own. The composition root opens
+ * it with the files that model-files.ts found; without it the palace is in lexical mode.
  */
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
@@ -9,19 +9,19 @@ import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
 import type { Lane } from "./batch-lanes.ts";
 import type { ModelFiles, ModelPlace } from "./model-files.ts";
 
-/** Answers of repeated queries are kept, 1.5 KB each. */
+/** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Texts waiting in one lane; the backlog comes in pages far smaller than this. */
+/** Texts that may wait in one lane; a page of the backlog is far smaller. */
 const WAITING_MAX = 4096;
 
-/** The embedder itself serves searches; `backlog` is the same model for texts that nobody waits for. */
+/** The embedder itself serves searches; `backlog` is the same model for background texts. */
 export type LocalEmbedder = Embedder & {
   readonly backlog: Embedder;
-  /** Loads a cross-encoder on the same thread. Errors: what its loading threw; the embedder goes on. */
+  /** Loads a cross-encoder on the same thread. Errors: those of its loading; the embedder goes on. */
   openReranker(place: ModelPlace): Promise<Reranker>;
 };
 
-/** Searches whose hits wait to be reranked; another goes without. */
+/** Searches that may wait for the reranker; a further one goes without. */
 const RERANKS_MAX = 4;
 
 /** A batch of long texts on a slow machine takes about a second. */
@@ -55,7 +55,7 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
         const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
-      // One that is late counts as waiting until the thread has let it go: a slow machine must not collect them.
+      // A late search counts as waiting until the thread has dropped it: a slow machine must not collect them.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
       return Promise.race([work, late]).finally(() => clearTimeout(timer));
     },
@@ -86,7 +86,7 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
   };
 }
 
-/** Remembers the vectors of the last texts asked for; a hit moves to the young end. */
+/** Caches the vectors of the last texts asked for; a hit moves to the most recent end. */
 function cachedEmbedder(embedder: Embedder): Embedder {
   const cache = new Map<string, Float32Array>();
   const remember = (text: string, vector: Float32Array): void => {
@@ -106,7 +106,7 @@ function cachedEmbedder(embedder: Embedder): Embedder {
       const vectors = missing.length === 0 ? [] : await embedder.embed(missing);
       missing.forEach((text, at) => found.set(text, vectors[at] as Float32Array));
       for (const [text, vector] of found) remember(text, vector);
-      // A caller may hand its vector on, so each gets one of its own.
+      // A caller may transfer its vector, so each gets a copy.
       return texts.map((text) => (found.get(text) as Float32Array).slice());
     },
   };

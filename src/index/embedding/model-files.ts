@@ -1,6 +1,6 @@
 /**
- * Where the embedding model is on this machine, and which model it is. Called by the broker before it opens the
- * embedder; download.ts puts files where this looks.
+ * Finds the embedding model on this machine and identifies it. The broker calls it before it opens the embedder;
+ * download.ts puts files where this file looks.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -14,7 +14,7 @@ import type { ModelIdentity } from "../../port/search.ts";
 export const MODEL_NAME = "all-MiniLM-L6-v2";
 const DIMENSIONS = 384;
 
-/** model.onnx of the hub, revision 1110a243; Python's Chroma carries the same file. */
+/** The digest of model.onnx on the hub, revision 1110a243; Python's Chroma carries the same file. */
 export const HUB_MODEL_SHA256 = "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452";
 /** Exports of the same weights; their vectors agree to about 1e-6, so one palace may mix them. */
 const SAME_WEIGHTS: ReadonlySet<string> = new Set([
@@ -28,7 +28,10 @@ export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 
 const RERANKER_NAME = "ms-marco-MiniLM-L-6-v2";
 
-/** The first folder that holds a whole model, in the order: named by the user, our cache, Python's Chroma's. */
+/**
+ * Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's
+ * Chroma's cache.
+ */
 export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise<ModelFiles | undefined> {
   const folders = [
     ...(config.dir === undefined ? [] : [config.dir]),
@@ -42,7 +45,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** Where the cross-encoder is looked for. It changes an order and no vector, so any will do, and a palace notes none. */
+/** The cross-encoder's folder. It changes an order and no vector, so any model fits, and no palace records which. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }
@@ -70,7 +73,9 @@ async function identify(modelFile: string, cacheDir: string): Promise<ModelIdent
   return { id, dimensions: DIMENSIONS };
 }
 
-/** Hashing 90 MB takes longer than the rest of a start, so the result is kept until the file's size or time changes. */
+/**
+ * Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time changes.
+ */
 async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(modelFile);
   const key = createHash("sha256").update(`${modelFile}\0${size}\0${mtimeMs}`).digest("hex").slice(0, 16);
@@ -82,7 +87,7 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   return sha256;
 }
 
-/** A cache that cannot be written costs a second hash, nothing else. */
+/** If the cache cannot be written, the only cost is a second hash. */
 async function keepNote(noteFile: string, sha256: string): Promise<void> {
   try {
     await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });

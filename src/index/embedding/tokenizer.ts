@@ -1,7 +1,7 @@
 /**
- * Text to token ids, as the model was trained on them. Used by embed-thread.ts only.
- * Source: models README. tokenizer.json asks for truncation and padding to 128: the JS library does neither, and the
- * model wants at most 256 ids with the final separator kept, so the cut is ours.
+ * Turns text into token ids, as the model was trained on them. Used by embed-thread.ts only. Source: models README.
+ * tokenizer.json asks for truncation and padding to 128: the JS library does neither, and the model wants at most 256
+ * ids with the final separator kept, so this file cuts them.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,16 +13,16 @@ const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
-/** What cross-encoders of this kind are trained on. */
+/** Cross-encoders of this kind are trained on this many tokens. */
 export const PAIR_TOKENS_MAX = 512;
 /** A longer question would leave no room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 
-/** `secondAt`: where the second text begins among the ids. */
+/** `secondAt`: index of the second text's first id. */
 export type TokenPair = { ids: number[]; secondAt: number };
 export type TokenizePair = (question: string, text: string) => TokenPair;
 
-/** As openTokenizer, for a model that reads two texts together. */
+/** Like openTokenizer, for a model that reads two texts together. */
 export function openPairTokenizer(folder: string): TokenizePair {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
   return (question, text) => {

@@ -1,16 +1,16 @@
 /**
  * One FTS5 table's own statistics: documents, lengths, how many documents hold a term or phrase. Used by
- * lexical-thread.ts, once for the drawers and once for the sources.
- * Source: fts5.c, "Data model": rows of %_data and %_docsize; part of the file format, so they stay as they are.
+ * lexical-search.ts, once for the drawers and once for the sources. Source: fts5.c, "Data model": rows of %_data and
+ * %_docsize; they are part of the file format and therefore stable.
  */
 import type { Database } from "better-sqlite3";
 
-/** The record with the number of rows and the tokens of each column. */
+/** Id of the record with the number of rows and the tokens of each column. */
 const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
-/** A kept count is good until the table has grown or shrunk by this share. */
+/** A cached count stays valid until the table has grown or shrunk by this share. */
 const DRIFT_MAX = 0.01;
-/** Below this counting is quick, and every count is fresh. */
+/** Below this size counting is quick, and no count is cached. */
 const KEEP_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };

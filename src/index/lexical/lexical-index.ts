@@ -1,6 +1,6 @@
 /**
- * BM25 over the ledger's drawers, answered by a thread of its own. Opened by the composition root; the engine sees the
- * LexicalIndex port. Works without a model, so it is also the whole search of lexical mode.
+ * BM25 over the ledger's drawers, answered by a thread of its own. The composition root opens it; the engine sees the
+ * LexicalIndex port. It works without a model, so in lexical mode it is the whole search.
  */
 import { startThread, threadFile } from "../../platform/thread.ts";
 import type { LexicalIndex } from "../../port/search.ts";
@@ -8,7 +8,7 @@ import type { LexicalMethods, LexicalThreadData } from "./lexical-thread.ts";
 
 export type LocalLexicalIndex = LexicalIndex & { close(): Promise<void> };
 
-/** The ledger exists already. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
+/** The ledger must exist. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
 export async function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): Promise<LocalLexicalIndex> {
   const data: LexicalThreadData = { ledgerFile };
   const thread = await startThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), data);

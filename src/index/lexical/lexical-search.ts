@@ -1,6 +1,6 @@
 /**
- * The word half of a search, over one read connection to the ledger. FTS5 picks the candidates; their full score is computed here,
- * from the words of the query alone. Runs on the thread of lexical-thread.ts.
+ * The lexical half of a search, over one read connection to the ledger. FTS5 picks the candidates; this file computes
+ * their full score from the words of the query. Runs on the thread of lexical-thread.ts.
  */
 import type Database from "better-sqlite3";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
@@ -9,19 +9,19 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
-import { pickWords } from "./pick.ts";
+import { pickWords } from "./pick-words.ts";
 import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 
-/** Drawers read for a phrase, for each that is wanted: some of them have the stems only. */
+/** Drawers read for a phrase, for each that is wanted: some of them match by stem only. */
 const PHRASE_READ_FACTOR = 3;
-/** Reading a drawer and counting its words costs about so many times what ranking one of FTS5's hits does. */
+/** Reading a drawer and counting its words costs about this many times as much as ranking one of FTS5's hits. */
 const READ_COST = 200;
 const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
 
 type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
 
-/** Concurrency: on a thread of its own; sees what was committed when it is asked. */
+/** Concurrency: runs on a thread of its own; sees what is committed when it is asked. */
 export class LexicalSearch {
   readonly #drawers: FtsTable;
   readonly #sources: FtsTable;
@@ -41,7 +41,7 @@ export class LexicalSearch {
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
     );
-    // The + keeps SQLite from asking FTS5 once a row, which would count every word anew each time.
+    // The + keeps SQLite from asking FTS5 once for each row, which would count every word again each time.
     this.#rankSources = ledger
       .prepare(
         `SELECT rowid, -bm25(source_fts) FROM source_fts
@@ -53,7 +53,7 @@ export class LexicalSearch {
   /** The best `limit` rows by BM25 under the filter, best first, scored in full. */
   candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
     const parsed = parseQuery(query);
-    const found = this.#retrieve(parsed, filter, limit);
+    const found = this.#findRows(parsed, filter, limit);
     const parts = this.#scoreRows(
       parsed,
       found.map(({ row }) => row),
@@ -61,7 +61,7 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
   }
 
-  #retrieve(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
+  #findRows(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
     const { documents } = this.#drawers.size();
     const frequencies = parsed.terms.map((term) => this.#drawers.termFrequency(term, documents));
     if (Object.keys(filter).length === 0) return this.#rankWords(parsed, frequencies, limit);
@@ -74,7 +74,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, frequencies, limit, { allowed, share: rows.length / documents });
   }
 
-  /** `share`: of the drawers, how many are allowed. */
+  /** `share`: the part of the drawers that the filter allows. */
   #rankWords(
     { words }: ParsedQuery,
     frequencies: readonly number[],
@@ -91,7 +91,7 @@ export class LexicalSearch {
     return this.#rank(matchAny(words), limit, among?.allowed);
   }
 
-  /** The given rows by BM25, best first, without going through what the rest of the palace has of the words. */
+  /** The given rows by BM25, best first, without reading the words' hits in the rest of the palace. */
   #readRows({ terms }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -105,7 +105,7 @@ export class LexicalSearch {
       .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
-  /** FTS5 compares stems, a phrase is meant to the letter: what it finds is read again. */
+  /** FTS5 compares stems, but a phrase is meant literally: each hit is read and checked. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
     const wanted = phrases.map((phrase) => splitWords(foldText(phrase))).filter((words) => words.length > 0);
     if (wanted.length === 0) return [];
@@ -121,7 +121,7 @@ export class LexicalSearch {
     return near.filter(holds).slice(0, limit);
   }
 
-  /** What the full lexical score of each given row is made of. Order as given. */
+  /** The parts of each given row's full lexical score, in the order given. */
   score(query: string, rows: readonly number[]): LexicalParts[] {
     return this.#scoreRows(parseQuery(query), rows);
   }
@@ -150,7 +150,7 @@ export class LexicalSearch {
     }));
 
     const termWeights = terms.map((term) => inverseFrequency(documents, this.#drawers.termFrequency(term, documents)));
-    // Counting a phrase is dear, and most pairs of a question stand nowhere among the candidates.
+    // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       const match = matchPhrase(pair.map((word) => words[word] as string));
@@ -172,7 +172,7 @@ export class LexicalSearch {
   #scoreSources({ words, terms }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
-    // A word of more than half of the sources weighs nothing there, and is the dearest to read.
+    // A word of more than half of the sources weighs nothing there and is the most expensive to read.
     const telling = words.filter((_, index) => {
       const holding = this.#sources.termFrequency(terms[index] as string, documents);
       return holding > 0 && holding * 2 <= documents;
@@ -183,8 +183,8 @@ export class LexicalSearch {
 }
 
 /**
- * BM25 by FTS5 itself, of all rows or of those that have a 1 in `allowed`. SQLite looks into those bytes for each hit; the + keeps
- * it from asking FTS5 once a row.
+ * Ranks by FTS5's own BM25, all rows or those that have a 1 in `allowed`. SQLite looks each hit up in those bytes; the
+ * + keeps it from asking FTS5 once for each row.
  */
 function prepareRanking(ledger: Database.Database): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
   const prepare = (among: string) =>

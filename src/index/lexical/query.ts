@@ -1,6 +1,6 @@
 /**
- * A search query as terms, pairs and FTS5 MATCH strings. Pure; used by lexical-thread.ts.
- * Source: bench README, recipe 3 and 4.
+ * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench
+ * README, recipe 3 and 4.
  */
 import { stem } from "./stem.ts";
 import { foldText, splitWords } from "./tokens.ts";
@@ -23,8 +23,8 @@ const STOP_WORDS = new Set(
 );
 
 /**
- * Shape: `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each once, in the
- * order of the query. `pairs` are neighbours in the query, as indexes into both.
+ * Shape: `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each
+ * once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
  */
 export type ParsedQuery = { words: string[]; terms: string[]; pairs: [number, number][] };
 
@@ -55,17 +55,17 @@ export function parseQuery(query: string): ParsedQuery {
   return { words, terms: [...indexOf.keys()], pairs: [...pairs.values()] };
 }
 
-/** MATCH for any of the words. Every one is quoted: AND, OR, NOT and NEAR are words too. */
+/** MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */
 export function matchAny(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(" OR ");
 }
 
-/** MATCH for words that follow each other. */
+/** MATCH string for words that follow each other. */
 export function matchPhrase(words: readonly string[]): string {
   return `"${words.join(" ")}"`;
 }
 
-/** MATCH for several phrases, all of them in the text itself. */
+/** MATCH string for several phrases, all of them in the text itself. */
 export function matchPhrases(phrases: readonly (readonly string[])[]): string {
   return `{text} : (${phrases.map(matchPhrase).join(" AND ")})`;
 }

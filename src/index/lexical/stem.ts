@@ -1,9 +1,10 @@
 /**
- * Porter's stemmer as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by
- * tokens.ts. Source: the porter tokenizer of SQLite's fts5_tokenize.c; where it departs from Porter's paper, so do we.
+ * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by
+ * tokens.ts. Source: the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code
+ * does.
  */
 
-/** Words outside these bounds are left alone, in bytes of UTF-8. */
+/** Words outside these bounds are not stemmed, in bytes of UTF-8. */
 const SIZE_MIN_BYTES = 3;
 const SIZE_MAX_BYTES = 64;
 
@@ -23,7 +24,7 @@ export function stem(word: string): string {
   const bytes = Buffer.from(word);
   if (bytes.length < SIZE_MIN_BYTES || bytes.length > SIZE_MAX_BYTES) return word;
   if (bytes.length === word.length) return stemBytes(word);
-  // FTS5 sees bytes, so a letter beyond ASCII is several consonants to it.
+  // FTS5 works on bytes, so a letter beyond ASCII counts as several consonants.
   return Buffer.from(stemBytes(bytes.toString("latin1")), "latin1").toString();
 }
 

@@ -1,18 +1,18 @@
 /**
- * Words as FTS5's `porter unicode61` sees them, and a scan of texts for the few words of one query. Pure; used by
- * query.ts and lexical-thread.ts. Reading only the query's words is what makes scoring 200 drawers a matter of 1 ms.
+ * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used
+ * by query.ts and lexical-search.ts. Looking for the query's words alone lets it score 200 drawers in 1 ms.
  */
 import { stem } from "./stem.ts";
 
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
-/** Blocks of letters with accents or several forms; dashes and quotes lie beyond and need no folding. */
+/** Blocks of letters with accents or several forms; dashes and quotes lie beyond them and need no folding. */
 const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
 /** The micro sign, the final sigma and the long s fold to the plain letter. */
 const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };
 
-/** Lower case, Latin letters without accents. */
+/** Folds to lower case and strips accents from Latin letters. */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
   if (!ACCENTED.test(lower)) return lower;
@@ -35,7 +35,8 @@ export type CountTerms = (text: string) => Counts;
 /** `terms` are stems; `pairs` hold indexes into them. */
 export function termCounter(terms: readonly string[], pairs: readonly (readonly [number, number])[]): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
-  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its start finds them all.
+  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its beginning finds them
+  // all.
   const starts = new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => terms.indexOf(stem(word)));
@@ -59,7 +60,7 @@ export function termCounter(terms: readonly string[], pairs: readonly (readonly 
   };
 }
 
-/** The whole code point, also outside the basic plane. */
+/** Returns the whole code point, also outside the basic plane. */
 function characterBefore(text: string, index: number): string {
   const low = text.charCodeAt(index - 1);
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);

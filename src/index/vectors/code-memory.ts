@@ -1,13 +1,13 @@
 /**
- * The codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. About 400 bytes a
- * drawer: 384 of code, the rest bookkeeping. Slots are dense: a removed one is filled with the last.
+ * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. A drawer
+ * takes about 400 bytes: 384 of code, the rest bookkeeping. Slots are dense: the last one fills a removed one.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";
 import type { Code } from "./quantize.ts";
 import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "./scan-wasm.ts";
 
-/** Room for growth is made in steps, since every step moves the bookkeeping. */
+/** Memory grows in steps, because every step moves the bookkeeping. */
 const GROWTH = 1.5;
 const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
@@ -35,7 +35,7 @@ export class CodeMemory {
     this.#memory.reserve(room);
   }
 
-  /** Adds the row or replaces what it was. */
+  /** Adds the row or replaces it. */
   put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
     const slot = this.#slotOf.get(row) ?? this.size;
     this.reserve(slot + 1);
@@ -61,8 +61,8 @@ export class CodeMemory {
   }
 
   /**
-   * How far an approximate product of unit vectors may be from the true one: eight standard deviations of the rounding,
-   * which is even within ± half a scale in each of the two codes.
+   * Bound on the error of an approximate product of unit vectors: eight standard deviations of the rounding, which is
+   * uniform within ± half a scale in each of the two codes.
    */
   errorMax(query: Code): number {
     return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
@@ -97,7 +97,7 @@ export class CodeMemory {
     }
   }
 
-  /** Undefined = everywhere; else 1 for each place that fits. */
+  /** Undefined = everywhere; else 1 for each place that passes. */
   #allowedPlaces({ wing, room }: PlaceFilter): Uint8Array | undefined {
     if (wing === undefined && room === undefined) return undefined;
     return Uint8Array.from(this.#filed, (place) =>
@@ -123,7 +123,7 @@ class BestRows {
     this.#keep = keep;
   }
 
-  /** What is no better need not be added. */
+  /** A score that is not above this need not be added. */
   get worst(): number {
     return this.#heap.length < this.#keep ? Number.NEGATIVE_INFINITY : this.#scoreAt(0);
   }

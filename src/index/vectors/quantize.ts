@@ -1,9 +1,9 @@
 /**
- * A vector as int8 for the scan's first pass: one byte a dimension and one scale. Pure. The ledger's writer stores the
- * result beside the vector, the scan thread codes its query with it.
+ * Quantizes a vector to int8 for the scan's first pass: one byte a dimension and one scale. Pure. The ledger's writer
+ * stores the result beside the vector; the scan thread quantizes its query with it.
  */
 
-/** The same on both sides of zero. */
+/** Codes are symmetric around zero. */
 const CODE_MAX = 127;
 
 export type Code = { code: Int8Array; scale: number };

@@ -1,6 +1,6 @@
 /**
- * Worker thread that answers the vector half of a search: all codes in memory, the vectors themselves read from the
- * ledger for the rows that matter. Started by vector-index.ts. Its read connection sees committed state only.
+ * Worker thread that answers the vector half of a search: it holds all codes in memory and reads the vectors themselves
+ * from the ledger for the best rows. Started by vector-index.ts. Its read connection sees committed state only.
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -22,10 +22,10 @@ export type ScanMethods = {
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
-/** Rows kept of the first pass, for each row wanted and at least: room for many that are nearly the same. */
+/** Rows kept from the first pass, for each row wanted and at least: this leaves room for near-duplicates. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
-/** Codes read in one statement; a buffer for each would cost more than the reading. */
+/** Codes read in one statement; a separate buffer for each would cost more than the reading. */
 const LOAD_ROWS = 1024;
 
 type CodeRow = { row: number; wing: string; room: string; code: Buffer | null; scale: number };
@@ -53,11 +53,11 @@ await serveThread<ScanMethods>(() => {
 
   function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
     const query = quantize(vector);
-    // Places are known here; what has a source or a moment the ledger's indexes say.
+    // Places are known in memory; a source or a time window is looked up in the ledger's indexes.
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? sets.of(filter).allowed : undefined;
     const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
-    // Whoever is further behind the last of the wanted than both may err cannot come among them.
+    // A row that trails the last wanted one by more than both rows' possible error cannot be among them.
     const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
     return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);
   }
@@ -80,15 +80,15 @@ await serveThread<ScanMethods>(() => {
         codes.put(row, { wing, room }, code, scale);
         missing.delete(row);
       }
-      // Written and without a vector: its text is new, the old vector no longer its own.
+      // The drawer was rewritten and has no vector yet: the old vector no longer belongs to its text.
       for (const row of missing) codes.remove(row);
     },
   };
 });
 
-/** Everything as of one moment. */
+/** Loads everything in one transaction. */
 function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
-  // A blob has no aggregate of its own; as text it is joined byte for byte, and the cast gives the bytes back.
+  // SQLite has no aggregate that joins blobs; as text they are joined byte for byte, and the cast gives the bytes back.
   const page = ledger
     .prepare(
       `SELECT json_group_array(row), CAST(group_concat(code, '') AS BLOB), json_group_array(scale)
@@ -114,7 +114,7 @@ function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
   })();
 }
 
-/** One list of rows for each place: far fewer strings cross into JavaScript than with a line for each row. */
+/** One list of rows for each place: far fewer strings cross into JavaScript than with one line for each row. */
 function loadPlaces(ledger: Database.Database): Map<number, { wing: string; room: string }> {
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const places = new Map<number, { wing: string; room: string }>();

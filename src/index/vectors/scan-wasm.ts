@@ -1,6 +1,6 @@
 /**
- * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, assembled here byte by byte, and the memory
- * it works on. Used by code-memory.ts only. No toolchain: the text form stands beside the bytes.
+ * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, assembled here byte by byte, and its
+ * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form stands beside its bytes.
  */
 
 /** The part of the global that we use; TypeScript knows it from the DOM library only. */
@@ -12,9 +12,9 @@ declare const WebAssembly: {
 };
 
 export const DIMENSIONS = 384;
-/** Codes of one SIMD step, 16 bits each. */
+/** Codes in one SIMD step, 16 bits each. */
 const LANES = 8;
-/** Codes of one call; the slots and products of a call have their place before the codes. */
+/** Codes in one call; a call's slots and products lie before the codes. */
 export const BATCH_SLOTS = 4096;
 
 const PAGE_BYTES = 65_536;
@@ -57,7 +57,7 @@ export function createScanMemory(): ScanMemory {
     },
     run: scan,
   };
-  // Growing detaches the old buffer, and every view with it.
+  // Growing detaches the old buffer and every view of it.
   function takeViews(): void {
     scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, DIMENSIONS);
     scanMemory.slots = new Int32Array(memory.buffer, SLOTS_AT, BATCH_SLOTS);
@@ -90,7 +90,7 @@ const set = (local: number): number[] => [0x21, local];
 const tee = (local: number): number[] => [0x22, local];
 const constant = (value: number): number[] => [0x41, ...signed(value)];
 const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)];
-/** Eight-byte alignment is all that both loads need. */
+/** Eight-byte alignment is enough for both loads. */
 const vectorLoad = (opcode: number, offset: number): number[] => [...simd(opcode), 3, ...unsigned(offset)];
 
 function assembleModule(): Uint8Array<ArrayBuffer> {
@@ -129,7 +129,7 @@ function scanFunction(): number[] {
   ];
 }
 
-/** sum += dot_i16x8(query, load8x8_s(code)): eight codes widened while they are loaded. */
+/** sum += dot_i16x8(query, load8x8_s(code)): eight codes are widened as they are loaded. */
 function addLanes(dimension: number): number[] {
   const query = [...constant(0), ...vectorLoad(0x00, QUERY_AT + 2 * dimension)];
   const code = [...get(CODE), ...vectorLoad(0x01, CODES_AT + dimension)];
@@ -144,7 +144,7 @@ function sized(content: number[]): number[] {
   return [...unsigned(content.length), ...content];
 }
 
-/** LEB128. */
+/** Encodes LEB128. */
 function unsigned(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }

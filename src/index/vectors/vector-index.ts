@@ -11,9 +11,9 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Holds what the ledger held at some moment of the opening; commits made since must come through `refresh`, so open it
- * before the first write is taken. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH when asked
- * with a vector of another length.
+ * Holds the ledger's vectors as of some moment of the opening; later commits must come through `refresh`, so open it
+ * before the first write is accepted. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH when
+ * asked with a vector of another length.
  */
 export async function openVectorIndex({ ledgerFile }: { ledgerFile: string }): Promise<LocalVectorIndex> {
   const data: ScanThreadData = { ledgerFile };

@@ -1,6 +1,7 @@
 /**
- * Finds what is to be forgotten and takes it out of the ledger's tables (the list of them: hygiene-schema.ts), inside one write.
- * What is left in pages, segments and other files is erased afterwards (eraser.ts, public-palace/erase). On the writer thread.
+ * Finds what is to be forgotten and deletes it from the ledger's tables (hygiene-schema.ts lists them), inside one
+ * write. The bytes that remain in pages, segments and other files are erased afterwards (eraser.ts,
+ * public-palace/erase). Runs on the writer thread.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
@@ -11,11 +12,11 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
 import { TextParts } from "./text-parts.ts";
 
-/** What stands in the journal where something was forgotten. */
+/** The journal holds this in place of a forgotten text. */
 const FORGOTTEN = "[forgotten]";
 /** Ids of drawers and diary entries, as every version makes them. */
 const DRAWER_ID = /^(?:drawer|diary)_/;
-/** Tools show so much of a text (engine/drawer/logical.ts), code points. */
+/** Tools show this much of a text (engine/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
 type JournalRow = { seq: number; method: string; arguments: string; result: string };
@@ -46,17 +47,17 @@ export class SqliteForget implements ForgetTx {
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words.graph);
-    // They quote their source, whichever of its drawers it is.
+    // Closets quote their source, whichever of its drawers is forgotten.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     for (const { id } of drawers) this.#tx.deleteDrawer(id);
-    // Whatever is on its way may hold it.
+    // A document that is still being filed in parts may hold the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
     for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
-    // What is taken out must not be kept for taking it back.
+    // A before-image would let undo bring the text back.
     this.#tx.images.clear();
     this.#tx.touch();
     const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
@@ -87,7 +88,7 @@ export class SqliteForget implements ForgetTx {
     return this.#whole([...records.map(toDrawer), ...parts]);
   }
 
-  /** With all slices of the drawers that some of them are of. */
+  /** Adds all slices of a split drawer when one of its slices is among the drawers. */
   #whole(drawers: readonly Drawer[]): Drawer[] {
     const all = new Map<string, Drawer>();
     const parents = new Set<string>();
@@ -104,7 +105,7 @@ export class SqliteForget implements ForgetTx {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
     const { id, isPart } = heldAs(match);
-    // An entity is one in whatever case it is written, and a predicate is kept in lower case alone.
+    // Entities match in any case; a predicate is stored in lower case only.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entities = this.#database
       .prepare<{ match: string; id: string }, string>(
@@ -128,7 +129,10 @@ export class SqliteForget implements ForgetTx {
     return { facts, entities, links };
   }
 
-  /** Rows that hold the text or name what is forgotten; their keys stay. `ids`: of drawers that such rows name besides. */
+  /**
+   * Cleans the journal rows that hold the text or name what is forgotten; their keys stay. Returns in `ids` the drawers
+   * that such rows name besides.
+   */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
       `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
@@ -143,7 +147,7 @@ export class SqliteForget implements ForgetTx {
       const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
       if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) continue;
       dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
-      // A drawer that once held the text, and holds another now or is gone, has an older state in the palace's log.
+      // A drawer that once held the text and no longer does still has an older state in the palace's queue.
       if (words.isWide) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
     }
     for (const { seq, result } of dirty) clean.run(result, seq);
@@ -171,7 +175,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // Also of facts that were taken back, or are older than the last time this was forgotten.
+    // This covers facts that were taken back, and facts older than the last time the same text was forgotten.
     const holding = this.#database
       .prepare<[], { kind: string; id: string }>(
         "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
@@ -205,10 +209,13 @@ export class SqliteForget implements ForgetTx {
 type Words = {
   ids: ReadonlySet<string>;
   isOf: (text: string) => boolean;
-  /** Of a row of that method: what it was given is of a source that is forgotten, or holds the whole of one that loses drawers. */
+  /**
+   * True when an argument of that method names a forgotten source, or holds the whole document of one that loses
+   * drawers.
+   */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
-  /** Drawers that are not there any more are looked for, too. */
+  /** Also looks for drawers that no longer exist. */
   isWide: boolean;
 };
 
@@ -225,7 +232,8 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Feeders' methods alone have a dot in them, and are given whole documents: a drawer's text is a part of such a one.
+    // Only feeders' methods have a dot in their name, and they are given whole documents: a drawer's text is part of
+    // one.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,
@@ -242,7 +250,7 @@ function* stringsOf(value: unknown): Generator<string> {
     }
 }
 
-/** Ids of drawers stay in an answer: whoever repeats the call is told which drawer it made. */
+/** Drawer ids stay in an answer, so that a repeated call still gets the id of the drawer it made. */
 function withoutWords(value: unknown, words: Words): unknown {
   const isGone = (text: string): boolean => words.isOf(text) || (!DRAWER_ID.test(text) && words.graph.isOf(text));
   if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
@@ -253,7 +261,7 @@ function withoutWords(value: unknown, words: Words): unknown {
   );
 }
 
-/** As it stands between the quotes of a JSON string. */
+/** Escapes a text as it stands between the quotes of a JSON string. */
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

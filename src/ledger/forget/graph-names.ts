@@ -1,24 +1,28 @@
 /**
- * Under which ids the graph keeps what is to be forgotten: ids of entities and facts are made of their words, in lower case, and
- * stand in the journal's answers and among the before-images long after their rows are gone. Used by forget.ts.
+ * Computes the ids under which the graph keeps what is to be forgotten. Ids of entities and facts are made of their
+ * words in lower case, and stay in the journal's answers and in the before-images after their rows are deleted. Used by
+ * forget.ts.
  */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 export type GraphNames = {
-  /** It is the id of an entity or a fact that is forgotten. */
+  /** True for the id of a forgotten entity or fact. */
   isId: (text: string) => boolean;
-  /** In a row of that method: other tools' rooms and wings may have an entity's name. */
+  /** True when a row of that method names the entity; in other tools' rows a room or wing may have the same name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** In a row that is known to be of it: the words in whatever case. */
+  /** True when a row that is known to belong to the forgotten text holds its words, in any case. */
   isOf: (text: string) => boolean;
 };
 
 const TOKEN_MIN = 12;
-/** Those whose arguments and answers name entities. */
+/** Methods whose arguments and answers name entities. */
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
-/** What the graph makes of a text (engine/graph/facts.ts). `isPart`: that is found within others, since no words are like it. */
+/**
+ * Builds the id that the graph makes of a text (engine/graph/facts.ts). `isPart`: the id occurs inside others, because
+ * the text has no characters of its own in an id.
+ */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
   return { id, isPart: id.length >= TOKEN_MIN && /[a-z]/.test(id) && /[0-9]/.test(id) };
@@ -40,7 +44,7 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
   };
 }
 
-/** Of those that were taken back the name is left in the image of that. */
+/** Names of entities that were taken back; only the image of their removal still holds them. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
   return database
     .prepare<[string], string>("SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0")

@@ -1,12 +1,13 @@
 /**
- * Drawers that hold a part of a text because a long one was cut there: slices of one drawer, chunks of one source. A part counts
- * where both halves together make the text, or beside a drawer that holds all of it. Used by forget.ts.
+ * Finds drawers that hold part of a text because a long text was cut there: slices of one drawer, chunks of one source.
+ * A part counts where both halves together make the text, or where it lies beside a drawer that holds all of it. Used
+ * by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 
-/** A shorter end of a text stands anywhere by chance. */
+/** A shorter end of a text matches anywhere by chance. */
 const PART_MIN = 4;
 
 type Edge = { row: number; key: string; index: number; head: string; tail: string };
@@ -18,7 +19,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** `whole`: the drawers that hold all of it. Reads the ends of every drawer once. */
+  /** `whole` are the drawers that hold all of the text. Reads the ends of every drawer once. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

@@ -1,6 +1,6 @@
 /**
- * The journal: who wrote what, when, with the answer that a repeated key gets, and beside it what the write changed. Its texts
- * are shortened, what was forgotten is cut out. Used by writer.ts on the writer thread, inside its transactions.
+ * The journal records who wrote what and when, the answer that a repeated key gets, and what the write changed. Long
+ * texts are shortened; forgotten texts are cut out. Used by writer.ts on the writer thread, inside its transactions.
  */
 import { hash } from "node:crypto";
 import { faultPoint } from "../../platform/fault.ts";
@@ -8,15 +8,17 @@ import type { WriteCall } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/images.ts";
 
-/** Longer strings stand in the journal as their length and hash; the text itself is in the drawer. */
+/** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
 const TEXT_MAX = 256;
-/** In place of a fingerprint: what was written is forgotten, so whatever comes under that key is answered. */
+/**
+ * Stands in place of a fingerprint once the write's text is forgotten: any call with that key gets the stored answer.
+ */
 const FORGOTTEN = "";
 
-/** How long things are kept; `imagesBytes`: of before-images, the oldest go first. */
+/** How long keys and before-images are kept; `imagesBytes` bounds the before-images, and the oldest go first. */
 export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
-/** Rows a step deletes: some milliseconds, others' writes come in between. */
+/** Rows deleted in one step: it takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
 
 export class Journal {
@@ -34,7 +36,7 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // By seq, which rises with the time: an index of the times would cost every write a page.
+      // The rows are found by seq, which rises with time: an index of the times would cost every write a page.
       firstSince: database
         .prepare<[number], number | null>(
           `SELECT coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
@@ -59,7 +61,7 @@ export class Journal {
     };
   }
 
-  /** What a repeated key gets; `undefined`: the key is new, "other": it was used for another call. */
+  /** Looks up a repeated key. `undefined`: the key is new; "other": it was used for another call. */
   find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;
@@ -80,7 +82,7 @@ export class Journal {
     for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
   }
 
-  /** One bounded step of forgetting what is too old; true if there is more. `now`: ms. */
+  /** Deletes what is too old in one bounded step; true if there is more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
     const { firstSince, prune, pruneImages, undoFrom } = this.#statements;
     const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
@@ -90,7 +92,7 @@ export class Journal {
     return images > 0 || rows === PRUNED_PER_STEP;
   }
 
-  /** The time that the last pruning went by, ms; infinite before the first. */
+  /** Time of the last pruning, ms; infinite before the first. */
   get prunedAtMs(): number {
     return this.#statements.prunedAt.get() ?? Number.POSITIVE_INFINITY;
   }
@@ -99,7 +101,7 @@ export class Journal {
     this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
   }
 
-  /** Newest first, as many as fit: the journal row that the last of them belongs to. */
+  /** The journal row at which the newest images stop fitting into the bound. */
   #firstThatFits(bytesMax: number): number {
     let bytes = 0;
     for (const row of this.#statements.imagesSize.iterate()) {

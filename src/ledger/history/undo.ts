@@ -1,7 +1,8 @@
 /**
- * Takes back what of one agent arrived since a moment (whatever it says of its own times), by the before-images of its journal rows. A thing goes back only while it still
- * is what the agent left; what somebody else has changed since, or in between, is named and stays. On the writer thread, in one
- * write, whose own before-images make it one that can be taken back.
+ * Takes back what one agent wrote since a moment of arrival (whatever the client claims as the time), from the
+ * before-images of the agent's journal rows. A thing goes back only while it still is what the agent left; what
+ * somebody else changed since, or in between, is named and stays. Runs on the writer thread as one write, which has
+ * before-images of its own and can be taken back too.
  */
 import type { Metadata } from "../../port/drawer.ts";
 import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene.ts";
@@ -11,7 +12,7 @@ import type { ImageKind } from "../tables/images.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** All changes of one thing by the agent: what it was before the first, and left by the last. */
+/** All changes of one thing by the agent: its state before the first change and after the last. */
 type History = {
   kind: ImageKind;
   id: string;
@@ -78,7 +79,7 @@ export class SqliteUndo implements UndoTx {
            JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
-    // Facts come before the entities they are about.
+    // Facts are restored before the entities they are about.
     const leaving = new Set<string>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
       const item = this.#judge(history, leaving, { agent, sinceMs, untilMs });
@@ -109,13 +110,13 @@ export class SqliteUndo implements UndoTx {
     return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   }
 
-  /** Undefined: it is as it was, nothing is to be done. */
+  /** Returns undefined when the thing already is as it was. */
   #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
     const { kind, id, before, after, isBroken } = history;
     const current = this.#currentDigest(kind, id);
     if (current === this.#digestOf(kind, before)) return undefined;
-    // Follows what becomes of the source's drawers.
-    if (kind === "source") return before === null && this.#isUnmarked(id) ? undefined : { kind, id, change: "restore" };
+    // A source's state follows its drawers.
+    if (kind === "source") return before === null && this.#isUnfiled(id) ? undefined : { kind, id, change: "restore" };
     if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
@@ -136,7 +137,7 @@ export class SqliteUndo implements UndoTx {
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
-    // A fact that comes back in the same write may be about it.
+    // A fact that comes back in the same write may name the entity.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
@@ -149,16 +150,16 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** They point at what is there now, and can be built again; what a language model wrote cannot. */
+  /** Mined closets point at the present drawers and can be built again; a summary by a language model cannot. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
   }
 
-  /** A source that was not filed before has no mark: its feeder files it again when it is asked to. */
+  /** A source that was not filed before has no filing record: its feeder files it again on the next run. */
   #restoreSource(sourceFile: string, before: string | null): void {
-    const mark = before === null ? ["", 0, "", 0] : (JSON.parse(before) as [string, number, string, number]);
-    const [wing, mtime, sha256, drawers] = mark as [string, number, string, number];
+    const record = before === null ? ["", 0, "", 0] : (JSON.parse(before) as [string, number, string, number]);
+    const [wing, mtime, sha256, drawers] = record as [string, number, string, number];
     this.#tx.putSource({ sourceFile, wing, mtime, sha256, drawers });
   }
 
@@ -168,7 +169,7 @@ export class SqliteUndo implements UndoTx {
     return facts.some((id) => !leaving.has(id));
   }
 
-  #isUnmarked(sourceFile: string): boolean {
+  #isUnfiled(sourceFile: string): boolean {
     const sql = "SELECT sha256 FROM source WHERE source_file = ?";
     return (this.#database.prepare<[string], string>(sql).pluck().get(sourceFile) ?? "") === "";
   }
@@ -187,7 +188,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(JSON.parse(image) as { text: string; metadata: Metadata }) : digest(image);
   }
 
-  /** Whose write came in between, or after; others' MemPalaces write no journal. */
+  /** Names who wrote in between or afterwards; foreign MemPalaces write no journal. */
   #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
     const other = this.#database
       .prepare<[string, string, number, string, number, number], string>(

@@ -1,4 +1,4 @@
-/** Reads of closets: for the search, the embedder and the outbox. On the broker's main thread, as reader.ts is. */
+/** Reads closets for the search, the embedder and the outbox. Runs on the broker's main thread, as reader.ts does. */
 import { invariant } from "../../platform/invariant.ts";
 import type { SearchCloset } from "../../port/closet.ts";
 import type { Metadata, PlaceFilter } from "../../port/drawer.ts";
@@ -38,7 +38,7 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** There are closets, or removals of some that the public palace has not heard of. */
+  /** True when there are closets, or removals that the public palace does not know yet. */
   isAny(): boolean {
     const any = "SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)";
     return this.#database.prepare<[], number>(any).pluck().get() === 1;
@@ -61,8 +61,8 @@ export class SqliteClosetReader {
   }
 
   /**
-   * Sources of the kind that upstream makes closets for: files of its project miner and ours, not conversations, office
-   * documents or what was added by hand. Looks at every drawer's metadata: for a command, not for a search.
+   * Lists the sources that upstream makes closets for: files of its project miner and of ours, not conversations,
+   * office documents or notes added by hand. Reads every drawer's metadata, so it serves a command and no search.
    */
   minedSources(wing: string | undefined): string[] {
     return this.#database

@@ -1,15 +1,19 @@
 /**
- * A filter of drawers as SQL: its condition, and the index that a window of time is read from. Used by the ledger's reader and
- * by the search threads (row-sets.ts).
+ * Turns a filter of drawers into SQL: its condition, and the index that a time window is read from. Used by the
+ * ledger's reader and by the search threads (row-sets.ts).
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FILED_AT } from "../schema/filed-schema.ts";
 
-/** A room in any wing, through the index of (wing, room): one of rooms alone would cost every write a page. */
+/**
+ * Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page.
+ */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
-/** Finding a moment through a drawer of the place costs about so many times what the index of moments costs a row. */
+/**
+ * Finding a moment through a drawer of the place costs about this many times as much as a row of the index of moments.
+ */
 const READ_COST = 30;
 
 /** SQL of the filter, with or without WHERE, and what is bound to it. */
@@ -22,7 +26,7 @@ export function condition(filter: DrawerFilter): Condition {
   if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
-  // A drawer of unknown age is never in a window.
+  // A drawer of unknown age is in no time window.
   if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
   if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
@@ -32,7 +36,7 @@ export function isWindow({ since, before }: DrawerFilter): boolean {
   return since !== undefined || before !== undefined;
 }
 
-/** SQL behind the table's name: the index that a window of time is read from; nothing for what is no window. */
+/** Returns SQL for behind the table's name: the index that a time window is read from, or nothing for other filters. */
 export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
   if (!isWindow(filter)) return "";
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";

@@ -1,6 +1,6 @@
 /**
- * Which rows one page of a list has, and how many there are in all, found in indexes alone: the drawers themselves, about three
- * to a page of the file, are read only where they are shown. Used by reader.ts.
+ * Finds which rows one page of a list has, and how many there are in all, from indexes alone: drawers take about three
+ * to a page of the file, so they are read only where they are shown. Used by reader.ts.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -9,10 +9,10 @@ import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** The first rows of several places are merged while that reads at most so much of the places. */
+/** The first rows of several places are merged as long as that reads at most this share of the places. */
 const MERGED_SHARE = 1 / 4;
 
-/** Rows in their order. */
+/** Returns the page's rows in their order. */
 export function drawerPage(
   database: LedgerDatabase,
   filter: DrawerFilter,
@@ -26,7 +26,7 @@ export function drawerPage(
       .pluck()
       .all(...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and of a window only the index is read: once, for page and total.
+    // A source has few drawers, and a time window reads only its index: one query serves both page and total.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -39,13 +39,13 @@ export function drawerPage(
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);
 
-  // FTS5 keeps a short record of each drawer in the order of the rows: skipping there reads a hundredth of the bytes.
+  // FTS5 keeps a short record of each drawer in row order: skipping there reads a hundredth of the bytes.
   if (where === "")
     return page(rowsOf("SELECT id FROM drawer_fts_docsize ORDER BY id LIMIT ? OFFSET ?", limit, offset));
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";
   const [first, ...others] = places;
   if (first !== undefined && others.length === 0) return page(rowsOf(inPlace, first.wing, first.room, limit, offset));
-  // The index has each place in the order of the rows, several places together have to be sorted.
+  // The index holds each place in row order; several places together have to be sorted.
   const wanted = offset + limit;
   if (places.length * wanted > total * MERGED_SHARE)
     return page(rowsOf(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`, ...values, limit, offset));

@@ -1,4 +1,7 @@
-/** GraphReader over SQLite, on the broker's main thread: every query but the words of a name has an index. */
+/**
+ * Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has
+ * an index.
+ */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
@@ -108,9 +111,9 @@ export class SqliteGraphReader implements GraphReader {
     return { records: records.map((record) => JSON.parse(record) as LinkRecord), total: this.#count(where, ...of) };
   }
 
-  // --- for the pump ---
+  // --- for the sync with upstream's graph files ---
 
-  /** Rows that upstream's files do not hold yet. */
+  /** Counts the rows that upstream's files do not hold yet. */
   pending(): { rows: number; oldestAtMs: number | null } {
     return (
       this.#database

@@ -1,8 +1,11 @@
-/** Reads of the journal, for `palace audit`. On the broker's main thread, as reader.ts is: a page looks at a bounded number of rows. */
+/**
+ * Reads the journal for `palace audit`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
+ * number of rows.
+ */
 import type { AuditEntry, AuditPage, AuditRequest } from "../../protocol/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Rows that one page looks at, whoever's they are: a few milliseconds. */
+/** Rows that one page examines, whoever wrote them: a few milliseconds. */
 const LOOKED_AT_MAX = 5_000;
 
 type Row = Omit<AuditEntry, "arguments" | "claimed_ms"> & { claimed_ms: number | null; arguments: string };
@@ -36,7 +39,7 @@ export class SqliteJournalReader {
     return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
   }
 
-  /** What is below `seq` arrived before the moment. */
+  /** True when every row below `seq` arrived before the moment. */
   #isOlder(seq: number, sinceMs: number): boolean {
     const below = this.#database
       .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")

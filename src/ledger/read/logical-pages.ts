@@ -1,6 +1,6 @@
 /**
- * A page of whole drawers, the slices of a split one in one, in the order of their ids: what MemPalace 3.11 lists. Which ones a
- * page has is found in indexes alone. Used by reader.ts (Source: upstream-latest.md 2.1).
+ * Lists whole drawers page by page, in the order of their ids, with the slices of a split drawer joined: as MemPalace
+ * 3.11 does. Indexes alone tell which drawers a page has. Used by reader.ts (Source: upstream-latest.md 2.1).
  */
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -10,7 +10,7 @@ import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
 type Entry = { id: string; isSplit: number };
-/** SQL, and what is bound to it. */
+/** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
 /** SQLite's own name for the index of the ids, which are unique. */
@@ -19,9 +19,12 @@ const BY_ID = "sqlite_autoindex_drawer_1";
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Of the place alone: a drawer whose slices lie in two places is shown with those of the place asked for. */
+  /**
+   * The condition on the place alone: a drawer whose slices lie in two places is shown with those of the place asked
+   * for.
+   */
   readonly #inPlace: Sql;
-  /** Rows that the filter lets through; undefined where that is all of them. */
+  /** Rows that the filter lets through; undefined where it lets all through. */
   readonly #rows: Sql | undefined;
 
   constructor(database: LedgerDatabase, filter: Omit<DrawerFilter, "sourceFile">) {
@@ -69,7 +72,7 @@ export class LogicalPages {
       : { sql: `AND row IN (${this.#rows.sql})`, values: this.#rows.values };
   }
 
-  /** Rows that are whole drawers. One under the id of a split drawer is shown as that drawer. */
+  /** Rows that are whole drawers. A row under the id of a split drawer is shown as that drawer. */
   #singles(): Sql {
     const [isSlice, split, here] = [this.#slices("row"), this.#slices(PARENT), this.#within()];
     return {
@@ -78,7 +81,7 @@ export class LogicalPages {
     };
   }
 
-  /** Ids of split drawers; the moment of one is that of its first slice. */
+  /** Ids of split drawers; a split drawer's moment is that of its first slice. */
   #splits(): Sql {
     if (!isWindow(this.#filter)) return this.#slices(`DISTINCT ${PARENT} AS id`);
     const { since = "", before = "~" } = this.#filter;
@@ -89,10 +92,10 @@ export class LogicalPages {
     return { sql: inWindow, values: [...values, since, before] };
   }
 
-  /** Without going through the ids of all. */
+  /** Counts the drawers without reading all ids. */
   #total(): number {
     const [isSlice, split] = [this.#slices("row"), this.#slices(PARENT)];
-    // Slices and the few rows under their drawers' ids tell their place themselves.
+    // Slices, and the few rows under their drawers' ids, carry their place themselves.
     const here = isWindow(this.#filter) ? this.#within() : { sql: "", values: [] };
     const { sql: inPlace, values: place } = this.#inPlace;
     const slices = this.#count({ sql: `${isSlice.sql} ${here.sql}`, values: [...isSlice.values, ...here.values] });

@@ -1,21 +1,24 @@
 /**
- * Sources that MemPalace's miners have filed and we have not: their drawers came over with the palace and say of which state of
- * the file they are. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
+ * Lists sources that MemPalace's miners have filed and this memory has not: their drawers were adopted with the palace
+ * and tell which state of the file they hold. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of
+ * 3.11.
  */
 import { MARK_OF_MODE, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Drawers of an older one are stale. */
+/** Drawers of an older version are stale. */
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** Those of 3.3.6 tell no time of the file. */
+/** Drawers of 3.3.6 do not tell the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
-/** SQL over a drawer: it is one that this miner goes by. What another miner has made of the same file says nothing here. */
+/**
+ * SQL over a drawer: true for a drawer that this miner checks. What another miner made of the same file does not count.
+ */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
@@ -23,18 +26,18 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Sources looked at in one go, some thousands of drawers as they mostly are: tens of milliseconds. */
+/** Sources examined in one step; they mostly have some thousands of drawers, which takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
 /**
- * A mark of ours has the file's time, whether it still counts or not; what was taken over has none. Drawers that know how many
- * they are count as filed when all of them are there: a mine may have died between two of them.
+ * A filing record of ours holds the file's time, current or not; adopted drawers have none. Drawers that tell their
+ * number count as filed only when all of them exist, because a mine may have died between two of them.
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MARK_OF_MODE}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // Names alone are read from the index; what we have filed ourselves costs no more than that.
+  // Names alone are read from the index; sources that we filed ourselves cost no more than that.
   const names = ledger
     .prepare<typeof bounds, string>(
       `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source

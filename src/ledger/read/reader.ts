@@ -1,6 +1,6 @@
 /**
- * LedgerReader over SQLite, and the lists that the backlog and the outbox work off. Runs on the broker's main thread on a
- * read-only connection: every query here is answered from an index in well under a millisecond.
+ * Implements LedgerReader over SQLite, and the lists that the embedding backlog and the outbox work through. Runs on
+ * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
  */
 import { statSync } from "node:fs";
 import { invariant } from "../../platform/invariant.ts";
@@ -16,11 +16,11 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
-import { keepStatements } from "./kept-statements.ts";
+import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 
-/** Upstream reads at most so many diary rows before it sorts them (Source: palace.md 2.10). */
+/** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
 /** SQLite takes 32,766 bound values; we stay far below. */
 const ROWS_PER_QUERY = 500;
@@ -40,7 +40,7 @@ export class SqliteLedgerReader implements LedgerReader {
 
   constructor(file: string) {
     this.#file = file;
-    this.#database = keepStatements(openForReading(file));
+    this.#database = cacheStatements(openForReading(file));
     this.graph = new SqliteGraphReader(this.#database);
     this.closets = new SqliteClosetReader(this.#database);
     this.journal = new SqliteJournalReader(this.#database);
@@ -59,14 +59,14 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
   }
 
-  /** What was forgotten and may still have traces in files. */
+  /** Texts that were forgotten and may still have traces in files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
     return rows.map(({ seq, ids }) => ({ seq, ids: JSON.parse(ids) as string[] }));
   }
 
-  /** How many of the drawers are listed for the palace. */
+  /** Counts the drawers that still wait to be sent to the palace. */
   unsentAmong(ids: readonly string[]): number {
     const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
     const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
@@ -138,7 +138,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // Rows of 3.3.4 and older keep the agent's case: found all the same (palace.md 8.1 marks it a bug).
+    // Rows of 3.3.4 and older keep the agent's case and must be found as well (palace.md 8.1 lists it as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
@@ -198,7 +198,7 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(afterRow, limit);
   }
 
-  /** The newest drawer's; 0 where there is none. */
+  /** Row of the newest drawer; 0 where there is none. */
   lastRow(): number {
     return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
   }

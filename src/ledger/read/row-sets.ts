@@ -1,16 +1,16 @@
 /**
- * The rows that pass a filter, as a byte for each row of the ledger: what a search thread looks into for every hit. Read from
- * indexes alone, about 0.2 µs a row that passes, and kept until the ledger changes. Used by lexical-thread.ts and scan-thread.ts,
- * each on its own connection.
+ * The rows that pass a filter, as one byte for each row of the ledger: a search thread looks each hit up there. The
+ * sets are read from indexes alone, about 0.2 µs for each row that passes, and are cached until the ledger changes.
+ * Used by lexical-thread.ts and scan-thread.ts, each on its own connection.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, windowIndex } from "./drawer-filter.ts";
 
-/** In row order; `allowed[row]` is 1 for each of them. A row beyond its end is none. */
+/** Rows in order; `allowed[row]` is 1 for each of them. A row beyond its end does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
-/** Agents ask again in the few places they work in. */
+/** Agents search the few places they work in again and again. */
 const KEPT_MAX = 8;
 
 export class RowSets {
@@ -25,7 +25,7 @@ export class RowSets {
   }
 
   of(filter: DrawerFilter): RowSet {
-    // Read before the rows: what is committed in between is read again the next time.
+    // The version is read before the rows: a commit in between makes the next search read them again.
     const version = this.#version.get();
     if (version !== this.#keptVersion) this.#kept.clear();
     this.#keptVersion = version;

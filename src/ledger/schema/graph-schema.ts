@@ -1,12 +1,14 @@
 /**
- * The ledger's tables of the graph: facts and their entities, and the links between rooms (tunnels) and between entities
- * (hallways). They are the truth; upstream's own files are kept true from them (public-palace/graph). Imported by schema.ts.
- * Rows whose newest state those files do not hold yet are listed by triggers, so that no write path can forget one.
- * Named "if not exists" because a ledger of an older version gets the same text as its migration.
+ * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities
+ * (hallways). The ledger is authoritative; upstream's own files are kept in step with it (public-palace/graph).
+ * Imported by schema.ts. Triggers list each row whose newest state those files lack, so that no write path can forget
+ * one. The statements say "if not exists" because a ledger of an older version runs the same text as its migration.
  */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/** What the file calls it, and what of a row the file holds. Text and reals only, so that both sides read alike. */
+/**
+ * The names of a table and its columns in the file. The columns are text and reals only, so that both sides read alike.
+ */
 export const GRAPH_TABLES = {
   entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },
   triple: {
@@ -19,21 +21,22 @@ export const GRAPH_TABLES = {
   },
 } as const;
 
-/** A row's columns as SQL; `absent`: those that an older file lacks. */
+/** SQL for a row's columns; an older file lacks those in `absent`. */
 export function columnsOf(kind: keyof typeof GRAPH_TABLES, absent: ReadonlySet<string>, table: string): string[] {
   return GRAPH_TABLES[kind].columns.map((column) =>
     absent.has(column) ? "NULL" : `CAST(${table}.${column} AS ${column === "confidence" ? "REAL" : "TEXT"})`,
   );
 }
 
-/** A row of the ledger as one JSON array of its columns. */
+/** SQL that turns a row of the ledger into one JSON array of its columns. */
 export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
   return `json_array(${columnsOf(kind, new Set(), GRAPH_TABLES[kind].table).join(", ")})`;
 }
 
 /**
- * A new state replaces the listed one under a higher seq; `gone` is the state a deleted row had. Not by OR REPLACE: in a
- * trigger the outer statement's own ON CONFLICT would stand in its place (Source: sqlite.org/lang_createtrigger.html).
+ * A new state replaces the listed one under a higher seq; `gone` is the last state of a deleted row. The SQL avoids OR
+ * REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source:
+ * sqlite.org/lang_createtrigger.html).
  */
 function listed(kind: string, table: string, gone: string): string {
   const put = (when: string, id: string, state: string): string => `

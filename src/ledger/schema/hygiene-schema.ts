@@ -1,6 +1,6 @@
 /**
- * The ledger's tables of memory hygiene: what a write found before it changed it, so that it can be taken back, and what was
- * forgotten but may still have traces in files. Imported by schema.ts; a ledger of an older version gets the same text as its
+ * The ledger's tables of memory hygiene: before-images, so that a write can be taken back, and what was forgotten but
+ * may still have traces in files. Imported by schema.ts; a ledger of an older version runs the same text as its
  * migration.
  */
 export const HYGIENE_SCHEMA = `
@@ -23,8 +23,8 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 `;
 
 /**
- * Every table of the ledger, and what forgetting does there; the one list (a test holds it against the schema). A table that
- * comes to hold text of drawers, or names them, is reached in forget.ts.
+ * Every table of the ledger, and what forgetting does there. This is the one list; a test compares it with the schema.
+ * A new table that holds text of drawers, or names them, must be handled in forget.ts.
  */
 export const FORGET_REACHES: Readonly<Record<string, string>> = {
   drawer: "the rows are deleted; triggers take vectors and places along",

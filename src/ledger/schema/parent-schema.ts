@@ -1,7 +1,7 @@
 /**
- * The drawer that a slice belongs to, as the ledger finds slices by: an index of those rows alone, with the place, so that a list
- * of whole drawers reads no text. Imported by schema.ts and by whoever asks for slices; a ledger of an older version gets the same
- * text as its migration.
+ * The index that finds slices by the drawer they belong to. It holds those rows alone, with their places, so that a
+ * list of whole drawers reads no text. Imported by schema.ts and by the code that asks for slices; a ledger of an older
+ * version runs the same text as its migration.
  */
 
 import { sliceBounds } from "../record.ts";
@@ -9,15 +9,18 @@ import { sliceBounds } from "../record.ts";
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/** SQL over a drawer: the id it is a slice of; null for a drawer of its own. Old diaries have the second key only. */
+/**
+ * SQL over a drawer: the id of the drawer it is a slice of; null for a whole drawer. Old diaries have only the second
+ * key.
+ */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
-/** SQL over a slice: where it stands in its drawer's text (Source: upstream-latest.md 2.1). */
+/** SQL over a slice: its position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
 /**
- * SQL: the slices of a drawer in the order of its text, `slicesBound` is what is bound. A diary's slice that was itself cut anew
- * names two drawers, and is found by both; its id begins as those of the diary's slices do.
+ * SQL: a drawer's slices in the order of its text; `slicesBound` gives the bound values. A diary's slice that was
+ * itself cut again names two drawers and is found by both; its id begins like the ids of the diary's slices.
  */
 export const SLICES_OF = `SELECT * FROM drawer
   WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;

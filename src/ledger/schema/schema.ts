@@ -1,9 +1,9 @@
 /**
- * The ledger's tables. One SQLite file is what makes an acknowledgement true; everything else is rebuilt from it.
- * Full text, counts, the list of texts to embed and the outbox are kept by triggers, so that no write path can forget
- * one of them. Imported by open.ts only.
- * One exception, the full text of new drawers (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint,
- * and FTS5 writes the words it collected out at every savepoint. A segment a row made bulk ingest half as fast.
+ * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers
+ * maintain full text, counts, the list of texts to embed and the outbox, so that no write path can forget one of them.
+ * Imported by open.ts only. The one exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a
+ * statement with triggers opens a savepoint, and FTS5 writes its collected words out at every savepoint. A segment for
+ * each row made bulk ingest half as fast.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
@@ -20,7 +20,9 @@ export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/** A removal still waiting in the outbox is overtaken: the id is back, and its vector will list it again. */
+/**
+ * An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again.
+ */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -31,7 +33,10 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/** Nothing but the write that files a document looks in here. A ledger of an older version gets the same text as its migration. */
+/**
+ * Only the write that files a document reads this table. A ledger of an older version runs the same text as its
+ * migration.
+ */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,
@@ -44,7 +49,10 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/** When a client says that it wrote, of those writes that arrived later (journal.at_ms): few, and nothing is done by it. */
+/**
+ * When a client says that it wrote, for the writes that arrived later (journal.at_ms): they are few, and nothing is
+ * decided by it.
+ */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
@@ -52,27 +60,28 @@ CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
 END;
 `;
 
-/** Version → what makes a ledger of it one of the next version, in the transaction that raises `user_version`. */
+/** Version → the statements that bring a ledger to the next version, in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
-  // The trigger of version 1 indexed the words of a new drawer, which the writer does by now: twice would spoil the index.
+  // The trigger of version 1 indexed the words of a new drawer; now the writer does. Indexing twice would corrupt the
+  // index.
   1: `
 DROP TRIGGER drawer_insert;
 DROP INDEX IF EXISTS drawer_room;
 DROP INDEX IF EXISTS journal_at;
 ${DRAWER_INSERT}`,
-  // The graph came.
+  // Version 3 adds the graph.
   2: GRAPH_SCHEMA,
-  // Closets came.
+  // Version 4 adds closets.
   3: CLOSET_SCHEMA,
-  // Forgetting and taking back came.
+  // Version 5 adds forgetting and undo.
   4: HYGIENE_SCHEMA,
-  // The index of moments came.
+  // Version 6 adds the index of moments.
   5: FILED_SCHEMA,
-  // Documents in parts came.
+  // Version 7 adds documents in parts.
   6: PART_SCHEMA,
-  // What a client says of the time came beside the time of arrival.
+  // Version 8 adds the time that a client claims, beside the time of arrival.
   7: CLAIM_SCHEMA,
-  // The index of slices came.
+  // Version 9 adds the index of slices.
   8: PARENT_SCHEMA,
 };
 

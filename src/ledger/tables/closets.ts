@@ -1,4 +1,7 @@
-/** ClosetTx over SQLite: what engine may do to closets inside one write. Lives on the writer thread; see closet-schema.ts. */
+/**
+ * Implements ClosetTx over SQLite: what the engine may do to closets inside one write. Lives on the writer thread; see
+ * closet-schema.ts.
+ */
 import type { ClosetTx, NewCloset } from "../../port/closet.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { place } from "../record.ts";
@@ -66,7 +69,7 @@ export class SqliteClosetTx implements ClosetTx {
     this.#onChange(1);
   }
 
-  /** The summary of a drawer that is not what it was: upstream gives it the drawer's own id. */
+  /** Deletes the summary of a drawer whose text has changed: upstream gives it the drawer's own id. */
   dropSummary(drawerId: string): void {
     const { changes } = this.#dropOne.run(drawerId);
     if (changes > 0) this.#onChange(changes);
@@ -78,7 +81,10 @@ export class SqliteClosetTx implements ClosetTx {
     return changes;
   }
 
-  /** Those of the sources, and those that hold the text; `inJson` is it as it stands in a JSON string. Returns their ids. */
+  /**
+   * Deletes the closets of the sources and those that hold the text; `inJson` is the text escaped for JSON. Returns
+   * their ids.
+   */
   forget(sources: readonly string[], match = "", inJson = ""): string[] {
     const ids = this.#forget.all({ sources: JSON.stringify(sources), match, inJson });
     this.#onChange(ids.length);

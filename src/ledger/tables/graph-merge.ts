@@ -1,19 +1,21 @@
 /**
- * Brings what others wrote into upstream's graph files into the ledger, and strikes off what those files hold by now. Judged
- * by the ledger as it is at that moment, on the writer thread: a client may have written since the files were compared.
+ * Merges what others wrote into upstream's graph files into the ledger, and strikes off the list what those files hold
+ * by now. It decides by the ledger's state at that moment, on the writer thread: a client may have written since the
+ * files were compared.
  *
- * A listed row is one that was changed here and not sent yet. When somebody else has changed it, too, a fact that either side
- * has ended is ended, with our end if both have; what else differs is theirs. Of a link ours stands. Anything else is theirs.
+ * A listed row was changed here and is not sent yet. When somebody else has changed it too: a fact that either side has
+ * ended is ended, with our end if both have one; for its other columns their value wins. For a link our record wins. A
+ * row that is not listed takes their value.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
-/** What a take-over changed. */
+/** The number of rows that a merge changed. */
 export type TakenOver = { taken: number; relisted: number; removed: number };
 
 const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
-/** Of a triple's columns. */
+/** Position of the column among a triple's columns. */
 const VALID_TO = GRAPH_TABLES.triple.columns.indexOf("valid_to");
 
 export class GraphMerge {
@@ -60,14 +62,14 @@ export class GraphMerge {
     return result;
   }
 
-  /** Forgets the rows, each only if it has not changed since it was read. */
+  /** Strikes the rows off the list, each only if it has not changed since it was read. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
     });
   }
 
-  /** True if the ledger has another row than before. */
+  /** True when the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -78,7 +80,7 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // Deleted here: to be sent, unless it is not what we deleted.
+    // The row was deleted here: the removal is sent, unless the file's row is not the one we deleted.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
@@ -94,7 +96,7 @@ export class GraphMerge {
   }
 }
 
-/** Nothing upstream opens a fact again: a file that has it open is an older one that somebody put back. */
+/** Upstream never reopens a fact: a file in which it is open is an older file that somebody restored. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => (JSON.parse(body) as unknown[])[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
@@ -105,12 +107,12 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   if (isLink(kind)) return ours;
   const merged = JSON.parse(theirs) as unknown[];
   merged[VALID_TO] = (JSON.parse(ours) as unknown[])[VALID_TO] ?? merged[VALID_TO];
-  // SQLite writes 1.0 where JavaScript writes 1: what is one of the two must be known as it.
+  // SQLite writes 1.0 where JavaScript writes 1: both must count as the same row.
   const text = JSON.stringify(merged);
   return [theirs, ours].find((body) => JSON.stringify(JSON.parse(body)) === text) ?? text;
 }
 
-/** A row that upstream could not have made. */
+/** True for a row that upstream could not have made. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;

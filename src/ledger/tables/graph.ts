@@ -1,4 +1,4 @@
-/** GraphTx over SQLite: what engine may do to the graph inside one write. Lives on the writer thread. */
+/** Implements GraphTx over SQLite: what the engine may do to the graph inside one write. Lives on the writer thread. */
 import type { Fact, GraphTx, HallwayEnd, LinkKind, LinkRecord, NamedRows, NewFact } from "../../port/graph.ts";
 import { isLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -15,7 +15,7 @@ export class SqliteGraphTx implements GraphTx {
   readonly #onChange: (kind: GraphKind, id: string) => void;
   readonly #statements;
 
-  /** `onChange` is called before each change that this makes, with what it changes. */
+  /** `onChange` is called before each change, with the kind and id that it concerns. */
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;
@@ -118,7 +118,7 @@ export class SqliteGraphTx implements GraphTx {
     return this.#statements.hallwayEnds.all();
   }
 
-  /** Puts a row back to a state of its image; null: deletes it. Of undo and forget. */
+  /** Restores a row to the state of its image; null deletes it. Called by undo and forget. */
   restore(kind: GraphKind, id: string, body: string | null): void {
     this.#onChange(kind, id);
     if (body !== null) return void this.#database.prepare(putSql(kind)).run(id, ...valuesOf(kind, body));
@@ -134,7 +134,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 }
 
-/** SQLite's CURRENT_TIMESTAMP, which upstream's tables have as their default: UTC, `YYYY-MM-DD HH:MM:SS`. */
+/** The form of SQLite's CURRENT_TIMESTAMP, the default in upstream's tables: UTC, `YYYY-MM-DD HH:MM:SS`. */
 function timestamp(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -1,6 +1,7 @@
 /**
- * What one write changes, as it was before: collected while the write is applied, kept beside its journal row in the same
- * transaction. Of a thing that is changed twice the first state counts and the last. Lives on the writer thread.
+ * Before-images: the state of everything that one write changes, collected while the write is applied and stored beside
+ * its journal row in the same transaction. A thing that is changed twice keeps its first state before and its last
+ * state after. Lives on the writer thread.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { LinkKind } from "../../port/graph.ts";
@@ -32,25 +33,28 @@ export class Images {
       .pluck();
   }
 
-  /** `after` undefined: deleted. */
+  /** An undefined `after` means deleted. */
   noteDrawer(id: string, before: Drawer | undefined, after: DrawerState | undefined): void {
     const known = this.#noted.get(`drawer ${id}`);
     if (known?.kind === "drawer") known.after = after;
     else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
   }
 
-  /** Before it is changed. */
+  /** Must be called before the row is changed. */
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });
   }
 
-  /** Text of the row as it is now. */
+  /** Text of the row in its present state. */
   stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
     return kind === "source" ? this.#source.get(id) : this.#body.get(kind)?.get(id);
   }
 
-  /** Of the write that was applied; what it left as it was is none. Concurrency: before the next write changes anything. */
+  /**
+   * Returns the images of the write that was applied, without those that left a thing as it was. Concurrency: call it
+   * before the next write changes anything.
+   */
   take(): Image[] {
     const images = [...this.#noted.values()].flatMap((noted): Image[] => {
       const { kind, id } = noted;

@@ -1,4 +1,7 @@
-/** PartTx over SQLite: documents on their way in parts, and the table they wait in. Lives on the writer thread. */
+/**
+ * Implements PartTx over SQLite: documents that arrive in parts, and the table they wait in. Lives on the writer
+ * thread.
+ */
 import type { DocumentPart, PartTx } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 
@@ -47,7 +50,7 @@ export class SqlitePartTx implements PartTx {
     if (this.#drop.run(sourceFile).changes > 0) this.#onChange();
   }
 
-  /** Of whatever sources. `atMs`: ms since 1970; what has had a part since then stays, with the parts before it. */
+  /** Covers all sources. `atMs`: ms since 1970; a document that got a part since then stays, with its earlier parts. */
   dropBefore(atMs: number): void {
     this.#dropBefore.run(atMs);
   }

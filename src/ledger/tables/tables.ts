@@ -1,6 +1,7 @@
 /**
- * The ledger's tables inside one write: drawers and sources here, the rest in the files beside. Collects which rows changed and
- * what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which work on these tables.
+ * The ledger's tables inside one write: drawers and sources here, the rest in the files beside. Collects which rows
+ * changed and what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which
+ * work on these tables.
  */
 import { invariant } from "../../platform/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
@@ -9,20 +10,20 @@ import { MARK_OF_MODE, type SourceGroup, type SourceRow } from "../../port/sourc
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
-import { AdoptedMarks } from "./adopted-mark.ts";
+import { AdoptedDigests } from "./adopted-digests.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteGraphTx } from "./graph.ts";
 import { Images } from "./images.ts";
 import { SqlitePartTx } from "./parts.ts";
 
-/** Upstream shows so many places of a source before it is deleted. */
+/** Upstream shows this many places of a source before it deletes it. */
 const PLACES_SHOWN = 5;
 
 export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly graph: SqliteGraphTx;
   readonly closets: SqliteClosetTx;
-  readonly adopted: AdoptedMarks;
-  /** What the write being applied has changed, as it was before. */
+  readonly adopted: AdoptedDigests;
+  /** Before-images of the write that is being applied. */
   readonly images: Images;
   readonly parts: SqlitePartTx;
   readonly #find;
@@ -39,7 +40,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
-  /** Of the writes of this group that were kept, and of the one being applied. */
+  /** Changes of this group's completed writes; the write that is being applied has its own. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;
@@ -56,7 +57,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.#current.closets += closets;
     });
     this.parts = new SqlitePartTx(database, () => this.touch());
-    this.adopted = new AdoptedMarks(database);
+    this.adopted = new AdoptedDigests(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -112,7 +113,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
-    // After all of them: see schema.ts.
+    // The words follow after all rows: see schema.ts.
     for (const { row, text, words } of inserted) this.#insertWords.run(row, text, words);
     this.#current.added += inserted.length;
   }
@@ -190,19 +191,19 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
   }
 
-  /** For what changes tables that hold no drawers: the write must not be taken for one that did nothing. */
+  /** Notes a change to a table that holds no drawers, so that the write does not count as one that did nothing. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;
   }
 
-  /** Rows changed by the write being applied. */
+  /** Rows changed by the write that is being applied. */
   changeCount(): number {
     const { added, written, removed, graph, closets } = this.#current;
     return added + written.length + removed.length + graph + closets;
   }
 
-  /** A write that did not come to its end has touched the ledger: only a rollback of the group takes that back. */
+  /** True when a failed write has already touched the ledger: only a rollback of the group takes that back. */
   get isHalfDone(): boolean {
     return this.#isHalfDone;
   }
@@ -216,7 +217,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#forgetCurrent();
   }
 
-  /** What the group has changed; the next group begins with nothing. */
+  /** Returns what the group has changed, and starts the next group empty. */
   takeChanges(): Changes {
     const changes = this.#kept;
     this.#kept = noChanges();

@@ -1,7 +1,7 @@
 /**
- * Rows that others wrote into the palace become drawers of the ledger: a batch is one transaction, and doing it again changes
- * nothing, so a kill anywhere is mended by looking at the palace again. What the ledger has not sent yet is newer and stays.
- * Used by writer.ts; public-palace/adopt reads the rows.
+ * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated
+ * without effect, so a kill is repaired by reading the palace again. What the ledger has not sent yet is newer and
+ * stays. Used by writer.ts; public-palace/adopt reads the rows.
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
@@ -11,7 +11,7 @@ import { isSameRow } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import type { OutboxList } from "./outbox-list.ts";
 
-export class LedgerTakeOver {
+export class RowAdopter {
   readonly #tx: LedgerTables;
   readonly #outbox: OutboxList;
   readonly #hasVector;
@@ -26,7 +26,7 @@ export class LedgerTakeOver {
     this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
 
-  /** Errors: the store's; nothing of the batch is kept then. */
+  /** Errors: the store's; then nothing of the batch is kept. */
   commit(
     batch: TakeOver,
     group: (work: () => void) => void,
@@ -61,7 +61,8 @@ export class LedgerTakeOver {
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
-    // The palace holds it already. One without a vector is listed when it has one, which the palace then gets.
+    // The palace holds the row already. A row without a vector is listed once it has one, and the palace then gets the
+    // vector.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
     if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
@@ -78,7 +79,7 @@ export class LedgerTakeOver {
     return true;
   }
 
-  /** False: the ledger holds the same, or something newer. */
+  /** Returns false when the ledger holds the same row or a newer one. */
   #file({ id, text, metadata }: TakenRow): boolean {
     const isListed = this.#outbox.has(id);
     const known = this.#tx.findDrawer(id);
@@ -90,7 +91,8 @@ export class LedgerTakeOver {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // Without a vector it was never sent: it comes from the palace, if it reads the same, else it is ours, or newer.
+      // A drawer without a vector was never sent: if it reads the same it came from the palace, else it is ours or
+      // newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

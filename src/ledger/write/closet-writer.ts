@@ -1,6 +1,6 @@
 /**
- * Closets beside the engine's writes: their vectors, what has arrived in the public palace, and what others have there. The
- * counterpart of what writer.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
+ * Writes closets beside the engine's writes: their vectors, what has reached the public palace, and what others have
+ * there. It does for closets what writer.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { NewVector } from "../../port/ledger.ts";
@@ -39,7 +39,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** One whose closet is gone or has other text by now is dropped. Returns how many were filed. */
+  /** Drops a vector whose closet is deleted or has other text by now. Returns how many were filed. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
@@ -52,8 +52,9 @@ export class ClosetWriter {
   }
 
   /**
-   * Rows that others have in the closets' collection, whatever they are: MemPalace's own, a model's, a day's of a diary,
-   * compressed drawers. None is made anew, since nobody but their maker could. Returns how many were new or another.
+   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a
+   * diary day's, compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were
+   * new or different.
    */
   takeOver({ rows, removed, model }: TakeOver): number {
     let taken = 0;
@@ -70,7 +71,7 @@ export class ClosetWriter {
     return taken;
   }
 
-  /** False: the ledger holds the same, or something newer that is still on its way. */
+  /** Returns false when the ledger holds the same row, or a newer one that still waits to be sent. */
   #takeRow({ id, text, metadata, vector }: TakenRow): boolean {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
@@ -88,7 +89,7 @@ export class ClosetWriter {
       JSON.stringify(metadata),
       vector === undefined ? null : bytesOf(vector),
     );
-    // The palace holds it already; one without a vector is listed when it has one.
+    // The palace holds the row already; a row without a vector is listed once it has one.
     this.outbox.unlist(id);
     return true;
   }

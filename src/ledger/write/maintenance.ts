@@ -1,16 +1,16 @@
 /**
- * What can wait for a quiet moment: the whole-source full text of sources that changed, the merging of full-text segments,
- * the giving back of free pages. Apart from the write path because a source is written anew as a whole: one that grows drawer by drawer would cost the square of its
- * size. Used by writer.ts on the writer thread.
+ * Work that waits for a quiet moment: the whole-source full text of changed sources, merging full-text segments,
+ * freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
+ * drawer by drawer would cost the square of its size. Used by writer.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 
 const SOURCES_PER_PASS = 16;
 /** Pages of full-text segments merged in one step: some milliseconds. */
 const MERGE_PAGES = 64;
-/** Pages given back in one step: some milliseconds. */
+/** Pages freed in one step: some milliseconds. */
 const FREED_PAGES = 256;
-/** Free pages that stay for the writes to come: 4 MB, or an eighth of a larger file. */
+/** Free pages that stay for coming writes: 4 MB, or an eighth of a larger file. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
@@ -48,7 +48,10 @@ export class Maintenance {
     return this.indexSources() || this.#mergeSegments() || this.#freePages();
   }
 
-  /** What a large undo or a deleted source leaves. A ledger of before auto_vacuum keeps its pages until it is written anew. */
+  /**
+   * Frees pages that a large undo or a deleted source left. A ledger without auto_vacuum keeps them until it is
+   * rewritten.
+   */
   #freePages(): boolean {
     const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
       (name) => this.#database.pragma(name, { simple: true }) as number,
@@ -80,7 +83,7 @@ export class Maintenance {
     return true;
   }
 
-  /** FTS5 says by the number of changes whether it found anything to merge. */
+  /** FTS5 tells by the number of changes whether it found anything to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

@@ -1,10 +1,12 @@
 /**
- * What the public palace has not got yet, of drawers or of closets: triggers list it as it is written; here it is struck off, and
- * listed again. Lives on the writer thread.
+ * The list of drawers or closets that the public palace does not have yet: triggers add to it on every write; this file
+ * strikes entries off and lists them again. Lives on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 
-/** `rows`: from where the ids `c.id` of all that can be sent come. `target`: under which name the palace is noted. */
+/**
+ * `rows`: SQL that yields the ids `c.id` of all that can be sent. `target`: the key under which the palace is noted.
+ */
 export type Listed = { table: string; rows: string; target: string };
 
 export const DRAWERS: Listed = {
@@ -46,7 +48,7 @@ export class OutboxList {
     return this.#statements.has.get(id) !== undefined;
   }
 
-  /** The palace has it as it is. */
+  /** Strikes the entry off: the palace holds it as it is. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
   }
@@ -57,7 +59,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists everything again for a palace that was not the one written to so far. */
+  /** Lists everything again when the palace is not the one that was written to so far. */
   retarget(target: string): void {
     const { getMeta, putMeta, listAll } = this.#statements;
     const before = getMeta.get(this.#target);
@@ -68,7 +70,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists again what the palace has lost. Those without a vector are listed when they have one. */
+  /** Lists again what the palace has lost. Entries without a vector are listed once they have one. */
   resend(ids: readonly string[] | "all"): void {
     const { listAll, listOne } = this.#statements;
     this.#group(() => {
@@ -79,8 +81,8 @@ export class OutboxList {
 }
 
 /**
- * The palace's own files hold what was taken over from them, and the watch sends what they lack, also when a repair has made
- * their collection anew. Only after another target something may be older there than here.
+ * The palace's own files hold what was adopted from them, and the reconciler sends what they lack, also when a repair
+ * has rebuilt their collection. Only after another target can the folder hold something older than the ledger.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
   const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));

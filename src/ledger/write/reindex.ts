@@ -1,13 +1,14 @@
 /**
- * Makes anew what the ledger derives from its own drawers: full text, counts of places, the short forms of vectors, the list of
- * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between writes.
+ * Rebuilds what the ledger derives from its own drawers: full text, counts of places, quantized vectors, the list of
+ * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
+ * writes.
  */
 import type { LedgerDatabase } from "../open.ts";
 
-/** A vector in a byte a number, for the search threads. */
+/** Quantizes a vector to one byte a number, for the search threads. */
 export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
 
-/** Short forms looked at in one transaction: some milliseconds, for which a write may have to wait. */
+/** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
@@ -19,7 +20,10 @@ export class Reindex {
     this.#group = group;
   }
 
-  /** The words of all drawers, verified against their texts before it counts. Whole sources follow in quiet moments. */
+  /**
+   * Rebuilds the words of all drawers and verifies them against the texts before they count. Whole sources follow in
+   * quiet moments.
+   */
   words(): void {
     this.#group(() => {
       this.#database.exec(`
@@ -30,7 +34,7 @@ export class Reindex {
     });
   }
 
-  /** Returns how many counts were wrong, and how many drawers had been forgotten by the model's backlog. */
+  /** Returns how many counts were wrong, and how many drawers the embedding backlog lacked. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
@@ -58,7 +62,9 @@ export class Reindex {
     return found;
   }
 
-  /** The short forms of the vectors after `afterRow`: the rows that were wrong, and where to go on; 0 = all done. */
+  /**
+   * Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done.
+   */
   codes(afterRow: number, quantize: Quantize): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;

@@ -1,4 +1,6 @@
-/** LedgerTx over SQLite: what the engine may do inside one write. Assembles the tables, forgetting and undo. */
+/**
+ * Implements LedgerTx over SQLite: what the engine may do inside one write. Assembles the tables, forgetting and undo.
+ */
 import type { LedgerTx } from "../../port/ledger.ts";
 import { SqliteForget } from "../forget/forget.ts";
 import { SqliteUndo } from "../history/undo.ts";

@@ -2,12 +2,13 @@
  * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the thread's
  * entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
  *
- * One group, step by step, with the fault points that the kill test uses between them:
+ * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
- * A kill before the commit leaves nothing of the group, after it all of it; a write is acknowledged only after the sync.
- * The sync is ours, a fdatasync: SQLite as it is built for Node calls fsync, which also writes the log's time stamps, at a
- * third more a write here and a journal commit more on most file systems. Vectors and the outbox's marks are not
- * synced: what a power cut takes of them is made again, and it never takes a later write without the earlier ones.
+ * A kill before the commit leaves nothing of the group, a kill after it leaves all; a write is acknowledged only after
+ * the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
+ * time stamps and costs a third more a write here, and a journal commit more on most file systems. Vectors and the
+ * outbox's entries are not synced: what a power cut takes of them is made again, and it never takes a later write
+ * without the earlier ones.
  */
 import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
@@ -20,7 +21,7 @@ import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
 import { noChanges } from "../tables/tables.ts";
-import { LedgerTakeOver } from "./adopt-rows.ts";
+import { RowAdopter } from "./adopt-rows.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -28,39 +29,45 @@ import { DRAWERS, OutboxList } from "./outbox-list.ts";
 import { type Quantize, Reindex } from "./reindex.ts";
 import { SqliteLedgerTx } from "./transaction.ts";
 
-/** What the engine makes of a write: the value to answer, and whether anything was changed. */
+/** Applies one write for the engine: returns the value to answer and whether anything changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
-/** What is too old is looked for this often. */
+/** Interval at which the writer looks for what is too old. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** What one look may add to the time that counts: a clock set years ahead must not end every key at once. */
+/**
+ * One look may advance the clock that counts by at most this much: a clock set years ahead must not expire every key at
+ * once.
+ */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 
 export class LedgerWriter {
   readonly #file: string;
   readonly #inode: number;
   readonly #database: LedgerDatabase;
-  /** For who only looks: outside of a group nothing may be changed through it. */
+  /** For reading only: outside of a group nothing may be changed through it. */
   readonly tx: SqliteLedgerTx;
-  readonly #takeOver: LedgerTakeOver;
+  readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
   readonly #journal: Journal;
   readonly #maintenance: Maintenance;
-  /** By the monotonic clock. */
+  /** Time of the last pruning, by the monotonic clock. */
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** What is forgotten goes from the file itself. */
+  /** Erases what is forgotten from the file itself. */
   readonly eraser: LedgerEraser;
-  /** What comes from upstream's graph files, and what has arrived there. */
+  /** Merges upstream's graph files, and notes what has reached them. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /** The log could not be synced: what the next sync would say of it is worth nothing (Source: lwn.net/Articles/752063). */
+  /**
+   * Set when the log could not be synced: a later successful sync would prove nothing (Source:
+   * lwn.net/Articles/752063).
+   */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
-  /** Errors: as openForWriting. */
+  /** Errors: those of openForWriting. */
   constructor(file: string, apply: ApplyWrite) {
     this.#file = file;
     this.#database = openForWriting(file);
@@ -72,7 +79,7 @@ export class LedgerWriter {
     this.reindex = new Reindex(this.#database, (work) => this.#group(work));
     const onDone = (id: string): void => this.tx.adopted.drop(id);
     this.outbox = new OutboxList(this.#database, DRAWERS, (work) => this.#group(work), onDone);
-    this.#takeOver = new LedgerTakeOver(this.#database, this.tx, this.outbox);
+    this.#adopter = new RowAdopter(this.#database, this.tx, this.outbox);
     this.#journal = new Journal(this.#database);
     this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
     this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
@@ -92,7 +99,7 @@ export class LedgerWriter {
   /** Commits the calls as one group. Never throws: each call gets its outcome. */
   commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
     const statements = this.#statements;
-    /** Writes that failed when they had changed something already: the group was done again without them. */
+    /** Writes that failed after they had changed something: the group is applied again without them. */
     const refused = new Map<WriteCall, WriteOutcome>();
     try {
       this.#assertPresent();
@@ -123,8 +130,9 @@ export class LedgerWriter {
   }
 
   /**
-   * Undefined: a write failed half-way, is in `refused` now, and everything has to be done again. A savepoint for each write
-   * would do as well, but at each one FTS5 writes its collected words out, and failing half-way is rare.
+   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A
+   * savepoint for each write would do as well, but FTS5 writes its collected words out at each one, and failing
+   * half-way is rare.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];
@@ -154,19 +162,20 @@ export class LedgerWriter {
     try {
       const value = this.#apply(this.tx, call);
       faultPoint("commit.after-apply");
-      // Also what changed nothing: "not found", repeated after somebody else filed it, must not delete it then.
+      // A repeatable call is journaled even if it changed nothing: a delete that found nothing must not delete what
+      // somebody filed before the repeat.
       if (call.isRepeatable || this.tx.changeCount() > 0)
         this.#journal.add(call, fingerprint, value, this.tx.images.take());
       this.tx.keepChanges();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
-      // SQLite itself may have ended the transaction (disk full): then the whole group fails, and says so.
+      // SQLite itself may have ended the transaction (disk full): then the whole group fails and reports it.
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       return failed(error);
     }
   }
 
-  /** Files vectors; one whose drawer is gone or has other text by now is dropped. */
+  /** Files vectors; drops one whose drawer is deleted or has other text by now. */
   storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -178,9 +187,9 @@ export class LedgerWriter {
     return { ...noChanges(), written };
   }
 
-  /** Takes over what others wrote into the palace; see take-over.ts. */
+  /** Adopts what others wrote into the palace; see adopt-rows.ts. */
   takeOver(batch: TakeOver, quantize: Quantize): { taken: number; changes: Changes } {
-    return this.#takeOver.commit(
+    return this.#adopter.commit(
       batch,
       (work) => this.#group(work),
       (model) => this.#recordModel(model),
@@ -192,7 +201,7 @@ export class LedgerWriter {
     if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
   }
 
-  /** False: its drawer is gone or has other text by now. */
+  /** Returns false when its drawer is deleted or has other text by now. */
   #putVector({ row, textVersion: version, vector }: NewVector, quantize: Quantize): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
@@ -206,7 +215,7 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
-  /** One bounded step of what can wait for a quiet moment; true if there is more. `now`: ms. */
+  /** Does one bounded step of maintenance; true if there is more. `now`: ms. */
   maintain(retention: Retention, now: number): boolean {
     if (this.#maintenance.step()) return true;
     if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
@@ -216,8 +225,8 @@ export class LedgerWriter {
   }
 
   /**
-   * One bounded step of dropping what the journal need not keep any longer; true if there is more. `now`: ms by the machine's
-   * clock, believed up to a day beyond the last look.
+   * Does one bounded step of pruning the journal; true if there is more. `now`: ms by the machine's clock, believed up
+   * to a day beyond the last look.
    */
   prune(retention: Retention, now: number): boolean {
     let more = false;
@@ -230,7 +239,7 @@ export class LedgerWriter {
     return more;
   }
 
-  /** Closing removes the write-ahead log by its path: never where another ledger stands at that path by now. */
+  /** Closing deletes the write-ahead log by its path: never do that where another ledger lies at that path by now. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();
@@ -276,7 +285,7 @@ export class LedgerWriter {
   }
 }
 
-/** What a write that threw is answered with. */
+/** The outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
   if (error instanceof PalaceError) {
     return {
@@ -296,7 +305,7 @@ export function failed(error: unknown): WriteOutcome {
 
 function isStoreError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  // A constraint or a value that does not fit concerns the one write that brought it.
+  // A violated constraint or an unfit value concerns only the write that brought it.
   return (
     typeof code === "string" &&
     /^(SQLITE_|E[A-Z]+$)/.test(code) &&

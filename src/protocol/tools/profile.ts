@@ -1,6 +1,6 @@
 /**
- * Which tools a client is told of, as MCP lists them: all, or the few that a small model can keep in mind. Only what is listed
- * changes: every tool can be called by its name whatever the profile. Pure.
+ * The tools that a client is told of, as MCP lists them: all, or the few that a small model can keep in mind. Only the
+ * list differs: every tool can be called by its name whatever the profile. Pure.
  */
 import type { ToolProfile } from "../spec.ts";
 import type { Properties } from "./row.ts";
@@ -40,7 +40,7 @@ function listed(
 
 function lightened(tool: Tool, shown: readonly string[]): ListedTool {
   const properties = Object.entries(tool.properties).filter(([key]) => shown.includes(key));
-  // What an alias stands in for is required of who does not know the alias.
+  // A client that does not know the alias must send the parameter it stands in for.
   const required = [...tool.required, ...(tool.requiredEither ?? [])];
   return listed(
     tool,

@@ -1,4 +1,7 @@
-/** What a row of the tools' table says. The table itself is in table.ts; client and broker go by its columns. Data only. */
+/**
+ * The columns of a row of the tools' table. The table itself is in table.ts; client and broker follow its columns. Data
+ * only.
+ */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {
@@ -17,41 +20,44 @@ export type Properties = Record<string, PropertySchema>;
 export type Columns = {
   /** A write is done once by its key, through the journal. A read sees what the same peer wrote before it. */
   kind: "read" | "write";
-  /** Who carries it out: the rules on the ledger, those on the coordination log, or a part of the broker. */
+  /** The part that executes it: the rules on the ledger, those on the coordination log, or a part of the broker. */
   keeper: "palace" | "log" | "broker";
   /** The least role that may call it; `agent to change`: a reader may call it without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /** Whether a client keeps the call while there is no broker. What only looks, or judges by what is there at the moment, it does not. */
+  /**
+   * Whether a client spools the call while there is no broker. A call that only reads, or depends on the present state,
+   * is not spooled.
+   */
   spool: "always" | "unless dry" | "never";
-  /** A write that is told what only the main thread can find out, by its sender's earlier writes, too. */
+  /** True for a write that needs findings of the main thread, which also include its sender's earlier writes. */
   isPrepared: boolean;
   /** Secrets are masked in its answer. */
   isMasked: boolean;
-  /** Says of itself that it only reads, as MemPalace's does. */
+  /** True when the tool is announced as read-only, as MemPalace's is. */
   isAnnounced: boolean;
-  /** When its request is given up. */
+  /** Time after which its request is given up. */
   timeoutMs: number;
-  /** In the light profile: its place in the list, and the parameters worth theirs. */
+  /** Its place in the light profile's list, and the parameters that are shown there. */
   light?: { place: number; shown: readonly string[] };
   /**
    * Other names of parameters. Those of rooms and wings are what upstream's skill texts call them, so agents do, too
    * (palace.md 2.12); no schema lists them.
    */
   aliases?: Readonly<Record<string, string>>;
-  /** Required, under one name or the other, where the schema lists both and so can require neither. */
+  /** Parameters that are required under one name or the other; the schema lists both and so can require neither. */
   requiredEither?: readonly string[];
 };
 
 export type ToolRow = Columns & { description: string; properties: Properties; required: readonly string[] };
 
 const USUAL = { isPrepared: false, isMasked: true, isAnnounced: false, timeoutMs: REQUEST_TIMEOUT_MS } as const;
-/** The columns of most rows; a row says what is otherwise with it. */
+/** The columns of most rows; a row states its exceptions. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** Done by a part of the broker: its answer speaks of the machine, not of the memory. */
+/** Executed by a part of the broker: its answer is about the machine, not the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 

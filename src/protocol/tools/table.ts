@@ -1,7 +1,7 @@
 /**
- * The tools: one row each, in upstream's listing order (palace.md 2.9), with all that client and broker go by: what a row says is in
- * row.ts. A new tool is a row here and its function in the engine's table of its kind and keeper, which does not compile without it.
- * Names and parameters are contract: test/pins holds them.
+ * The tools: one row each, in upstream's listing order (palace.md 2.9), with everything that client and broker need;
+ * row.ts explains the columns. A new tool is a row here and its function in the engine's table of its kind and keeper,
+ * which does not compile without it. Names and parameters are contract: test/pins holds them.
  */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";
@@ -35,14 +35,14 @@ export type ToolName = keyof Table;
 export type ToolsWith<C extends Partial<Columns>> = { [N in ToolName]: Table[N] extends C ? N : never }[ToolName];
 export type Tool = { [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N } }[ToolName];
 
-/** What stands before the name on the wire. */
+/** The prefix of the name on the wire. */
 export const TOOL_PREFIX = "mempalace_";
 
 export const TOOLS = Object.entries(TABLE).map(([name, row]) => ({ ...row, name }) as Tool);
 
 const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [TOOL_PREFIX + one.name, one]));
 
-/** By its name on the wire; undefined for whatever else. */
+/** Finds a tool by its name on the wire; undefined for anything else. */
 export function findTool(fullName: unknown): Tool | undefined {
   return BY_FULL_NAME.get(fullName);
 }

@@ -1,7 +1,7 @@
 /**
- * Takes over what others have in the public palace: rows, metadata, vectors, deletions. A thread reads, the writer files one
- * batch a transaction; a kill at any point leaves a palace that is looked at again. Nothing over there is touched.
- * Called by watch.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
+ * Adopts what others have in the public palace: rows, metadata, vectors, deletions. A thread reads, the writer files
+ * one batch in each transaction; after a kill at any point the palace is read again. Nothing in the palace is changed.
+ * Called by reconciler.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
@@ -10,7 +10,7 @@ import type { IdRecipe } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { TakeOver } from "../../port/public-palace.ts";
 import type { Horizon } from "./foreign-rows.ts";
-import type { RowKind } from "./settled.ts";
+import type { RowKind } from "./settled-rows.ts";
 import type { ModelFinding, Sample } from "./model-of.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 
@@ -20,9 +20,9 @@ export type TakeOverOptions = {
   /** Commits a batch. */
   file: (batch: TakeOver, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
-  /** Records how the palace's rows made their ids. */
+  /** Records which recipe made the ids of the palace's rows. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
-  /** Who made these vectors. */
+  /** Finds the model that made these vectors. */
   modelOf: (samples: readonly Sample[]) => Promise<ModelFinding>;
   log: Log;
 };
@@ -31,11 +31,11 @@ export type TakeOverProgress = {
   read: number;
   total: number;
   taken: number;
-  /** What becomes of the palace's vectors, where they do not simply come along. */
+  /** Tells what becomes of the palace's vectors where they cannot be adopted as they are. */
   detail: string;
 };
 
-/** One at a time. `stop` ends the one under way between two batches. */
+/** Runs one adoption at a time. `stop` ends the running one between two batches. */
 export type TakingOver = {
   run(
     collectionId: string,
@@ -46,7 +46,7 @@ export type TakingOver = {
   stop(): Promise<void>;
 };
 
-/** Texts embedded to see whether a palace's vectors are of our model: so many that a few odd ones among them decide nothing. */
+/** Texts embedded to see whether a palace's vectors are of our model: enough that a few odd ones decide nothing. */
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 

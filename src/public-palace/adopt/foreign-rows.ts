@@ -1,38 +1,39 @@
 /**
- * What the palace holds and the ledger does not: rows of others, rows of ours that others have changed, and drawers that
- * others have deleted there. Reads only, page by page, and keeps no list of its own: what was taken over is known the next
- * time. Runs on a thread (read-thread.ts).
+ * Finds what the palace holds and the ledger does not: rows of others, our rows that others have changed, and drawers
+ * that others have deleted there. Reads only, page by page, and keeps no list of its own: adopted rows are known the
+ * next time. Runs on a thread (read-thread.ts).
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import { isSameRow } from "../../ledger/record.ts";
-import { adoptedKey, isAsAdopted } from "../../ledger/tables/adopted-mark.ts";
+import { adoptedKey, isAsAdopted } from "../../ledger/tables/adopted-digests.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import type { TakenRow } from "../../port/public-palace.ts";
 import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/chroma-file.ts";
 import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../format/palace-file.ts";
 import { topicOf } from "../format/palace-file.ts";
 import { OPERATION } from "../format/queue.ts";
-import { absentIds, type RowKind } from "./settled.ts";
+import { absentIds, type RowKind } from "./settled-rows.ts";
 
 /**
- * What of the palace is another's work: rows numbered above `sinceSeq` were written after palace and ledger last agreed.
- * Deletions above `untilSeq` happened while the broker ran, and are undone instead (watch.ts). `isLeft`: it is the palace that the
- * last broker left, not an older one that was put back.
+ * Bounds what counts as another's work: rows numbered above `sinceSeq` were written after palace and ledger last
+ * agreed. Deletions above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`:
+ * it is the palace that the last broker left, not an older copy that was restored.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
 /** Rows read before the caller hears of it, and rows given at once. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-/** At each place of a sample. */
+/** Rows read at each place of a sample. */
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * `settled`: the palace ought to hold exactly this. `adopted`: it is as the palace held it when it was taken over, and nothing of
- * ours is newer. `unmarked`: it has no vector and never had a mark, so whether it is adopted shows when both read the same.
+ * `settled`: the palace must hold exactly this. `adopted`: the drawer is as the palace held it at adoption, and nothing
+ * of ours is newer. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
+ * same.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** What the ledger knows of ids, which it is asked twice: its own rows, and removals still on their way. */
+/** SQL for what the ledger knows of ids, asked twice: its own rows, and removals that still wait to be sent. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
     SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
@@ -86,12 +87,12 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Why the vectors of its index cannot be read. */
+  /** The reason why its index cannot be read. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
 
-  /** Rows read, and those of them that are to be taken over; `done` with the last. */
+  /** Rows read, and those of them to adopt; `done` comes with the last. */
   next(): { read: number; rows: TakenRow[]; removed: string[]; done: boolean } {
     let read = 0;
     const rows: TakenRow[] = [];
@@ -108,7 +109,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Some rows with their vectors, from all over the palace, to see whose model they are of. */
+  /** Takes some rows with their vectors from all over the palace, to find their model. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);
@@ -146,7 +147,7 @@ export class ForeignRows {
   #isTaken(ours: Known, row: PalaceRow): boolean {
     const { settled, adopted, unmarked } = ours;
     if (!settled && !adopted && !unmarked) return false;
-    // It gets its mark then, see ledger/write/adopt-rows.ts.
+    // The row gets its digest then, see ledger/write/adopt-rows.ts.
     if (isSameRow(ours, row)) return unmarked;
     return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
@@ -156,7 +157,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Deleted by somebody, as the queue says; a drawer that is merely not there may have been lost. */
+  /** Drawers that somebody deleted, as the queue tells; a drawer that is merely absent may have been lost. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -175,8 +176,8 @@ export class ForeignRows {
   }
 
   /**
-   * Chroma purges its queue as its index grows, and what it said of deletions with it. Nothing gets lost out of a palace that only
-   * went on from where we left it: what is not there any more was deleted by whoever wrote since.
+   * Chroma purges its queue as its index grows, and the records of deletions with it. A palace that only went on from
+   * where the last broker left it loses no rows: whatever is absent was deleted by a writer since.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
@@ -188,13 +189,13 @@ export class ForeignRows {
     return kept === undefined;
   }
 
-  /** What ought to be there and is not. */
+  /** Rows that the palace must hold and does not. */
   #absent(): string[] {
     const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
-  /** What the ledger knows of these ids; a removal still on its way is known and not settled. */
+  /** The ledger's knowledge of these ids; a removal that still waits to be sent is known and not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
@@ -209,7 +210,7 @@ export class ForeignRows {
   }
 }
 
-/** Whether there is anything to be taken over. */
+/** True when there is anything to adopt. */
 export function hasForeign(options: ForeignOptions): boolean {
   const foreign = new ForeignRows(options);
   try {
@@ -222,7 +223,7 @@ export function hasForeign(options: ForeignOptions): boolean {
   }
 }
 
-/** Undefined for a vector without a direction. */
+/** Undefined for a vector of length zero. */
 function normalised(vector: Float32Array): Float32Array | undefined {
   let sum = 0;
   for (const value of vector) sum += value * value;

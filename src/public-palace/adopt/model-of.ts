@@ -1,7 +1,7 @@
 /**
- * Whose model made a palace's vectors? Where the model is here, some texts are embedded and held against what is stored: two
- * models of one width cannot be told apart otherwise (palace.md 4.2). Without it, or where it fails, the name in the palace has to do.
- * Used by broker/palace/palace.ts.
+ * Finds the model that made a palace's vectors. If the model is here, some texts are embedded and compared with the
+ * stored vectors: two models of one width cannot be told apart otherwise (palace.md 4.2). Without it, or where that
+ * fails, the name in the palace decides. Used by broker/palace/palace.ts.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,21 +19,21 @@ export type Sample = { text: string; vector: Float32Array };
 
 export type ModelOfOptions = {
   palaceDir: string;
-  /** The drawers', unless it is called as everybody's is. */
+  /** The drawers' collection, unless it has the default name. */
   collection?: string;
-  /** Model that the ledger's vectors are of; undefined: it has none yet. */
+  /** Model of the ledger's vectors; undefined: it has none yet. */
   recorded: string | undefined;
-  /** Undefined: no model on this machine, now. */
+  /** Undefined: this machine has no model at present. */
   embedder: Embedder | undefined;
 };
 
 /**
- * `model`, and the width of its vectors: undefined where it is not ours, or nobody can tell; `why` says so then. Errors:
- * SQLite's, of a palace that cannot be read.
+ * `model`, and the width of its vectors, are undefined where it is another model or cannot be determined; then `why`
+ * tells the reason. Errors: SQLite's, for a palace that cannot be read.
  */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** By the majority: one text that somebody changed past its vector says nothing of the others. */
+/** The majority decides: one text that somebody changed without its vector proves nothing about the others. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });
@@ -56,13 +56,13 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   return anew("its vectors are of another model: its texts are embedded anew");
 }
 
-/** Both versions call MiniLM `default` in the collection; 3.11 also names it in a file of its own. */
+/** Both versions name MiniLM `default` in the collection; 3.11 also names it in a file of its own. */
 function namesMiniLm(palaceDir: string, collection: string): boolean {
   const named = embedderFile(palaceDir, collection);
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
-    // An older Chroma has neither, a newer one may have more.
+    // An older Chroma has neither column, a newer one may have more.
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");

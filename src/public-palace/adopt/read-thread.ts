@@ -1,4 +1,4 @@
-/** Thread that reads what others have in the palace, for one taking over; started by take-over.ts and ended with it. */
+/** Thread that reads foreign rows of the palace for one adoption; started by adoption.ts and ended with it. */
 import { workerData } from "node:worker_threads";
 import { openForReading } from "../../ledger/open.ts";
 import { serveThread } from "../../platform/thread.ts";
@@ -8,7 +8,7 @@ import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { readIdRecipe } from "../format/id-recipe.ts";
 import { guardPalace } from "../format/refusal.ts";
 import { ForeignRows, type Horizon } from "./foreign-rows.ts";
-import type { RowKind } from "./settled.ts";
+import type { RowKind } from "./settled-rows.ts";
 
 export type ReadThreadData = {
   ledgerFile: string;

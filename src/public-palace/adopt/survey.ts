@@ -1,5 +1,6 @@
 /**
- * What an adoption of a palace would find, read without a broker and without changing a byte: for `palace adopt --dry-run`.
+ * Shows what an adoption of a palace would find, without a broker and without changing a byte: for `palace adopt
+ * --dry-run`.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -20,17 +21,17 @@ import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-f
 import { guardPalace } from "../format/refusal.ts";
 
 export type Survey = {
-  /** Drawers, as they are once its queue is replayed. */
+  /** Drawers after its queue is replayed. */
   drawers: number;
-  /** Of them, those whose newest state stands in the queue only. */
+  /** Drawers whose newest state is in the queue only. */
   queued: number;
   /** Drawers with a vector that can be read. */
   vectors: number;
   /** Numbers a vector; null where there is none. */
   width: number | null;
-  /** Why its index cannot be read. */
+  /** The reason why its index cannot be read. */
   torn: string | null;
-  /** How its ids were made. */
+  /** The recipe that made its ids. */
   recipe: IdRecipe | null;
   /** Its other collections, which are left alone. */
   others: { name: string; rows: number }[];
@@ -82,8 +83,8 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 }
 
 /**
- * Before anything is made beside it: that it is a palace, of an age that can be worked with. Errors: CONFIG_USAGE where it never
- * was one, STORE_CORRUPT where it was, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
+ * Requires a palace of a usable age before anything is created beside it. Errors: CONFIG_USAGE where there never was a
+ * palace, STORE_CORRUPT where there was one, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
  */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
@@ -96,7 +97,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is no file");
   if (stat.size === 0) throw none("is an empty file");
-  // The driver, which writes there, looks at such a one itself.
+  // The driver, which writes there, checks such a palace itself.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -106,7 +107,10 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/** The folder with the palace's files, where that folder or the home above it was named; undefined: neither holds one. */
+/**
+ * Finds the folder with the palace's files in the named folder or, if that is a home, below it; undefined: neither
+ * holds one.
+ */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

@@ -1,17 +1,18 @@
 /**
- * What went wrong at a Chroma, in our words. The npm client throws one class a status; we read its name, because the
- * classes themselves would have to be loaded with the client. Imported by chroma.ts and chroma-place.ts only.
+ * Translates a Chroma's errors into PalaceErrors. The npm client throws one class for each status; this file reads its
+ * name, because the classes themselves would have to be loaded with the client. Imported by chroma.ts and
+ * chroma-place.ts only.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
-/** What a server says whose index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
 /** "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
+/** A server says this when its index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
-/** Errors: never throws; whatever is not known counts as unavailable, so that the outbox tries again. */
+/** Errors: never throws; an unknown error counts as unavailable, so that the outbox tries again. */
 export function chromaError(error: unknown, op: string, place: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { name, text } = describe(error);
@@ -49,7 +50,9 @@ export function timeoutError(op: string, place: string, timeoutMs: number): Pala
   return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
 }
 
-/** Nobody took the connection: the npm client says so by a class, a plain request by fetch's own TypeError. */
+/**
+ * The connection was not accepted: the npm client has a class for that, a plain request throws fetch's own TypeError.
+ */
 function isUnreached(error: unknown): error is Error {
   return error instanceof Error && (error.name === "ChromaConnectionError" || error.message === "fetch failed");
 }

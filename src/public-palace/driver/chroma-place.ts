@@ -1,7 +1,7 @@
 /**
- * Which Chroma, and which collection in it. Finds the collection, or makes it as upstream 3.11 would. Two plain requests
- * instead of the npm client: the client resolves an embedding function whenever it sees a collection, and complains on
- * stderr that upstream's default one is not installed; we bring our own vectors. Imported by chroma.ts only.
+ * Finds the Chroma and the collection in it, or creates the collection as upstream 3.11 would. Two plain requests
+ * replace the npm client: the client resolves an embedding function whenever it sees a collection, and complains on
+ * stderr that upstream's default one is not installed, although we send our own vectors. Imported by chroma.ts only.
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -58,20 +58,20 @@ export function placeName({ origin, tenant, database, collection }: ChromaPlace)
   return `${origin}/${tenant}/${database}/${collection}`;
 }
 
-/** The id of our collection, made if it is not there; an existing one is never told its metadata again (palace.md 4.1). */
+/** Returns the id of our collection, created if absent; an existing one's metadata is never changed (palace.md 4.1). */
 export async function openCollection(place: ChromaPlace, signal: AbortSignal): Promise<string> {
   const collections = `/tenants/${encodeURIComponent(place.tenant)}/databases/${encodeURIComponent(place.database)}/collections`;
   const found = await request(place, "GET", `${collections}/${place.collection}`, signal);
   if (found.status !== 404) return readId(place, found);
   const made = await request(place, "POST", collections, signal, { name: place.collection, ...CREATION });
-  // Somebody else has just made it.
+  // Another process has just created it.
   if (made.status === 409)
     return readId(place, await request(place, "GET", `${collections}/${place.collection}`, signal));
   if (made.status === 400 || made.status === 404) throw noDatabase(place, made.body);
   return readId(place, made);
 }
 
-/** What this server takes: records in one write, and vectors as base64 instead of digits. */
+/** The server's limits: records in one write, and whether vectors may be base64 instead of digits. */
 export type ServerLimits = { batchMax: number; base64: boolean };
 
 export async function readServerLimits(place: ChromaPlace, signal: AbortSignal): Promise<ServerLimits> {

@@ -1,7 +1,7 @@
 /**
- * The palace in a Chroma server: a compose service, any remote one, or Chroma Cloud, told apart by the URL. Fed by the
- * outbox; may also answer the vector query. Every request has a time-out, and no more than one write is under way.
- * Imported by broker/palace/palace.ts and tests.
+ * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, told apart by the URL. The outbox
+ * feeds it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
+ * broker/palace/palace.ts and tests.
  */
 import type { Collection } from "chromadb";
 import type { ChromaConfig } from "../../config/config.ts";
@@ -29,7 +29,7 @@ import {
 
 /** Chroma deletes a metadata key whose new value is null. The client drops nulls, but JSON writes NaN as one. */
 const REMOVE_KEY = Number.NaN;
-/** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Upstream stores this where there is no metadata: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 /** The client has a type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;
@@ -56,7 +56,7 @@ class ChromaDriver implements PalaceDriver {
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
   /** Undefined until `open`. */
   #collectionId: string | undefined;
-  /** A write was cut off, so that the server may still be at it. */
+  /** True after a write was cut off: the server may still be executing it. */
   #unsettled = false;
   #closed = false;
 
@@ -66,7 +66,9 @@ class ChromaDriver implements PalaceDriver {
     this.#timeouts = timeouts;
   }
 
-  /** Names the collection, too: one that was made anew, after its volume was lost, is another target and is filled again. */
+  /**
+   * Names the collection too: one that was recreated after its volume was lost is another target and is filled again.
+   */
   get target(): string {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
@@ -87,7 +89,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Else the write that was cut off could still land after the next one, and an older text would win.
+    // Without the wait, the cut-off write could land after the next one, and an older text would win.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -147,7 +149,10 @@ class ChromaDriver implements PalaceDriver {
     return Promise.resolve();
   }
 
-  /** One upsert. Chroma merges metadata, so the keys it has and the record has not are removed in the same request. */
+  /**
+   * Writes one upsert. Chroma merges metadata, so the same request removes the keys that it has and the record does
+   * not.
+   */
   async #write(records: readonly PalaceRecord[]): Promise<void> {
     const ids = records.map((record) => record.id);
     const keys = await this.#read("read keys", async (collection) => {
@@ -173,7 +178,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** What comes back is read within `request`, so that a reply of another shape is an error of the palace, not ours. */
+  /** The answer is parsed within `request`, so that a reply of another shape counts as the palace's error. */
   #read<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(op, this.#timeouts.readMs, request);
   }
@@ -187,7 +192,7 @@ class ChromaDriver implements PalaceDriver {
     });
   }
 
-  /** Errors: typed, whatever happened; a request ends with its time-out or with `close`. */
+  /** Errors: always typed; a request ends with its time-out or with `close`. */
   async #bounded<T>(op: string, timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closed) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "");
     const request = new AbortController();
@@ -206,8 +211,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * The client's view of one collection, for one request: the client takes its abort signal when it is made. Making one is
- * cheap, but it would ask the server for its limits again before each write, so it is told them.
+ * The client's view of one collection, for one request: the client takes its abort signal when it is created. That is
+ * cheap, but a new client would ask the server for its limits before each write, so it is given them.
  */
 async function collectionOf(
   place: ChromaPlace,

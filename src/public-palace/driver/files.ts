@@ -1,6 +1,7 @@
 /**
- * The palace in its own files, with no Chroma process: what upstream MemPalace opens whenever the broker is stopped. Reads and
- * writes on a thread of its own, in short transactions that nobody has to wait for. Imported by broker/palace/palace.ts and tests.
+ * The driver for the palace's own files, with no Chroma process: upstream MemPalace opens them whenever the broker is
+ * stopped. Reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
+ * tests.
  */
 import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
@@ -9,7 +10,7 @@ import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/** One transaction: its full text takes most of the time, and a reader of the palace waits for it at the most. */
+/** Records of one transaction: full text takes most of its time, and a reader of the palace waits at most for that. */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 
@@ -17,13 +18,13 @@ export type FilesDriverOptions = {
   palaceDir: string;
   log: Log;
   fault?: string | undefined;
-  /** False while the palace must be left as it is; asked at each opening. */
+  /** False while the palace must not be changed; asked at each opening. */
   mayMend?: () => boolean;
   /** The drawers', unless another is named. */
   collection?: string;
 };
 
-/** Errors: none here; `open` tells. Makes no file before the first record is written. */
+/** Errors: none here; `open` reports them. Creates no file before the first record is written. */
 export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
   return new FilesDriver(options);
 }
@@ -65,7 +66,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Else a part of the list would be there before the refused one is met.
+    // Checked first: otherwise part of the list would be written before the refused record is met.
     if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
@@ -91,7 +92,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** After the transaction under way, or without waiting longer for it: SQLite takes it back then. */
+  /** Waits for the running transaction up to a bound; after that SQLite rolls it back. */
   async close(): Promise<void> {
     this.#closed = true;
     const thread = await this.#thread?.catch(() => undefined);

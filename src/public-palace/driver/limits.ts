@@ -1,12 +1,11 @@
 /**
- * What a Chroma takes in one request, and for how long we wait for it. Local servers are bounded by what is quick, Chroma
- * Cloud by its quotas, which are checked before anything is sent so that one record cannot fail its whole batch.
- * Imported by this folder.
+ * A Chroma's limits for one request, and our time-outs. Local servers are bounded by speed, Chroma Cloud by its quotas,
+ * which are checked before anything is sent so that one record cannot fail its whole batch. Imported by this folder.
  */
 import type { PalaceRecord } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
-/** A write of 100 is as quick a record as one of 1,000 (engine.md 2) and keeps every request short. */
+/** A write of 100 takes no longer per record than one of 1,000 (engine.md 2) and keeps every request short. */
 export const LOCAL_RECORDS_MAX = 100;
 
 /** Source: docs.trychroma.com/cloud/quotas-limits, as of 2026-11; most can be raised on request. */
@@ -24,11 +23,11 @@ export const CLOUD_LIMITS = {
 /** Text and vectors of one request; the server's own limit is 40 MiB of JSON, in which text may be escaped. */
 export const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** `settleMs`: how long a server that left a write unanswered gets to finish or forget it before the next one. */
+/** `settleMs`: time that a server which left a write unanswered gets to finish or drop it before the next one. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 
-/** The whole palace is of another model: no record of ours fits, and none is to blame. */
+/** The whole palace is of another model: none of our records fits, and no single one is at fault. */
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",
@@ -37,7 +36,7 @@ export function widthError(theirs: number, ours: number): PalaceError {
   );
 }
 
-/** Why this record can never be written to any Chroma, or to the Cloud; undefined if it can. */
+/** The reason why no Chroma, or not the Cloud, can store this record; undefined if it can. */
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
   if (record.id === "") return "its id is empty";
   for (const [key, value] of Object.entries(record.metadata)) {
@@ -62,7 +61,7 @@ function cloudObjectionTo({ id, text, metadata, vector }: PalaceRecord): string 
   return undefined;
 }
 
-/** Cuts a list into requests that fit by count and by size; one record that is too large alone goes alone. */
+/** Splits a list into requests that fit by count and by size; one record that is too large goes alone. */
 export function sliceRequests(records: readonly PalaceRecord[], recordsMax: number): PalaceRecord[][] {
   const requests: PalaceRecord[][] = [];
   let current: PalaceRecord[] = [];

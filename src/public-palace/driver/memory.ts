@@ -1,6 +1,6 @@
 /**
- * The palace driver that forgets: a twin of chroma.ts for tests of whatever stands in front of the port. It holds the
- * same contract (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses. Imported by tests.
+ * A palace driver in memory, for tests of what calls the port. It holds the same contract as chroma.ts
+ * (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses. Imported by tests.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
@@ -74,7 +74,7 @@ export class MemoryDriver implements PalaceDriver {
     return this.#records.get(id);
   }
 
-  /** Async, so that no caller can rely on an answer within the same turn. */
+  /** Always asynchronous, so that no caller can rely on an answer within the same turn. */
   #ready(): Promise<void> {
     if (this.#open) return Promise.resolve();
     return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace is not open", ""));

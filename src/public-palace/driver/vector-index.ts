@@ -1,6 +1,6 @@
 /**
- * VectorIndex answered by the palace driver (MEMPALACE_VECTORS=chroma): past one machine the search runs where the vectors
- * are. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
+ * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): beyond one machine the search runs where
+ * the vectors are. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
  */
 import type { Drawer, DrawerFilter } from "../../port/drawer.ts";
 import type { PalaceDriver } from "../../port/public-palace.ts";
@@ -15,7 +15,7 @@ export type DriverVectorIndexOptions = {
   };
 };
 
-/** Asked of a palace that cannot filter by source or time: what is left of the nearest so many is looked at. */
+/** Nearest rows fetched from a palace that cannot filter by source or time, before the filter is applied here. */
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
@@ -24,7 +24,7 @@ export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions):
     const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
-    // The palace may be a little behind the ledger: a drawer that is gone here, or has moved, is left out.
+    // The palace may lag behind the ledger: a drawer that was deleted or moved here is left out.
     const found = hits.flatMap(({ id, cosine }) => {
       const drawer = reader.findDrawer(id);
       return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];

@@ -1,4 +1,7 @@
-/** Entry of the erase thread: files are rewritten here, so that nobody waits for it. Started by erasure.ts for that long. */
+/**
+ * Entry of the erase thread, which rewrites files so that the broker need not wait. Started by erasure.ts for that
+ * time.
+ */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";

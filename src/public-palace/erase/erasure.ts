@@ -1,10 +1,10 @@
 /**
- * Takes what was forgotten out of every file that the broker keeps: the ledger has deleted it and lists it in the same
- * transaction, and it is struck off when the palace, the graph's file and the ledger itself hold nothing of it any more. A kill
- * anywhere only means that it is done again, by the next broker. Imported by broker/palace/palace.ts.
+ * Erases what was forgotten from every file that the broker keeps. The ledger has deleted it and lists it in the same
+ * transaction; the entry is struck off when the palace, the graph's file and the ledger itself hold nothing of it any
+ * more. After a kill the next broker does it again. Imported by broker/palace/palace.ts.
  *
- * Step by step, with fault points between: removals reach the palace → its queue, index, full text and pages → the graph's file
- * → the ledger's full text, pages and log → struck off.
+ * The steps, with fault points between them: removals reach the palace → its queue, index, full text and pages → the
+ * graph's file → the ledger's full text, pages and log → struck off.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,13 +26,13 @@ export type ErasureOptions = {
   palace: {
     dir: string;
     driver: "none" | "files" | "chroma" | "memory";
-    /** Nothing of ours is written there until the answer is called. */
+    /** Keeps our own writers off the palace until the answer is called. */
     hold: () => Promise<() => void>;
-    /** Why its files are to be left alone: another process works on them. */
+    /** The reason why its files must not be touched: another process works on them. */
     lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
-    /** The driver's palace is the one in `dir`. */
+    /** True when the driver's palace is the one in `dir`. */
     isHere: () => boolean;
   };
   graph: { file: string; unsent: () => number; wake: () => void };
@@ -49,10 +49,10 @@ export type Erasure = {
   stop(): Promise<void>;
 };
 
-/** What stands in the way is looked at again after this long, then after twice as long each time, up to the maximum. */
+/** An obstacle is checked again after this long, then after twice as long each time, up to the maximum. */
 const RETRY_MIN_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
-/** The pump sends at once when woken, unless something is in its way. */
+/** The outbox sends at once when woken, unless something blocks it. */
 const SENT_MAX_MS = 15_000;
 const POLL_MS = 50;
 const CUT_ATTEMPTS = 100;
@@ -67,7 +67,7 @@ class Eraser {
   readonly #options: ErasureOptions;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** What keeps something from being erased; empty: nothing, or nothing is to be erased. */
+  /** Obstacles to erasing; empty: there are none, or nothing is to be erased. */
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
@@ -96,7 +96,7 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = performance.now() + timeoutMs;
-    // What stood in the way of the look before this one proves nothing: the one under way is waited for.
+    // Obstacles of an earlier look prove nothing: the running one is awaited.
     for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);
@@ -199,7 +199,7 @@ class Eraser {
     return undefined;
   }
 
-  /** Readers are in the log for a moment at a time. */
+  /** Readers hold the log for a moment at a time. */
   async #cut(): Promise<boolean> {
     for (let attempt = 0; attempt < CUT_ATTEMPTS; attempt++) {
       if (await this.#options.ledger.cutLog()) return true;

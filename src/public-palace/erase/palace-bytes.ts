@@ -1,8 +1,8 @@
 /**
- * Takes what was removed from a palace out of its files: the queue keeps every record with its text, the full text keeps words of
- * deleted rows until its segments are merged, pages keep deleted cells until the file is written anew, an index keeps vectors.
- * For either driver, where the palace's files lie on this machine; its rows are gone by then. On the erase thread, while nothing
- * of ours writes there; doing it again changes nothing.
+ * Erases removed rows from a palace's files: the queue keeps every record with its text, the full text keeps words of
+ * deleted rows until its segments are merged, pages keep deleted cells until the file is rewritten, an index keeps
+ * vectors. It serves either driver, where the palace's files lie on this machine; the rows are deleted by then. Runs on
+ * the erase thread while none of our writers is active; it can be repeated.
  */
 import {
   closeSync,
@@ -23,12 +23,12 @@ import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
 import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../format/segment.ts";
 
-/** A rewrite waits for others' readers and writers so long. */
+/** A rewrite waits this long for others' readers and writers. */
 const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Errors: SQLite's and the file system's; it is done again then. */
+/** Errors: SQLite's and the file system's; erasing is repeated then. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -56,7 +56,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** The graph's file: its rows are gone by then, its pages and its log are not. Errors: SQLite's. */
+/** Erases the graph's file: its rows are deleted by then, its pages and its log are not. Errors: SQLite's. */
 export function eraseGraph(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -67,7 +67,10 @@ export function eraseGraph(file: string): void {
   }
 }
 
-/** What deletes a record stays: an index that holds it learns of it from there. Of a row that is there the old texts go. */
+/**
+ * A record's deletion stays, because an index that holds the record learns of it from there. For an existing row the
+ * old texts go.
+ */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
   const living = "id IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)";
@@ -77,7 +80,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // What the rows have taken over from the queue is never read from there again, but for the vector.
+  // Chroma never reads from the queue again what the rows hold, except the vector.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
@@ -92,7 +95,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
     });
 }
 
-/** A row that is there, because it holds another text by now, needs its vector, unless the queue has a newer one. */
+/** An existing row, which holds another text by now, needs its vector, unless the queue has a newer one. */
 function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
   return database
     .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
@@ -110,7 +113,10 @@ function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollecti
     });
 }
 
-/** The index keeps its shape: a vector of zeros is far from everything, and its entry is deleted when a Chroma opens it. */
+/**
+ * The index keeps its shape: a vector of zeros is far from everything, and a Chroma deletes its entry at the next
+ * opening.
+ */
 function eraseVectors(folder: string, ids: readonly string[]): void {
   const segment = openSegment(folder);
   if (segment.state !== "whole") return;
@@ -131,8 +137,8 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
 }
 
 /**
- * What an index has room for and does not use yet holds whatever stood in its process's memory when Chroma wrote it: whole texts
- * (seen with 1.5.9; hnswlib asks for memory and does not clear it). It clears an element before it uses it.
+ * The unused capacity of an index holds whatever was in the memory of the process that wrote it: whole texts (seen with
+ * 1.5.9; hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
  */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
@@ -141,7 +147,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // A torn index is set aside and made anew; what is in it `forget` tells.
+    // A torn index is moved away and rebuilt; `forget` reports what it still holds.
     return;
   }
   const { elements, elementSize } = header;
@@ -149,7 +155,7 @@ function eraseUnused(folder: string): void {
   wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
 }
 
-/** The file keeps its length; what is zero already is not written again. */
+/** The file keeps its length; zeros are not written again. */
 function wipeFrom(file: string, start: number): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, "r+");

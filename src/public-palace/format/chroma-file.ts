@@ -29,8 +29,8 @@ export function chromaFile(palaceDir: string): string {
 }
 
 /**
- * Runs `read` on a connection of its own; undefined when there is no such file. `busyTimeoutMs`: how long a commit of another
- * process is waited for, by this thread, at each statement. Errors: SQLite's.
+ * Runs `read` on a connection of its own; undefined when there is no such file. `busyTimeoutMs`: how long this thread
+ * waits for another process's commit at each statement. Errors: SQLite's.
  */
 export function readChroma<T>(
   palaceDir: string,
@@ -45,7 +45,7 @@ export function readChroma<T>(
   }
 }
 
-/** The connection itself, for who reads many pages and closes it. Errors: SQLite's. */
+/** The connection itself, for a caller that reads many pages and closes it. Errors: SQLite's. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
@@ -58,7 +58,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
 
-/** Even who only reads it then makes a file beside it. */
+/** Even a mere reader then creates a file beside it. */
 export function isClosedWal(palaceDir: string): boolean {
   const file = chromaFile(palaceDir);
   return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
@@ -66,16 +66,19 @@ export function isClosedWal(palaceDir: string): boolean {
 
 /** The collection that upstream keeps its drawers in (palace.md 4.1). */
 export const DRAWERS = "mempalace_drawers";
-/** And its closets; this name cannot be configured. */
+/** The collection of its closets; this name cannot be configured. */
 export const CLOSETS = "mempalace_closets";
 
-/** The number of the last write, by whomever, to whichever collection; 0 before the first. */
+/** The number of the last write by any process to any collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {
   if (!hasTables(database)) return 0;
   return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
 }
 
-/** Those of Chroma's default database first, which MemPalace uses: another may have a collection of the same name. */
+/**
+ * Collections of Chroma's default database come first, since MemPalace uses it: another may have a collection of the
+ * same name.
+ */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   return database
@@ -87,7 +90,9 @@ export function readCollections(database: ChromaDatabase): ChromaCollection[] {
     .all(DEFAULT_DATABASE);
 }
 
-/** Whether Chroma has made its tables here, with or without a collection. Where the file cannot be read now: yes, for all we know. */
+/**
+ * True when Chroma has created its tables here, with or without a collection. Also true while the file cannot be read.
+ */
 export function isMadeByChroma(palaceDir: string): boolean {
   try {
     return readChroma(palaceDir, 0, hasTables) ?? false;
@@ -97,8 +102,8 @@ export function isMadeByChroma(palaceDir: string): boolean {
 }
 
 /**
- * Whether the collection lies in this palace. Where it is not known which one it is, or the file cannot be read now: yes, for
- * all we know.
+ * True when the collection lies in this palace. Also true when the collection is unknown, or the file cannot be read
+ * now.
  */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
@@ -110,8 +115,8 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
 }
 
 /**
- * Rows whose vectors the index on disk does not hold although its mark says so: all rows up to the mark must be in it. Each
- * row there was written since stands in the queue with its vector.
+ * Counts rows whose vectors the index on disk does not hold although its mark says so: all rows up to the mark must be
+ * in it. Each row written since stands in the queue with its vector.
  */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
@@ -128,7 +133,9 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/** Without an index every vector must stand in the queue: none is there of a row that was last written before it begins. */
+/**
+ * Without an index every vector must be in the queue, which holds none of a row last written before the queue begins.
+ */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const first = database
     .prepare<[string], number | null>("SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?")
@@ -156,7 +163,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Of those that a palace is read from, and of `more`. */
+/** Checks the tables that a palace is read from, and those in `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const found = database

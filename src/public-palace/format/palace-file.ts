@@ -1,7 +1,7 @@
 /**
- * An existing Chroma palace, read without Chroma: rows and metadata from SQLite, vectors from the persisted index and from the
- * queue. Reads on a connection that the caller opened, a page at a time, so that a writer of the palace never waits long.
- * Imported by this folder and public-palace/adopt.
+ * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and
+ * from the queue. Reads on a connection that the caller opened, a page at a time, so that a writer of the palace never
+ * waits long. Imported by this folder and public-palace/adopt.
  */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../port/drawer.ts";
@@ -21,14 +21,14 @@ export type PalaceRow = { row: number; seq: number; id: string; text: string; me
 
 /** Rows of the queue a read; each is some ten bytes without its vector. */
 const QUEUE_PAGE = 5_000;
-/** A mark above that was made by a known fault of upstream's (palace.md 10.5) and says nothing. */
+/** A mark above this was made by a known fault of upstream's (palace.md 10.5) and says nothing. */
 const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;
 }
 
-/** The last number a segment has applied; undefined: none, or one that cannot be. */
+/** The last number that a segment has applied; undefined: none, or an impossible one. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
   const mark = seqOf(
     database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
@@ -56,8 +56,8 @@ export function presentIds(
 const COUNT_PAGE_ROWS = 500;
 
 /**
- * Rows with numbers that are not kept to the letter: JavaScript has no integers beyond 2^53, and does not tell 1.0 from 1 (of the times
- * of files, which are fractions by nature, it is known).
+ * Counts rows with numbers that cannot be kept exactly: JavaScript has no integers beyond 2^53, and does not tell 1.0
+ * from 1 (except for times of files, which are known to be fractions).
  */
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
@@ -96,7 +96,7 @@ export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCol
   return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** In the order Chroma gives them. */
+/** Rows come in Chroma's own order. */
 export function readIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -111,7 +111,7 @@ export function readIds(
     .all(metadataSegment, limit, offset);
 }
 
-/** In the order Chroma gives them, from `afterRow` on. */
+/** Rows come in Chroma's own order, from `afterRow` on. */
 export function readRows(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -182,7 +182,7 @@ function withContent(
   return [...found.values()];
 }
 
-/** In the order they were written; a palace of an older Chroma has no such table. */
+/** Values come in the order they were written; a palace of an older Chroma has no such table. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
   return database
@@ -211,8 +211,8 @@ export function seqOf(value: unknown): number | undefined {
 }
 
 /**
- * Rows as they will be once Chroma has replayed what stands in the queue and in no row yet; undefined: the row will be gone.
- * Empty for a palace that was closed in order.
+ * Rows as they will be once Chroma has replayed what is in the queue and in no row yet; undefined: the row will be
+ * deleted. Empty for a palace that was closed properly.
  */
 export function readTail(
   database: ChromaDatabase,
@@ -242,7 +242,7 @@ export class PalaceVectors {
   readonly #segment: Segment;
   /** Id → number of the queue's row with its newest vector; null: deleted since the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** Why the index cannot be read although it ought to be there. */
+  /** The reason why an existing index cannot be read. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {
@@ -254,7 +254,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** As it was supplied, or normalised where the index has it; undefined: there is none that could be trusted. */
+  /** The vector as supplied, or normalised where the index holds it; undefined: there is none that can be trusted. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Reads the one kind of pickle that lies in a palace, index_metadata.pickle: plain containers, numbers and texts. A pickle is a
- * program; of its instructions only those that make data are known here, and one class, whose state is taken as a plain
+ * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle
+ * is a program; this reader knows only the instructions that build data, and one class, whose state is read as a plain
  * object. Everything else is an error, and nothing is ever called. Imported by segment.ts.
  *
- * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3, older Python cores
- * an object of PersistentData with protocol 2 to 5.
+ * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3, older Python
+ * cores an object of PersistentData with protocol 2 to 5.
  */
 
 /** A pickle's dictionary; keys may be numbers and texts. */
@@ -16,11 +16,11 @@ export class PickleError extends Error {
 }
 
 const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData";
-/** Deeper than any index; a pickle that builds a tower is nobody's index. */
+/** Deeper than any index; only a hostile pickle nests that deep. */
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 
-/** What stands on the stack besides values. */
+/** An entry of the stack besides values. */
 class Mark {}
 class ClassName {}
 type Item = PickleValue | Mark | ClassName;
@@ -28,7 +28,7 @@ type Item = PickleValue | Mark | ClassName;
 const MARK = new Mark();
 const PERSISTENT_DATA = new ClassName();
 
-/** Errors: PickleError, whatever the bytes are. */
+/** Errors: PickleError for all invalid bytes. */
 export function readPickle(bytes: Buffer): PickleValue {
   return new Machine(bytes).run();
 }
@@ -237,7 +237,7 @@ class Machine {
     return text;
   }
 
-  /** Two's complement, little end first. */
+  /** Decodes two's complement, little-endian. */
   #long(length: number): number {
     if (length > 8) throw new PickleError("a number is too large");
     let value = 0n;

@@ -1,6 +1,6 @@
 /**
- * Why palace and ledger could not be compared, and what to do about it, in words for status and doctor. Used by watch.ts, and on
- * the threads that read the palace, since only the words of an error leave a thread.
+ * Explains why palace and ledger could not be compared, and what to do about it, for status and doctor. Used by
+ * reconciler.ts, and on the threads that read the palace, since only an error's words leave a thread.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 import { chromaFile } from "./chroma-file.ts";

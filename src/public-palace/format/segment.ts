@@ -20,13 +20,14 @@ export type WholeSegment = {
   dimensions: number;
   ids: ReadonlySet<string>;
   /**
-   * Why Chroma cannot work with it although what it names can be read: a flush that was killed before its last file, the pickle.
-   * One vector without an id is enough for every query to fail (measured with 1.5.9: "Error finding id").
+   * The reason why Chroma cannot work with it although its parts can be read: a flush that was killed before its last
+   * file, the pickle. One vector without an id is enough for every query to fail (measured with 1.5.9: "Error finding
+   * id").
    */
   stale: string | undefined;
-  /** Shape: Float32Array[dimensions], as stored: normalised where the space is cosine. Undefined for an id it has not. */
+  /** Shape: Float32Array[dimensions], as stored: normalised where the space is cosine. Undefined for an unknown id. */
   vector(id: string): Float32Array | undefined;
-  /** Where in data_level0.bin the vector begins, bytes. */
+  /** Byte offset of the vector in data_level0.bin. */
   position(id: string): number | undefined;
   close(): void;
 };
@@ -36,19 +37,19 @@ export const SEGMENT_FILES = [
 ] as const;
 
 const HEADER_SIZE_BYTES = 100;
-/** header.bin, little end first. */
+/** Offsets in header.bin, little-endian. */
 const AT = {
   ...{ version: 0, offset: 4, capacity: 12, elements: 20, elementSize: 28, labelAt: 36, vectorAt: 44 },
   ...{ levels: 52, entry: 56, upperLinks: 60, lowestLinks: 68 },
 } as const;
-/** Of one list of links: how many are used, before the links themselves. */
+/** Size of the count at the beginning of a list of links. */
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
 /** hnswlib gives each level a chance of 1 in M of the next one. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
-/** Of each element, in length.bin. */
+/** Bytes of each element in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
 /** Third byte of a slot: bit 0 = deleted. */
 const MARKS_AT = 2;
@@ -58,7 +59,7 @@ const PICKLE_SIZE_MAX_BYTES = 1024 * 1024 * 1024;
 
 class Torn extends Error {}
 
-/** Errors: none; what cannot be read is torn. The caller closes a whole one. */
+/** Errors: none; an unreadable segment is torn. The caller closes a whole one. */
 export function openSegment(folder: string): Segment {
   let fd: number | undefined;
   try {
@@ -88,12 +89,12 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Links that one element has at most, on an upper level and on the lowest. */
+  /** The most links of one element, on an upper level and on the lowest. */
   upperLinks: number;
   lowestLinks: number;
 };
 
-/** Exported for the fuzz test. Errors: any Error: torn. */
+/** Exported for the fuzz test. Errors: any Error means torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin has not 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -120,7 +121,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Id → label. Exported for the fuzz test. Errors: any Error: torn. */
+/** Id → label. Exported for the fuzz test. Errors: any Error means torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
@@ -165,7 +166,9 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/** For each element the size of its lists, bytes, and then the lists, one a level. Errors: Torn. */
+/**
+ * For each element the file holds the size of its lists, bytes, and then the lists, one for each level. Errors: Torn.
+ */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
   // A file of hundreds of gigabytes, mostly holes, has been seen in the field.

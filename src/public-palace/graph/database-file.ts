@@ -1,7 +1,7 @@
 /**
- * Upstream's knowledge_graph.sqlite3 (palace.md 3.6): what others wrote there is read whenever SQLite says that somebody did,
- * what the ledger has new is written in short transactions, each of which first makes sure that nobody wrote since. Any
- * number of MemPalaces may be at work in the file meanwhile. Runs on the graph thread.
+ * Upstream's knowledge_graph.sqlite3 (palace.md 3.6). Whenever SQLite reports foreign commits, the file is read; what
+ * is new in the ledger is written in short transactions, each of which first makes sure that nobody wrote since. Any
+ * number of MemPalaces may use the file meanwhile. Runs on the graph thread.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,14 +11,14 @@ import type { LedgerDatabase } from "../../ledger/open.ts";
 import { columnsOf, GRAPH_TABLES } from "../../ledger/schema/graph-schema.ts";
 
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
-/** A commit of another process is waited for so long, by this thread. */
+/** This thread waits at most this long for another process's commit. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** In place of SQLite's number of others' commits where there is no file. */
+/** Stands in place of SQLite's count of others' commits where there is no file. */
 const ABSENT = "absent";
-/** The file beside the ledger, on the ledger's connection, which can only read. */
+/** The file attached to the ledger's connection, which can only read. */
 const THEIRS = "public_graph";
 
-/** As upstream makes them. */
+/** Upstream's own schema. */
 export const GRAPH_FILE_SCHEMA = `
 CREATE TABLE IF NOT EXISTS entities (
   id TEXT PRIMARY KEY,
@@ -55,7 +55,7 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** SQLite's number of others' commits, or "absent", at the last look; and when what was found had been taken over. */
+  /** SQLite's count of others' commits, or "absent", at the last look whose findings were adopted. */
   #seen: number | typeof ABSENT | undefined;
   #accepted: number | typeof ABSENT | undefined;
 
@@ -63,13 +63,13 @@ export class DatabaseFile {
     this.file = file;
   }
 
-  /** Undefined: nobody wrote since the last look that was accepted. Errors: SQLite's. */
+  /** Undefined: nobody wrote since the last accepted look. Errors: SQLite's. */
   look(ledger: LedgerDatabase): Finding | undefined {
     const database = this.#open();
     const version = database === undefined ? ABSENT : versionOf(database);
     if (version === this.#accepted) return undefined;
     this.#seen = version;
-    // What is committed from here on changes the version, and is found by the next look.
+    // Whatever is committed from here on changes the version, and the next look finds it.
     return compare(ledger, database === undefined ? undefined : this.file);
   }
 
@@ -113,7 +113,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Undefined where there is no file. One that was put in its place is another file. */
+  /** Undefined where there is no file. A file that replaced it counts as another file. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -124,9 +124,9 @@ export class DatabaseFile {
       return undefined;
     }
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    // As upstream, which has rows that refer to nothing.
+    // Upstream has rows that refer to nothing.
     database.pragma("foreign_keys = OFF");
-    // The list forgets what was sent, so what was sent must outlast a power cut.
+    // Sent rows are struck off the list, so they must survive a power cut.
     database.pragma("synchronous = FULL");
     this.#database = database;
     this.#inode = inode;
@@ -142,7 +142,7 @@ export class DatabaseFile {
     return database;
   }
 
-  /** As upstream does at each opening: what is missing is made, the columns that older files lack are added. */
+  /** As upstream does at each opening: creates missing tables, and adds the columns that older files lack. */
   #prepare(database: LedgerDatabase): void {
     if (this.#isPrepared) return;
     database.exec(GRAPH_FILE_SCHEMA);
@@ -153,7 +153,7 @@ export class DatabaseFile {
   }
 }
 
-/** Of a graph that is never written. Errors: SQLite's. */
+/** For a graph that is never written. Errors: SQLite's. */
 export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   const { table, fileTable } = GRAPH_TABLES.triple;
   ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
@@ -168,12 +168,15 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   }
 }
 
-/** As upstream does at each opening: a reader then keeps no writer from committing. It does without where that cannot be. */
+/**
+ * As upstream does at each opening: a reader then blocks no writer's commit. Where it is impossible, the file works
+ * without.
+ */
 function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // Somebody has it locked, or it can only be read; what else may be wrong shows in the reading.
+    // The file is locked, or read-only; any other error shows when it is read.
   }
 }
 
@@ -181,7 +184,7 @@ function versionOf(database: LedgerDatabase): number {
   return database.pragma("data_version", { simple: true }) as number;
 }
 
-/** By SQLite itself, over both files at once: no row but those that differ is carried about. */
+/** SQLite itself compares both files: only rows that differ are transferred. */
 function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
   if (file !== undefined) ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
   try {
@@ -199,13 +202,13 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
 }
 
 /**
- * Listed rows are ours to send, and differ until they are. A row that is not listed was there as the ledger has it: what is
- * different now, somebody else made so. In the order upstream sees the rows.
+ * A listed row waits to be sent and differs until then. A row that is not listed was last seen equal on both sides, so
+ * a difference now is somebody else's change. The order is the one upstream sees the rows in.
  */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];
   const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);
-  // No table, or another program's.
+  // The table is missing, or another program's.
   const hasTable = absent.size < columns.length;
   const theirs = columnsOf(kind, absent, "theirs");
   const isSame = columns.map((column, index) => `ours.${column} IS ${theirs[index]}`).join(" AND ");

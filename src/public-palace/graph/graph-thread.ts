@@ -1,4 +1,4 @@
-/** Entry of the graph thread: upstream's graph files are read and written here, so that nobody waits for them. */
+/** Entry of the graph thread, which reads and writes upstream's graph files so that the broker need not wait. */
 import { workerData } from "node:worker_threads";
 import { serveThread } from "../../platform/thread.ts";
 import { type GraphPaths, GraphSide } from "./side.ts";

@@ -1,7 +1,7 @@
 /**
- * Upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8): JSON files that are written as a whole, by us under the lock
- * that upstream takes for them. Records without an id, and what else stands beside the list, are kept as they are. A file that
- * cannot be read is left alone. Runs on the graph thread.
+ * Upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8): JSON files that are written as a whole, under the
+ * lock that upstream takes for them. Records without an id, and other values beside the list, are kept unchanged. A
+ * file that cannot be read is not touched. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -33,7 +33,7 @@ export class LinkFile {
     this.#locksDir = locksDir;
   }
 
-  /** Undefined: the file is as at the last look that was accepted. Errors: STORE_CORRUPT. */
+  /** Undefined: the file is unchanged since the last accepted look. Errors: STORE_CORRUPT. */
   look(ledger: LedgerDatabase): Finding | undefined {
     if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;
     const { records, isAbsent, signature } = this.#read();
@@ -46,7 +46,10 @@ export class LinkFile {
     this.#accepted = this.#seen;
   }
 
-  /** False: somebody has written since the last look, or is about to, and nothing was sent. Errors: the file system's. */
+  /**
+   * False: another process has written since the last look, or is about to, and nothing was sent. Errors: the file
+   * system's.
+   */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
     if (lock === "taken") return false;
@@ -101,8 +104,8 @@ export class LinkFile {
   }
 
   /**
-   * The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: this user has no MemPalace, and
-   * is not given its folder for a lock that nobody asks for.
+   * The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: this user has no
+   * MemPalace, and no folder is created just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
@@ -116,7 +119,7 @@ export class LinkFile {
   }
 }
 
-/** As Python writes them: tunnels in ASCII alone, hallways under a version, floats as floats. */
+/** Formats as Python does: tunnels in ASCII alone, hallways under a version, floats as floats. */
 export function formatLinks(kind: LinkKind, records: readonly unknown[]): string {
   const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
   const text = JSON.stringify(

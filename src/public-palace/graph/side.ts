@@ -1,7 +1,7 @@
 /**
- * Ledger and upstream's graph files, held against each other: what others wrote, and what is still to be written. One
- * object over all three files, each of which may fail without the others. Used by the graph thread, and by `graphDifferences`
- * for whoever wants to know whether both sides agree.
+ * Compares the ledger with upstream's graph files: what others wrote, and what still has to be written. One object over
+ * all three files, each of which may fail without the others. Used by the graph thread, and through `graphDifferences`
+ * by callers that ask whether both sides agree.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../ledger/graph-row.ts";
 import { openForReading } from "../../ledger/open.ts";
@@ -13,11 +13,11 @@ import { LinkFile } from "./link-file.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** A graph that is only looked at, and told of. */
+  /** A graph file that is only compared, and reported. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
-  /** Where upstream keeps the locks of its files. */
+  /** Upstream's folder for the locks of its files. */
   upstreamLocksDir: string;
 };
 
@@ -31,10 +31,10 @@ export class GraphSide {
   readonly #ledger;
   readonly #otherGraphFile;
   readonly #files: readonly (DatabaseFile | LinkFile)[];
-  /** Files that could not be looked at: nothing is sent to them. */
+  /** Files that could not be read: nothing is sent to them. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
-  /** Errors: as openForReading; a graph file that is not well is told of later. */
+  /** Errors: those of openForReading; a damaged graph file is reported later. */
   constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
     this.#ledger = openForReading(ledgerFile);
     this.#otherGraphFile = otherGraphFile;
@@ -45,7 +45,7 @@ export class GraphSide {
     ];
   }
 
-  /** What others did since the last look that was accepted. */
+  /** What others changed since the last accepted look. */
   look(): Looked {
     const finding: Finding = { rows: [], missing: [], deleted: [] };
     const problems: string[] = [];
@@ -53,7 +53,7 @@ export class GraphSide {
     for (const file of this.#files) {
       try {
         const found = file.look(this.#ledger);
-        // Not by spreading: a large file has more rows than a call takes arguments.
+        // A spread would fail: a large file has more rows than a call takes arguments.
         for (const row of found?.rows ?? []) finding.rows.push(row);
         for (const row of found?.missing ?? []) finding.missing.push(row);
         for (const row of found?.deleted ?? []) finding.deleted.push(row);
@@ -65,12 +65,12 @@ export class GraphSide {
     return { finding, problem: problems.join("; ") };
   }
 
-  /** What was found is in the ledger. */
+  /** Accepts the look: its findings are in the ledger. */
   accept(): void {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends what is listed, a bounded number of rows. `others`: somebody is at work there, look again first. */
+  /** Sends listed rows, up to a bound. `others`: another process is writing there, so look again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];
@@ -88,7 +88,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Rooms as the drawers' metadata have them; reads every drawer, which is why it is done here and not on the main thread. */
+  /** Rooms from the drawers' metadata; it reads every drawer and therefore does not run on the main thread. */
   rooms(): RoomCount[] {
     return this.#ledger
       .prepare<[], RoomCount>(
@@ -99,7 +99,7 @@ export class GraphSide {
       .all();
   }
 
-  /** Facts of the other graph that the ledger has not. Errors: SQLite's. */
+  /** Facts of the other graph file that the ledger lacks. Errors: SQLite's. */
   factsElsewhere(): number {
     return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }
@@ -115,8 +115,8 @@ export class GraphSide {
 }
 
 /**
- * In what the ledger and upstream's graph files differ, in words; empty when both hold the same. For tests and for a doctor; it
- * may be asked while the broker runs, and then what is on its way counts as a difference. Errors: what cannot be read.
+ * Describes the differences between the ledger and upstream's graph files; empty when both hold the same. It serves
+ * tests and a doctor; while the broker runs, rows that wait to be sent count as differences. Errors: those of reading.
  */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);

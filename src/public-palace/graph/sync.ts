@@ -1,7 +1,7 @@
 /**
- * Keeps the ledger's graph and upstream's graph files in step, both ways: what others wrote is taken over into the ledger
- * first, then what the ledger has new is sent and struck off. A kill at any step only means that something is compared or
- * sent again. The thread that does it is started when there is a file or a row. Imported by broker/palace/palace.ts.
+ * Synchronises the ledger's graph and upstream's graph files both ways: first it adopts what others wrote into the
+ * ledger, then it sends what is new in the ledger and strikes it off. After a kill at any step something is compared or
+ * sent again. Its thread starts when there is a file or a row. Imported by broker/palace/palace.ts.
  */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -27,7 +27,7 @@ export type GraphSyncOptions = {
   log: Log;
 };
 
-/** What is wrong, by where it showed; "" is nothing. */
+/** Errors by the step that met them; "" is none. */
 type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
@@ -42,21 +42,21 @@ export type GraphSync = {
   stop(): Promise<void>;
 };
 
-/** The files are looked at this often, should nobody ask. */
+/** Interval at which the files are checked if nobody asks. */
 const LOOK_MS = 2_000;
-/** A commit waits so long for company before it is sent. */
+/** A commit waits this long for others to be sent with it. */
 const GATHER_MS = 25;
-/** A question to the graph waits no longer than that for others' writes. */
+/** A query of the graph waits at most this long for others' writes. */
 const FRESH_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
-/** Rows a ledger transaction takes over: writes of agents come in between. */
+/** Rows adopted in one ledger transaction: agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** Somebody who writes all the time must not keep us here. */
+/** A process that writes continuously must not keep this loop busy for ever. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
-/** Resolves when the files were looked at once, or after ten seconds. Errors: none; the status says what is wrong. */
+/** Resolves after the first check of the files, or after ten seconds. Errors: none; the status reports them. */
 export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSync> {
   const sync = new Sync(options);
   await within(sync.run(), OPEN_MAX_MS);
@@ -77,7 +77,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
 class Sync {
   readonly #options: GraphSyncOptions;
   #thread: Promise<Thread<GraphMethods>> | undefined;
-  /** One step at a time: each begins when the one before has ended. */
+  /** One step at a time: each begins when the previous one has ended. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #queued = new Map<"look" | "send", Promise<void>>();
   #gathering: NodeJS.Timeout | undefined;
@@ -92,7 +92,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // It starts while the commit waits for company; a failure shows in the step.
+    // The thread starts while the commit waits for others; a failure shows in the step.
     this.#started().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -100,7 +100,7 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Both ways. */
+  /** Runs both directions. */
   run(): Promise<void> {
     return this.#enqueue("send", async (thread) => {
       let isDisturbed = false;
@@ -177,7 +177,7 @@ class Sync {
     return next;
   }
 
-  /** A palace without a graph costs no thread. */
+  /** A palace without a graph needs no thread. */
   #isNeeded(): boolean {
     if (this.#thread !== undefined) return true;
     const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
@@ -188,7 +188,7 @@ class Sync {
   #started(): Promise<Thread<GraphMethods>> {
     this.#thread ??= startThread<GraphMethods>(threadFile(import.meta.url, "graph-thread"), this.#options.paths).catch(
       (error: unknown) => {
-        // The next look tries again: a moment without memory or files is no reason to leave the graph alone for good.
+        // The next look tries again: a temporary lack of memory or files is no reason to stop for good.
         this.#thread = undefined;
         throw error;
       },
@@ -218,7 +218,9 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Facts that a MemPalace with `--palace` keeps where we do not look. Counted anew where either side may have changed. */
+  /**
+   * Facts that a MemPalace with `--palace` keeps in another place. Counted again whenever either side may have changed.
+   */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {
@@ -228,7 +230,7 @@ class Sync {
     const theirs = file === "" ? "" : sign(file);
     const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
     if (seen === this.#elsewhere.seen) return;
-    // What is no graph has no facts, and is nothing that the palace could not do without.
+    // A file that is no graph holds no facts, and the palace does not need it.
     const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
     this.#elsewhere = { seen, facts };
   }

@@ -1,6 +1,6 @@
 /**
- * A process between the broker and a Chroma server that it runs for a while: ends the server when the broker lets go, or dies,
- * which closes this process's stdin. Started by chroma-server.ts with the server's command line.
+ * A process between the broker and a temporary Chroma server: it ends the server when the broker closes this process's
+ * stdin, or dies. Started by chroma-server.ts with the server's command line.
  */
 import { spawn } from "node:child_process";
 

@@ -1,7 +1,7 @@
 /**
- * A real Chroma server over a folder of ours, for as long as an export takes: the one of the npm package, where its binding
- * loads, else a `chroma` command, which MemPalace's own Python environment has. Loopback only, on a port of the kernel's
- * choosing; what it wrote is verified after it has ended.
+ * Runs a real Chroma server over a folder of ours, for the time of an export: the one of the npm package, where its
+ * binding loads, else a `chroma` command, which MemPalace's own Python environment has. It listens on loopback only, on
+ * a port that the kernel chooses; its output is verified after it has ended.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -68,7 +68,7 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Node ends what it says of a crash with its own version; the reason stands before that. */
+/** Node ends its crash message with its version; the reason stands before that. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

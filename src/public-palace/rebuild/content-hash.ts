@@ -1,6 +1,6 @@
 /**
- * One number for what many rows say, whatever their order: the sum of the SHA-256 of each. Two places with the same number of
- * rows and the same sum hold the same. Used by whatever builds or verifies a palace.
+ * A hash of many rows that does not depend on their order: the sum of the SHA-256 of each. Two places with the same
+ * number of rows and the same sum hold the same. Used by the files that build or verify a palace.
  */
 import { hash } from "node:crypto";
 import { canonical } from "../../ledger/record.ts";

@@ -1,7 +1,7 @@
 /**
- * Writes a fresh palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata and
- * vectors, the collections made beside them, and the graph's files. Built beside, verified by count and hash once Chroma has
- * ended, and renamed into place: the folder is there whole or not at all. Runs on a thread (rebuild-thread.ts).
+ * Writes a new palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata
+ * and vectors, the other collections, and the graph's files. It is built aside, verified by count and hash once Chroma
+ * has ended, and renamed into place: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
  */
 import {
   closeSync,
@@ -40,16 +40,18 @@ export type ExportInput = {
   ledgerFile: string;
   /** The public palace in use, for the collections that the ledger does not hold. */
   palaceDir: string;
-  /** The drawers'. */
+  /** Name of the drawers' collection. */
   collection: string;
-  /** Where nothing may be put: the memory's own home. */
+  /** The memory's own home, where no export may be placed. */
   home: string;
-  /** Of this memory: tells a draft of an export that was killed from anything else. */
+  /** Identifies this memory: it tells the draft of a killed export from other folders. */
   tag: string;
   dir: string;
   /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
   chroma: string | undefined | null;
-  /** The newest drawer when it was asked for: those up to it must be in it, those behind it only if they can. */
+  /**
+   * Row of the newest drawer at the request: those up to it must be exported, later ones only if they have a vector.
+   */
   lastRow: number;
   /** Leave out drawers that have no vector yet. */
   partial: boolean;
@@ -58,9 +60,9 @@ export type ExportInput = {
 export type ExportReport = {
   dir: string;
   drawers: number;
-  /** Drawers without a vector, which are not in it. */
+  /** Drawers without a vector, which are not exported. */
   leftOut: number;
-  /** Drawers that were filed after it was asked for and had no vector yet: they are not of its moment. */
+  /** Drawers filed after the request that had no vector yet. */
   later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
@@ -68,7 +70,7 @@ export type ExportReport = {
   /** Agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** Why it was not written by a Chroma, where one was wanted and none was named. */
+  /** The reason why it was not written by a Chroma, where one was wanted and none was named. */
   withoutChroma?: string;
 };
 
@@ -77,7 +79,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   const dir = resolve(input.dir);
   assertUsable({ ...input, dir });
   const draft = `${dir}.export-${input.tag}`;
-  // Of an export that was killed: one is made at a time.
+  // Removes the draft of a killed export; only one export runs at a time.
   rmSync(draft, { recursive: true, force: true });
   makeFolder(draft);
   const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
@@ -97,7 +99,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
-    // Onto an empty folder too, and never onto another: rename(2) refuses that.
+    // rename(2) also replaces an empty folder, and refuses any other.
     renameSync(draft, dir);
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
@@ -118,7 +120,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   }
 }
 
-/** Errors: STORE_UNAVAILABLE, where drawers have no vector that were not agreed to be left out. */
+/** Errors: STORE_UNAVAILABLE, where drawers have no vector and the caller did not agree to leave them out. */
 function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
   if (drawers > 0 && embedded === 0)
     throw new PalaceError(
@@ -141,7 +143,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Every collection that has rows, and the drawers' in any case. The server has ended when it resolves. */
+/** Writes every collection that has rows, and the drawers' in any case. The server has ended when it resolves. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma);
@@ -150,7 +152,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // Also a palace of no rows is one; a server has made it by now.
+    // A palace of no rows is a palace too; a server has created it by now.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -192,8 +194,8 @@ async function verifyAll({
 }
 
 /**
- * The server that writes. Where whichever works was asked for and none does (the npm package's needs a newer C library than some
- * systems have), the files are written without. Errors: STORE_UNAVAILABLE, where the named one does not work.
+ * Chooses the server that writes. Where any would do and none works (the npm package's needs a newer C library than
+ * some systems have), the files are written without one. Errors: STORE_UNAVAILABLE, where the named one does not work.
  */
 async function chromaFor(
   draft: string,
@@ -204,7 +206,7 @@ async function chromaFor(
     return { server: await startChromaServer(draft, chroma) };
   } catch (error) {
     if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
-    // One that came up and did not answer may have begun a palace of its own.
+    // A server that started and did not answer may have begun a palace of its own.
     rmSync(draft, { recursive: true, force: true });
     makeFolder(draft);
     return { server: undefined, why: error.message };
@@ -220,7 +222,7 @@ function createEmpty(folder: string, collection: string): void {
   }
 }
 
-/** As 3.11 records it with each collection; without it, it says that it has to guess. An unknown model is not claimed. */
+/** 3.11 records the model with each collection, and warns if it has to guess. An unknown model is not claimed. */
 function writeModelName(folder: string, collections: readonly string[]): void {
   const identity = { model_name: "minilm", dimension: 0 };
   const content = Object.fromEntries(collections.map((name) => [name, identity]));
@@ -268,12 +270,12 @@ function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   }
   const there = lstatSync(dir, { throwIfNoEntry: false });
   if (there === undefined) return;
-  // Nothing is renamed over a link, wherever it points.
+  // A rename over a symbolic link is refused, wherever it points.
   if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw refuse("is not empty");
 }
 
-/** Through symbolic links, as far as the path is there. */
+/** Resolves symbolic links as far as the path exists. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);
@@ -282,13 +284,16 @@ function realOf(path: string): string {
   }
 }
 
-/** One by one: Node's own `recursive` never ends where a file system takes no new folder (/proc). Errors: the file system's. */
+/**
+ * Creates folders one by one: Node's own `recursive` never ends where a file system accepts no new folder (/proc).
+ * Errors: the file system's.
+ */
 function makeFolder(path: string): void {
   if (!existsSync(dirname(path))) makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** The folder's files and their names outlast a power cut. */
+/** Makes the folder's files and their names survive a power cut. */
 function syncFolder(folder: string): void {
   for (const entry of [...readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()), undefined]) {
     const file = openSync(entry === undefined ? folder : join(folder, entry.name), "r");

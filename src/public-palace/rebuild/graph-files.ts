@@ -1,4 +1,4 @@
-/** Upstream's graph files (palace.md 3.6–3.8) written from a snapshot into a folder where there are none. */
+/** Writes upstream's graph files (palace.md 3.6–3.8) from a snapshot into a folder that has none. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

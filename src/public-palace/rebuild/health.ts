@@ -1,6 +1,7 @@
 /**
- * How ledger and public palace are, from looking alone: counts on both sides, what each index holds of them, torn segments, how
- * far both are apart. Opens nothing to write and nothing through Chroma. Runs on a thread (rebuild-thread.ts).
+ * Reports the health of ledger and public palace by reading alone: counts on both sides, what each index holds of them,
+ * torn segments, and how the two differ. Opens nothing for writing and nothing through Chroma. Runs on a thread
+ * (rebuild-thread.ts).
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -112,7 +113,10 @@ function lookAtCollection(
   };
 }
 
-/** Palaces from before 3.0 say nothing, which is Chroma's own l2: what MemPalace reads of it as a cosine means nothing. */
+/**
+ * Palaces from before 3.0 name no space, which means Chroma's default, l2: what MemPalace reads of it as a cosine is
+ * meaningless.
+ */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
   return palace.prepare<[string], string | null>(sql).pluck().get(collectionId) ?? "l2";

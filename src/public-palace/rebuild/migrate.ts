@@ -1,6 +1,6 @@
 /**
- * Whether the public palace can be worked with as it is: its tables are of this Chroma's age, and a row can be written, read
- * and deleted there. Tried in a transaction that is taken back. Runs on a thread (rebuild-thread.ts).
+ * Tests whether the public palace is usable as it is: its tables fit this Chroma's version, and a row can be written,
+ * read and deleted there. The transaction is rolled back. Runs on a thread (rebuild-thread.ts).
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -10,10 +10,13 @@ import { chromaFile } from "../format/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
-/** Of the machine, and no fault of the palace. */
+/** Errors of the machine rather than the palace. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/** Why not; undefined: it can, or there is none. Errors: STORE_UNAVAILABLE, when it could not be tried. */
+/**
+ * The reason why it is not usable; undefined: it is, or there is none. Errors: STORE_UNAVAILABLE, when it could not be
+ * tried.
+ */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;

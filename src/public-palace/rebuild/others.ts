@@ -1,6 +1,6 @@
 /**
- * Collections of a palace that are not made from the ledger (closets, what older versions left): read from the palace's files,
- * so that a palace that is built anew does not lose them. Rows without a vector that can be read are counted and left out.
+ * Reads collections of a palace that are not made from the ledger (closets, leftovers of older versions) from the
+ * palace's files, so that a rebuilt palace does not lose them. Rows without a readable vector are counted and left out.
  */
 import type { PalaceRecord } from "../../port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
@@ -13,7 +13,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Empty where there is no palace, or none that can be read: then there is nothing to keep but the file itself. */
+/** Empty where there is no palace, or none that can be read: then only the file itself can be kept. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

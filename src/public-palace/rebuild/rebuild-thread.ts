@@ -1,4 +1,4 @@
-/** Thread on which a palace is exported, built anew or looked through; started for one such work and ended with it. */
+/** Thread on which a palace is exported, rebuilt or verified; started for one such job and ended with it. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
@@ -14,7 +14,7 @@ export type RebuildThreadData = { fault: string | undefined };
 export type RebuildMethods = {
   exportPalace(input: ExportInput): Promise<ExportReport>;
   repairPalace(input: RepairInput): Promise<RepairReport>;
-  /** Why the palace cannot be worked with as it is. */
+  /** The reason why the palace is not usable as it is. */
   probePalace(palaceDir: string): string | null;
   lookThrough(input: HealthInput): PalaceHealthReport;
   progress(): Progress;

@@ -1,7 +1,7 @@
 /**
- * Builds the public palace anew from the ledger, beside the one in use: drawers from a snapshot, the other collections from the
- * old files as far as they can be read; verified by count and hash; then swapped in. Runs on a thread (rebuild-thread.ts) while
- * nothing of ours writes the palace.
+ * Rebuilds the public palace from the ledger, beside the one in use: drawers from a snapshot, the other collections
+ * from the old files as far as they can be read; verified by count and hash; then swapped in. Runs on a thread
+ * (rebuild-thread.ts) while none of our writers uses the palace.
  */
 import { mkdirSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
@@ -19,28 +19,28 @@ const BATCH_ROWS = 100;
 export type RepairInput = {
   ledgerFile: string;
   palaceDir: string;
-  /** The drawers'. */
+  /** Name of the drawers' collection. */
   collection: string;
   tag: string;
-  /** The drawers' collection keeps its id: it is the same target still. */
+  /** The drawers' collection keeps its id, so it stays the same target. */
   collectionId: string | undefined;
-  /** Names the folder that keeps the old palace: before-WHY-TIME. */
+  /** Part of the name of the folder that keeps the old palace: before-WHY-TIME. */
   why: string;
 };
 
 export type RepairReport = {
   drawers: number;
   hash: string;
-  /** Drawers that are not in it, for want of a vector; they come when they have one. */
+  /** Drawers that have no vector yet; they are sent when they have one. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
-  /** Why the old palace's other collections could not be read. */
+  /** The reason why the old palace's other collections could not be read. */
   unread: string | null;
-  /** Where the old palace is. */
+  /** Folder of the old palace. */
   kept: string | null;
 };
 
-/** Errors: STORE_*, BROKER_CANCELLED; the palace in use is untouched then. */
+/** Errors: STORE_*, BROKER_CANCELLED; the palace in use is unchanged then. */
 export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
   const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
@@ -63,7 +63,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // Also a palace of no rows is one.
+        // A palace of no rows is a palace too.
         writer.create();
       } finally {
         writer.close();

@@ -1,6 +1,6 @@
 /**
- * The ledger at one moment, while others go on writing: one read transaction, so that what is built from it and what it is
- * verified against are the same. Read page by page on a thread; the ledger's log grows while it is held.
+ * The ledger at one moment, while others go on writing: one read transaction, so that a palace is built and verified
+ * from the same state. Read page by page on a thread; the ledger's log grows while it is open.
  */
 import { openForReading, type LedgerDatabase } from "../../ledger/open.ts";
 import { bodySql, GRAPH_TABLES } from "../../ledger/schema/graph-schema.ts";
@@ -16,15 +16,15 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Of them with a vector; the others cannot be in a palace. */
+  /** Drawers with a vector; the others cannot be in a palace. */
   readonly embedded: number;
-  /** Name of the model their vectors are of. */
+  /** Name of the model of their vectors. */
   readonly model: string | undefined;
 
-  /** Drawers up to `lastRow` without one. Those behind it came later, and may wait for theirs still. */
+  /** Drawers up to `lastRow` without a vector. Later ones may still wait for theirs. */
   readonly missing: number;
 
-  /** Errors: as openForReading. */
+  /** Errors: those of openForReading. */
   constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");
@@ -41,7 +41,7 @@ export class Snapshot {
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
-  /** What a palace must hold, in row order. */
+  /** The records that a palace must hold, in row order. */
   *pages(): Generator<PalaceRecord[]> {
     const next = this.#database.prepare<[number, number], Row>(
       `SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row

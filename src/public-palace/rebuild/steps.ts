@@ -1,4 +1,4 @@
-/** How far a long piece of work on a thread is, and whether it is still wanted. */
+/** Progress and cancellation of a long job on a thread. */
 import { setImmediate as turn } from "node:timers/promises";
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -12,7 +12,7 @@ export class Steps {
     this.#cancelled = true;
   }
 
-  /** A safe place to end; others' questions to the thread are answered here. Errors: BROKER_CANCELLED. */
+  /** A point where the job may end; other calls to the thread are answered here. Errors: BROKER_CANCELLED. */
   async step(step: string, done: number, total: number): Promise<void> {
     this.progress = { step, done, total };
     await turn();

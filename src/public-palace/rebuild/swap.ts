@@ -1,7 +1,7 @@
 /**
- * Puts a palace that was built beside into the place of the one in use, by one rename: at every moment there is a whole palace
- * at that path, the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace. Only
- * Chroma's files change places; what else lies in the folder (ledger, graph) stays. A kill anywhere is cleaned up by `tidy`.
+ * Swaps a rebuilt palace into the place of the one in use, by one rename: at every moment there is a whole palace at
+ * that path, the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace.
+ * Only Chroma's files move; the folder's other files (ledger, graph) stay. `tidy` cleans up after a kill.
  */
 import {
   chmodSync,
@@ -28,19 +28,19 @@ const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BUSY_TIMEOUT_MS = 5_000;
 const SIDECARS = ["-journal", "-wal", "-shm"];
 
-/** Inside the palace: another folder may be another file system, where nothing can be renamed to. */
+/** Inside the palace's folder: another folder may lie on another file system, across which rename fails. */
 export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
 
-/** Takes away what a run that was killed has left: its draft, and its half of keeping the old palace. */
+/** Removes what a killed run has left: its draft, and its half-kept old palace. */
 export function tidy(palaceDir: string, tag: string): void {
   rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
   const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // Killed between keeping and renaming: nothing was replaced, this is the palace in use under a second name.
+    // After a kill between keeping and renaming nothing was replaced: this is the palace in use under a second name.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }
@@ -48,14 +48,16 @@ export function tidy(palaceDir: string, tag: string): void {
   if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
 }
 
-/** The draft takes the palace's place. Returns the folder that has the old one, if there was one. Errors: STORE_UNAVAILABLE. */
+/**
+ * Puts the draft in the palace's place. Returns the folder of the old one, if there was one. Errors: STORE_UNAVAILABLE.
+ */
 export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
   let kept: string | undefined;
   const isWorthKeeping = !isEmpty(palaceDir);
   if (existsSync(file)) {
-    // Who could not read the old one cannot read the new one.
+    // The new file gets the old file's permissions.
     chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
     const sidecars = quiesce(file);
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
@@ -78,7 +80,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** A palace with neither rows nor index, nor anything in its queue; one that cannot be read is none. */
+/** True for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
@@ -104,10 +106,10 @@ function mtime(folder: string): number {
   return statSync(folder).mtimeMs;
 }
 
-/** Index folders that the palace does not name go to the palace that did. */
+/** Index folders that the palace does not name belong to the old palace and move there. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
-  // A palace that cannot be read names none, and all may be its own.
+  // An unreadable palace names none, and all may be its own.
   if (own.size === 0) return;
   for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
     if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
@@ -123,14 +125,14 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Everything of the old palace into its one file: a log beside it would be taken for the new one's. What must go along with a
- * file that cannot be opened any more is returned. Errors: STORE_UNAVAILABLE while somebody else is in it.
+ * Moves everything of the old palace into its one file: a log beside it would be taken for the new one's. Returns what
+ * must move along with a file that cannot be opened any more. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {
     const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
-      // Also takes back what another's crash has left half done.
+      // The transaction also rolls back what a crashed process left.
       database.exec("BEGIN IMMEDIATE; ROLLBACK");
       database.pragma("wal_checkpoint(TRUNCATE)");
     } finally {
@@ -149,7 +151,7 @@ function inUse(file: string): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", `another process is writing ${file}`, "end it and repeat the command");
 }
 
-/** A second name for the same file, or a copy where the file system has no such thing. */
+/** A hard link to the same file, or a copy where the file system has no links. */
 function keep(file: string, copy: string): void {
   try {
     linkSync(file, copy);

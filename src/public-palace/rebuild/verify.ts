@@ -1,6 +1,7 @@
 /**
- * Whether a palace on disk holds exactly what it was made from: the same number of rows, the same hash of ids, texts and
- * metadata, and each row's vector where Chroma will look for it. Reads the files, so it trusts nobody who wrote them.
+ * Verifies that a palace on disk holds exactly what it was made from: the same number of rows, the same hash of ids,
+ * texts and metadata, and each row's vector where Chroma will look for it. It reads the files itself, so it trusts no
+ * writer.
  */
 import type { Metadata } from "../../port/drawer.ts";
 import type { PalaceRecord } from "../../port/public-palace.ts";
@@ -11,9 +12,9 @@ import { ContentHash } from "./content-hash.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Cosine of a vector and itself, written as digits and normalised again on the way. */
+/** Least cosine of a vector and itself after it was written as digits and normalised again. */
 const COSINE_MIN = 0.9999;
-/** Doubles apart. */
+/** Distance in steps of adjacent doubles. */
 const FRACTION_STEPS = 2;
 
 export type Expected = {
@@ -70,8 +71,8 @@ export async function verifyCollection(
 }
 
 /**
- * Chroma's server reads the digits of a fraction quicker than exactly: nine in a hundred of today's times come out as the next double
- * (1.5.9, serde_json without `float_roundtrip`). A fraction so near to what was written is what was written.
+ * Chroma's server parses fractions fast rather than exactly: nine in a hundred of today's times come out as the next
+ * double (1.5.9, serde_json without `float_roundtrip`). A fraction this near to the written one counts as equal.
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

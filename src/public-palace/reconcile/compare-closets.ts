@@ -1,18 +1,18 @@
 /**
- * Closets of the palace held against the ledger's, as compare.ts holds the drawers: what others have there that the ledger
- * lacks, and what of ours has got lost. Called on its thread.
+ * Compares the palace's closets with the ledger's, as compare.ts does for drawers: foreign rows that the ledger lacks,
+ * and rows of ours that were lost. Called on its thread.
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
-import { absentIds } from "../adopt/settled.ts";
+import { absentIds } from "../adopt/settled-rows.ts";
 import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } from "../format/chroma-file.ts";
 
 export type ClosetComparison = {
   /** Their collection; undefined: the palace has none. */
   collectionId: string | undefined;
-  /** Whether there is anything that the ledger ought to take over. */
+  /** True when there is anything that the ledger should adopt. */
   isForeign: boolean;
-  /** Closets of ours that ought to be there and are not. */
+  /** Closets of ours that the palace must hold and does not. */
   missing: string[];
   /** Rows without a vector in the index. */
   unindexed: number;
@@ -20,7 +20,7 @@ export type ClosetComparison = {
 
 const MISSING_MAX = 20_000;
 
-/** `isOurs`: the driver writes this palace, so that what is sent ought to be there. */
+/** `isOurs`: the driver writes this palace, so that whatever was sent must be there. */
 export function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

@@ -1,4 +1,4 @@
-/** Thread that compares palace and ledger once and is ended then; started by watch.ts. */
+/** Thread that compares palace and ledger once and then ends; started by reconciler.ts. */
 import { workerData } from "node:worker_threads";
 import { openForReading } from "../../ledger/open.ts";
 import { serveThread } from "../../platform/thread.ts";

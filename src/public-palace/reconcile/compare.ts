@@ -1,14 +1,14 @@
 /**
- * Holds the public palace against the ledger, row by row: what is there and not ours, what of ours is not there or reads
- * otherwise. States are compared, no history is assumed, so it is right after any crash of anybody. Called on a thread.
+ * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It
+ * compares states and assumes no history, so it is right after any crash. Called on a thread.
  *
- * Both sides move meanwhile, so a row is judged only by what the ledger said before and after the palace was read: the
- * palace holds a drawer from the moment it is struck off the outbox until a removal of it is listed there.
+ * Both sides change meanwhile, so a row is judged only by what the ledger said before and after the palace was read:
+ * the palace must hold a drawer from the moment it is struck off the outbox until its removal is listed there.
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import { place } from "../../ledger/record.ts";
 import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
-import { absentIds } from "../adopt/settled.ts";
+import { absentIds } from "../adopt/settled-rows.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -21,48 +21,48 @@ import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 
 export type CompareInput = {
   palaceDir: string;
-  /** Id of the collection the driver writes; undefined: none of the palace is ours. */
+  /** Id of the collection that the driver writes; undefined: nothing in the palace is ours. */
   ours: string | undefined;
   /** Rows with a higher number were written after that. */
   sinceSeq: number;
-  /** The collection whose foreign rows the ledger takes over; undefined: of none. */
+  /** The collection whose foreign rows the ledger adopts; undefined: none. */
   adopt?: string | undefined;
-  /** What of it is another's work. */
+  /** Bounds what counts as another's work. */
   horizon?: Horizon;
 };
 
 export type Comparison = {
-  /** Rows of others, by collection; those without any are left out. */
+  /** Foreign rows by collection; collections without any are left out. */
   collections: { name: string; rows: number }[];
-  /** Of them, written after `sinceSeq`. */
+  /** Foreign rows written after `sinceSeq`. */
   recent: number;
   newestAtMs: number | null;
-  /** Drawers of ours that read otherwise there. */
+  /** Our drawers that differ there. */
   changed: number;
-  /** Drawers of ours that ought to be there and are not; about MISSING_MAX of them at most. */
+  /** Our drawers that must be there and are not; about MISSING_MAX of them at most. */
   missing: string[];
   /** Rows of our collection without a vector in its index. */
   unindexed: number;
-  /** Whether there is anything that the ledger ought to take over. */
+  /** True when there is anything that the ledger should adopt. */
   isForeign: boolean;
-  /** Rows of the collection to take over from. */
+  /** Rows of the collection to adopt from. */
   rows: number;
-  /** Of them, rows with a number that an export or a repair does not write as it stands there. */
+  /** Rows among them with a number that an export or a repair does not write exactly. */
   inexact: number;
-  /** Undefined where nothing is taken over. */
+  /** Undefined where nothing is adopted. */
   closets: ClosetComparison | undefined;
 };
 
 /** On a thread of its own it may wait as long as Chroma itself would. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Rows a read: a millisecond or two, in which a writer of the palace may have to wait for us. */
+/** Rows of one read: it takes a millisecond or two, in which a writer of the palace may have to wait. */
 const PAGE_ROWS = 200;
-/** The rest is found by the next comparison. */
+/** The next comparison finds the rest. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** `settled`: the palace ought to hold exactly this; otherwise its newest state is still on its way, or its vector is. */
+/** `settled`: the palace must hold exactly this; otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
 /** Undefined: there is no palace. Errors: SQLite's, of either file. */
@@ -84,7 +84,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a comparison of their own; of others' collections nothing is ours.
+      // Closets have a comparison of their own; nothing in other collections is ours.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -114,7 +114,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
   });
 }
 
-/** Returns how many rows are not ours. */
+/** Returns how many rows are foreign. */
 function compareCollection(
   { ours, sinceSeq }: CompareInput,
   collection: ChromaCollection,
@@ -129,7 +129,7 @@ function compareCollection(
     after = page.at(-1)?.row ?? after;
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
-    // Again: a drawer that was deleted and removed between the two reads is nobody's.
+    // Asked again: a drawer that was deleted and removed between the two reads is not foreign.
     const still = presentIds(
       palace,
       collection,
@@ -139,7 +139,7 @@ function compareCollection(
       if (!still.has(id)) continue;
       foreign += 1;
       if (seq > sinceSeq) result.recent += 1;
-      // SQLite's CURRENT_TIMESTAMP: UTC, without saying so.
+      // SQLite's CURRENT_TIMESTAMP is UTC without a zone.
       result.newestAtMs = Math.max(result.newestAtMs ?? 0, Date.parse(`${createdAt.replace(" ", "T")}Z`) || 0);
     }
     if (collection.id === ours) result.changed += countChanged(page, known, palace, ledger);
@@ -190,7 +190,7 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
 
 // --- the ledger's side ---
 
-/** What the ledger knows of these ids: its drawers, and removals still on their way. */
+/** The ledger's knowledge of these ids: its drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const found = ledger
@@ -206,7 +206,7 @@ function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Ma
   return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
 }
 
-/** A row that is not there any more is missing, not changed. */
+/** A row that is absent is missing, not changed. */
 function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
   if (theirs === undefined || ours === undefined) return false;
   const { wing, room } = theirs;

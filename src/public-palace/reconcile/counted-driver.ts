@@ -1,6 +1,6 @@
 /**
- * A palace driver that counts: Chroma numbers every record of a write, so the palace's own sequence number may grow by what
- * we sent and by nothing else. Wraps any driver; watch.ts reads the counts.
+ * A palace driver that counts its records: Chroma numbers every record of a write, so the palace's own sequence number
+ * may grow by what we sent and by nothing else. Wraps any driver; reconciler.ts reads the counts.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
@@ -8,11 +8,11 @@ import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
 export type SentCounts = {
   /** Records that were written and answered. */
   done: number;
-  /** Records of which nobody knows: the call failed. */
+  /** Records whose outcome is unknown: the call failed. */
   unsure: number;
   /** A write is under way. */
   busy: boolean;
-  /** How often the palace was opened after it had not answered, or was put right. */
+  /** How often the palace was opened after it had not answered, or after a repair. */
   reconnects: number;
 };
 
@@ -20,18 +20,18 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** One palace has one count, and one write under way, for all its collections. */
+  /** All collections of a palace share one count and one running write. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #repairs = 0;
-  /** Why it could not be opened the last time. */
+  /** The error of the last opening. */
   openError: unknown;
-  /** Called after opening and after each write, when none is under way. Contract: quick, does not throw. */
+  /** Called after opening and after each write, when no write runs. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
-  /** `beside`: the driver of the palace's first collection, where this is of another one. */
+  /** `beside`: the driver of the palace's first collection, when this one serves another. */
   constructor(inner: PalaceDriver, beside?: CountedDriver) {
     this.#inner = inner;
     this.#first = beside ?? this;

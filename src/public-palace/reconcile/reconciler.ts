@@ -1,12 +1,13 @@
 /**
- * Finds writers that no lock of ours reaches: a MemPalace of another HOME, or one that sees the palace at another path. The
- * palace numbers every write of everybody. While the number grows by what our driver sent, nobody else was there; when it does
- * not add up, at the start or while running, a thread compares palace and ledger, and what it found is in the status.
+ * Finds foreign writers that no lock of ours reaches: a MemPalace of another HOME, or one that sees the palace at
+ * another path. The palace numbers every write of every process. While the number grows by what our driver sent, nobody
+ * else wrote; when the count differs, at the start or later, a thread compares palace and ledger, and the status
+ * reports what it found.
  *
- * Rows that others wrote or changed, and drawers they deleted before this broker came, are taken over into the ledger
- * (public-palace/adopt); the comparison is made again then, and only what it proves counts as taken over. Drawers of ours that are
- * missing over there without such a proof, or that a stray deleted beside us, are listed in the outbox again.
- * Imported by broker/palace/palace.ts.
+ * Rows that others wrote or changed, and drawers they deleted before this broker started, are adopted into the ledger
+ * (public-palace/adopt); then the comparison runs again, and only what it proves counts as adopted. Drawers of ours
+ * that are missing there without such a proof, or that a foreign writer deleted while this broker ran, are listed in
+ * the outbox again. Imported by broker/palace/palace.ts.
  */
 import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
@@ -18,44 +19,46 @@ import { refusalOf } from "../format/refusal.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { Comparison } from "./compare.ts";
 import type { CountedDriver } from "./counted-driver.ts";
-import { lookAt } from "./look.ts";
+import { lookAt } from "./position.ts";
 import { breakSeal, putSeal } from "./seal.ts";
 import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
   palaceDir: string;
-  /** The drawers', unless it is called as everybody's is. */
+  /** The drawers' collection, unless it has the default name. */
   collection?: string;
   ledgerFile: string;
   /** Undefined: nothing in the palace is ours. */
   driver: CountedDriver | undefined;
-  /** What the last broker had seen, so that a palace nobody touched since is not read again. */
+  /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
   /** Lists drawers in the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
-  /** The same for closets. */
+  /** Lists closets in their outbox again. */
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
   /** Sends nothing from the moment it resolves until its answer is called. */
   hold: () => Promise<() => void>;
-  /** Another MemPalace has the palace, and the driver waits for it. */
+  /** True while another MemPalace holds the palace, and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Undefined: rows of others are counted and left alone. */
+  /** Undefined: foreign rows are counted and not adopted. */
   takeOver?: TakingOver | undefined;
-  /** Palace and ledger agree, or cannot be compared: what waited for that may go on. Contract: does not throw. */
+  /** Called when palace and ledger agree, or cannot be compared: waiting work may go on. Contract: does not throw. */
   onSettled?: () => void;
-  /** Who may have written what is not ours; `recent`: some of it while this broker ran. */
+  /** Guesses who wrote foreign rows; `recent`: some of it while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
-  /** Clock that is never stepped, ms; tests bring their own. */
+  /** A clock that is never stepped, ms; tests supply their own. */
   now?: () => number;
 };
 
 export type Watch = {
   status(): StrayReport;
   adoption(): AdoptionReport;
-  /** False while it is not known whether the palace holds what is not in the ledger: nothing may be written there. */
+  /** False while the palace may hold rows that the ledger lacks: nothing may be written there. */
   isSettled(): boolean;
-  /** A palace that cannot be compared now, and was whole in the ledger when the last broker looked: it may be made anew. */
+  /**
+   * True for a palace that cannot be compared now and was fully adopted when the last broker looked: it may be rebuilt.
+   */
   wasVerified(): boolean;
   /** Does what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
@@ -66,8 +69,8 @@ const LOOK_MS = 2_000;
 /** Comparisons after something was sent again. */
 const AGAIN = 2;
 /**
- * Comparisons after others wrote: a Chroma commits its records to the queue, where they are numbered, and later to the tables
- * where they are read.
+ * Comparisons after foreign writes: a Chroma commits records to the queue, where they are numbered, and later to the
+ * tables from which they are read.
  */
 const LATE = 3;
 
@@ -101,14 +104,14 @@ class Watcher {
   readonly #options: Required<WatchOptions>;
   report: StrayReport = { ...NOTHING, state: "looking", detail: "" };
   adoption: AdoptionReport = NOT_ADOPTED;
-  /** The palace's number when both sides held the same; what is numbered higher and not ours is another's work. */
+  /** The palace's number when both sides held the same; higher numbers that are not ours are another's work. */
   #agreedHead: number | undefined;
-  /** Somebody wrote beside this broker, and it was taken over. */
-  #strayed = false;
-  /** Something is to be taken over still: the numbers may add up, but the sides do not agree. */
+  /** A foreign writer wrote while this broker ran, and its rows were adopted. */
+  #hasForeignWriter = false;
+  /** Rows still have to be adopted: the numbers may agree while the sides do not. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number when this broker first looked and nobody else had the palace. */
+  /** The palace's number when this broker first looked and nobody else held the palace. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -116,14 +119,14 @@ class Watcher {
   #nextAtMs = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
-  /** What is refused is what the driver cannot open. */
+  /** The driver cannot open the palace. */
   #unopened = false;
   /** Rows without a vector that sending everything again has not helped. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Comparisons still wanted although the numbers add up: what was sent again should be there by then. */
+  /** Comparisons still wanted although the numbers agree: what was sent again should be there by then. */
   #again = 0;
-  /** The same, for what is numbered and cannot be read yet. */
+  /** Comparisons still wanted for records that are numbered and cannot be read yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -133,7 +136,7 @@ class Watcher {
     this.#isLeft = breakSeal(options.palaceDir, options.seen);
   }
 
-  /** A busy driver is quiet for a moment only, which the timer would miss. */
+  /** A busy driver is quiet only for a moment, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -170,7 +173,7 @@ class Watcher {
       await this.#remember(found, isOurs ? putSeal(this.#options.palaceDir) : undefined);
   }
 
-  /** Undefined: nothing to judge now. The report says why, unless a moment later will do. */
+  /** Undefined: nothing can be judged now. The report tells why, unless a moment later will do. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -182,7 +185,7 @@ class Watcher {
     return look;
   }
 
-  /** It is tried again; unless these files are beyond the driver, which nobody would hear of otherwise. */
+  /** The next look tries again; files that the driver cannot use at all are reported, since nothing else would. */
   #notOpen(): undefined {
     const { kind, openError } = this.#options.driver ?? {};
     this.#unopened = kind === "files" && openError !== undefined;
@@ -210,23 +213,23 @@ class Watcher {
     return true;
   }
 
-  /** A comparison is wanted although the numbers add up. */
+  /** A comparison is wanted although the numbers agree. */
   get #isDue(): boolean {
     return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
-  /** True: nobody has written since the last broker looked, and what it found still holds. */
+  /** True: nobody has written since the last broker looked, and its findings still hold. */
   #recall(now: Mark): boolean {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
-    // A ledger of before has never taken anything over.
+    // A ledger of an older version has never adopted anything.
     if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.takeOver !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // What it says of the palace's vectors holds as long as the palace's rows do.
+    // Its finding about the palace's vectors holds as long as the palace's rows do.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // A palace that is not whole is worth another attempt, since Chroma may have been started anew as well.
+    // An incomplete palace is worth another attempt, since Chroma may have been restarted as well.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -234,7 +237,7 @@ class Watcher {
     return true;
   }
 
-  /** The palace may hold rows of before that this ledger never saw, or a palace of before was put back. */
+  /** The palace may hold older rows that this ledger never saw, or an older copy may have been restored. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -285,7 +288,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // What may still be on its way is the next broker's to find, should this one end.
+      // If this broker ends, the next one finds what is still in Chroma's queue.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -298,7 +301,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** It is tried again; whoever waits for it is told why meanwhile. */
+  /** It is tried again; callers that wait for it are told the reason meanwhile. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -310,7 +313,8 @@ class Watcher {
   async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // While it reads, nothing of ours goes over: what is deleted or changed here meanwhile stays listed, and is known as ours.
+    // Nothing of ours is sent while it reads: what is deleted or changed here meanwhile stays listed, and is recognised
+    // as ours.
     const release = await this.#options.hold();
     try {
       const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -331,7 +335,7 @@ class Watcher {
     }
   }
 
-  /** What of ours has got lost is sent again; an index that stays short of vectors after that is left alone. */
+  /** Sends lost closets again; an index that still lacks vectors after that is not touched. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -353,7 +357,7 @@ class Watcher {
     if (taken > 0 && state !== "verified") log.info("the palace's rows are taken over and verified", { rows, taken });
   }
 
-  /** `first`: before anything was taken over. */
+  /** `first`: the comparison before anything was adopted. */
   #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
@@ -361,12 +365,15 @@ class Watcher {
     const [taken, resent] = [before.taken, before.resent + missing.length];
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
-    this.#strayed ||= recent > 0 && rows === 0;
-    // What a MemPalace wrote before us is simply taken over; one that writes beside us is worth a word.
-    const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#strayed;
+    this.#hasForeignWriter ||= recent > 0 && rows === 0;
+    // Rows that a MemPalace wrote before this broker are adopted silently; a writer beside this broker is logged.
+    const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
-      detail: found && (rows + changed > 0 || this.#strayed) ? `written by ${guess(recent > 0 || this.#strayed)}` : "",
+      detail:
+        found && (rows + changed > 0 || this.#hasForeignWriter)
+          ? `written by ${guess(recent > 0 || this.#hasForeignWriter)}`
+          : "",
     };
     if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
     const lost = { missing: missing.length, unindexed };
@@ -377,7 +384,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** The driver had it open, or there is none: what is deleted from then on is deleted beside us. */
+  /** The driver had it open, or it has none: what is deleted from then on is deleted while this broker runs. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

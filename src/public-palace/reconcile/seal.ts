@@ -1,4 +1,7 @@
-/** A mark in the palace's own file by which it is known again: by nothing else does an older palace that was put back differ. Used by watch.ts. */
+/**
+ * A seal in the palace's own file, by which the next broker recognises it: nothing else distinguishes an older copy
+ * that was restored. Used by reconciler.ts.
+ */
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";
 import { chromaFile, readChroma } from "../format/chroma-file.ts";
@@ -10,8 +13,8 @@ const SEAL_MAX = 2 ** 31 - 1;
 type Kept = { read(): string | undefined; write(text: string): Promise<void> };
 
 /**
- * Whether this is the palace that the last broker left, and no older one that was put back. The ledger forgets the seal before
- * anything else is struck off its lists, so that one left by a broker that was killed proves nothing. Never throws.
+ * True for the palace that the last broker left, false for an older copy that was restored. The ledger deletes the seal
+ * before anything else is struck off its lists, so that the seal of a killed broker proves nothing. Never throws.
  */
 export function breakSeal(palaceDir: string, kept: Kept): boolean {
   const { seal, ...rest } = parseSeen(kept.read()) ?? {};
@@ -24,7 +27,10 @@ export function breakSeal(palaceDir: string, kept: Kept): boolean {
   }
 }
 
-/** In a field of SQLite's header that Chroma does not use; undefined where it cannot be written now. Never throws. */
+/**
+ * Writes into a field of SQLite's header that Chroma does not use; undefined where it cannot be written now. Never
+ * throws.
+ */
 export function putSeal(palaceDir: string): number | undefined {
   const seal = randomInt(1, SEAL_MAX);
   try {

@@ -1,10 +1,16 @@
-/** Where palace and driver stood when somebody looked, what of it is kept in the ledger between brokers, when to look again. Used by watch.ts. */
+/**
+ * The position of palace and driver at one look, the part of it that the ledger keeps between brokers, and the time of
+ * the next look. Used by reconciler.ts.
+ */
 import { statSync } from "node:fs";
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
-/** Between two comparisons; a large palace has longer pauses, so that it costs a tenth of one thread, or a look a minute. */
+/**
+ * Pause between two comparisons; a large palace gets longer ones, so that comparing costs a tenth of one thread, or one
+ * run a minute.
+ */
 const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
@@ -22,10 +28,10 @@ export const NOT_ADOPTED: AdoptionReport = {
   hint: "",
 };
 
-/** Where palace and driver stood at one quiet moment. */
+/** The position of palace and driver at one quiet moment. */
 export type Mark = Readonly<{
   head: number;
-  /** Of the folders of both collections' indexes. */
+  /** Identifies the folders of both collections' indexes. */
   segment: number;
   adopt: string | undefined;
   /** The collection that the driver has open. */
@@ -33,20 +39,23 @@ export type Mark = Readonly<{
   closets: string | undefined;
   sent: SentCounts;
 }>;
-/** What is kept in the ledger between brokers. */
+/** The part that the ledger keeps between brokers. */
 export type Seen = {
   ours: string;
   head: number;
   segment: number;
   unindexed: number;
   report: StrayReport;
-  /** Absent in ledgers of before: the collection taken over, and the palace's number when both sides agreed. */
+  /** Absent in ledgers of older versions: the adopted collection, and the palace's number when both sides agreed. */
   adopt?: string;
-  /** The same of the closets' collection; absent in ledgers that knew none. */
+  /** The same for the closets' collection; absent in ledgers that knew none. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
-  /** What a broker that ended in order wrote into the palace's header; absent while one runs, and where it did not. */
+  /**
+   * The seal that a broker which ended in order wrote into the palace's header; absent while one runs, and where it did
+   * not.
+   */
   seal?: number;
 };
 
@@ -62,12 +71,12 @@ export function pauseAfter(tookMs: number): number {
   return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
 }
 
-/** Whether there is anything in it that the ledger ought to take over. */
+/** True when it holds anything that the ledger should adopt. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
-/** One number for which folders these are; one that is put in another's place changes it. */
+/** One number that identifies these folders; a replaced folder changes it. */
 export function inodesOf(folders: readonly string[]): number {
   return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

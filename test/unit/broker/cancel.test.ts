@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
-import { WriteQueue } from "../../../src/broker/palace/queue.ts";
+import { WriteQueue } from "../../../src/broker/palace/write-queue.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import type { WriteCall, WriteOutcome } from "../../../src/port/ledger.ts";

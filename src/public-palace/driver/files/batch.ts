@@ -1,7 +1,7 @@
 /**
- * The records of one transaction on a palace's files: what each becomes in the rows, the full text and the queue. First come the
- * records that another process has queued and not applied yet, since the mark that is set at the end says that all up to it are.
- * Used by palace-writer.ts.
+ * Applies the records of one transaction to a palace's files: rows, full text and queue. Records that another process
+ * has queued and not applied yet come first, since the mark that is set at the end says that everything up to it is
+ * applied. Used by palace-writer.ts.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../platform/fault.ts";
@@ -14,22 +14,22 @@ import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../for
 import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "../../format/values.ts";
 import { objectionTo, widthError } from "../limits.ts";
 
-/** What upstream writes where there is nothing: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Upstream stores this where there is no metadata: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-/** The records of one transaction. */
 /** JSON's types, and those of the queue, in the column where Chroma keeps them; a list is in a table of its own. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
 
 type Typed = { values: TypedValue[]; lists: TypedList[] };
 
+/** The records of one transaction. */
 export class Batch {
   readonly #database: ChromaDatabase;
   readonly #collection: ChromaCollection;
   readonly #hasArrays: boolean;
   #seq: bigint;
-  /** Below the first record of another that we cannot apply: Chroma has to, and our own once more after it. */
+  /** Stays below the first foreign record that we cannot apply: Chroma has to apply it, and then ours once more. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -91,7 +91,7 @@ export class Batch {
     );
   }
 
-  /** Chroma queues a record in one transaction and applies it in the next: ours may come in between. */
+  /** Chroma queues a record in one transaction and applies it in the next: ours may run in between. */
   #applyTail(): void {
     const mark = readMark(this.#database, this.#collection.metadataSegment) ?? 0;
     const queued = this.#database
@@ -107,7 +107,7 @@ export class Batch {
     }
   }
 
-  /** False: what it says is beyond us. By SQLite's own reading of the text, which tells 1 from 1.0. */
+  /** Returns false for a record that we cannot apply. SQLite itself reads the text, because it tells 1 from 1.0. */
   #apply(row: QueueRow): boolean {
     const record = parseQueueRow(row);
     if (record === undefined) return false;
@@ -188,7 +188,7 @@ export class Batch {
       .get(this.#collection.metadataSegment, id, seq) as number;
   }
 
-  /** Key → the column its value stands in now. */
+  /** Key → the column that holds its present value. */
   #columns(row: number): Map<string, Column> {
     const tables = ["embedding_metadata", ...(this.#hasArrays ? ["embedding_metadata_array"] : [])];
     return new Map(
@@ -221,7 +221,9 @@ export class Batch {
   }
 }
 
-/** The last number given to anybody. Errors: STORE_CORRUPT where a known fault of upstream's has spoilt the counter. */
+/**
+ * The last number given to any record. Errors: STORE_CORRUPT where a known fault of upstream's has damaged the counter.
+ */
 function lastSeq(database: ChromaDatabase): bigint {
   const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
   const queue = highest("SELECT max(seq_id) FROM embeddings_queue");

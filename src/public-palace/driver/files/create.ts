@@ -1,6 +1,6 @@
 /**
- * An empty palace as Chroma 1.5.9 makes one, and collections in it as MemPalace 3.11 does. Used by
- * palace-writer.ts. The file appears whole or not at all.
+ * Creates an empty palace as Chroma 1.5.9 does, and collections in it as MemPalace 3.11 does. Used by palace-writer.ts.
+ * The file appears whole or not at all.
  */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -24,21 +24,21 @@ export function createPalace(palaceDir: string): void {
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
   const file = chromaFile(palaceDir);
   const draft = `${file}.${randomUUID().slice(0, 8)}.new`;
-  // Of one that was killed over it.
+  // Removes the draft of a process that was killed.
   for (const name of readdirSync(palaceDir))
     if (/^chroma\.sqlite3\.[0-9a-f]{8}\.new(-journal)?$/.test(name)) rmSync(join(palaceDir, name), { force: true });
   try {
     const database = new Database(draft);
     try {
       database.pragma("synchronous = FULL");
-      // Its tables refer to one that is not there.
+      // Its tables refer to one that does not exist.
       database.pragma("foreign_keys = OFF");
       database.transaction(() => migrate(database))();
     } finally {
       database.close();
     }
     faultPoint("files.before-link");
-    // Fails where somebody else has made one meanwhile, which is then the palace.
+    // Fails where another process has created one meanwhile, which is then the palace.
     linkSync(draft, file);
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;
@@ -64,7 +64,7 @@ function migrate(database: ChromaDatabase): void {
     .run('{"automatically_purge":true,"_type":"EmbeddingsQueueConfigurationInternal"}');
 }
 
-/** Inside a transaction; the collection must not be there. */
+/** Must run inside a transaction; the collection must not exist. */
 export function createCollection(database: ChromaDatabase, id: string, name: string): void {
   database
     .prepare(
@@ -81,7 +81,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
   segment.run(randomUUID(), "urn:chroma:segment/metadata/sqlite", "METADATA", id);
 }
 
-/** As dumped: which values are indexed how, and the model's name, which makes palaces of either version open alike. */
+/** The dumped schema: which values are indexed how, and the model's name, which lets either version open the palace. */
 function schema(): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {
@@ -115,8 +115,8 @@ function schema(): unknown {
 }
 
 /**
- * The schema or configuration with upstream's damaging thresholds put right: 50,000 makes each small write read the whole
- * queue again (engine.md 2), 2 rewrites the index at each. Undefined: nothing to change.
+ * Corrects upstream's harmful thresholds in the schema or configuration: 50,000 makes each small write read the whole
+ * queue again (engine.md 2), 2 rewrites the index at each write. Undefined: nothing to change.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

@@ -1,7 +1,7 @@
-/** What went wrong at the palace's own files, in our words; used by palace-writer.ts. */
+/** Translates errors at the palace's own files into PalaceErrors; used by palace-writer.ts. */
 import { PalaceError } from "../../../protocol/errors.ts";
 
-/** Errors: never throws. What is not known counts as unavailable, so that the outbox tries again. */
+/** Errors: never throws. An unknown error counts as unavailable, so that the outbox tries again. */
 export function filesError(error: unknown, file: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const code = String((error as { code?: unknown } | null)?.code ?? "");

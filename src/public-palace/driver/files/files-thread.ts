@@ -10,7 +10,7 @@ import { PalaceWriter } from "./palace-writer.ts";
 export type FilesThreadData = { palaceDir: string; fault: string | undefined; collection: string | undefined };
 
 export type FilesMethods = {
-  /** The collection's id, also where the first record makes it; and why its index was moved away. */
+  /** Returns the collection's id, also before the first record creates it, and why its index was moved away. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;
@@ -41,7 +41,7 @@ await serveThread<FilesMethods>(() => {
   };
 });
 
-/** By looking at every row: the search of this memory runs on the ledger, this is for who asks the palace itself. */
+/** Compares every row: this memory searches the ledger; this serves a caller that asks the palace itself. */
 function nearest(
   writer: PalaceWriter,
   asked: Float32Array,

@@ -26,18 +26,18 @@ import { Batch } from "./batch.ts";
 import { createCollection, createPalace, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
-/** As long as Chroma itself waits for another's transaction; it is on a thread that nobody else needs. */
+/** As long as Chroma itself waits for another's transaction; the thread serves nothing else. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The tables as they are since these migrations (palace.md 4.3). */
+/** The migrations since which the tables have their present form (palace.md 4.3). */
 const METADB_MIN = 5;
 
 export class PalaceWriter {
   readonly #palaceDir: string;
   readonly #name: string;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Of the collection that the first record makes: a target has its name from the start. */
+  /** Id of the collection that the first record will create: a target has its name from the start. */
   readonly #plannedId: string;
-  /** Of the index that was looked at last: its folder and time. */
+  /** Folder and time of the index that was checked last. */
   #checked = "";
 
   /** `name`: the drawers' collection, unless another is named; `plannedId`: the id it gets if it is made. */
@@ -47,7 +47,7 @@ export class PalaceWriter {
     this.#plannedId = plannedId;
   }
 
-  /** The collection, if there is one yet. Errors: filesError's. */
+  /** The collection, if it exists. Errors: filesError's. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
@@ -73,7 +73,7 @@ export class PalaceWriter {
     });
   }
 
-  /** The collection, also where it is to hold nothing yet. */
+  /** Creates the collection even if it is to hold nothing yet. */
   create(): void {
     this.#write(() => {});
   }
@@ -86,8 +86,8 @@ export class PalaceWriter {
   }
 
   /**
-   * Puts right what would hurt: a torn index is moved away, which nobody may load any more, and thresholds are set. Its vectors
-   * come again from the ledger (watch.ts counts rows without one). Returns why it was torn.
+   * Repairs what would do harm: moves a torn index away, so that no process loads it, and corrects thresholds. The
+   * ledger supplies its vectors again (reconciler.ts counts rows without one). Returns why it was torn.
    */
   mend(): string | undefined {
     return this.#guarded(() => {
@@ -115,7 +115,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** The mark first: killed in between, the files are still there and still torn, and are found again. */
+  /** The mark goes first: after a kill in between, the torn files are still there and are found again. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
@@ -140,7 +140,7 @@ export class PalaceWriter {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
       const known = this.#find(database);
-      // 3.3.6 renames an index that is five minutes older than the rows: it must be younger before they are.
+      // 3.3.6 renames an index that is five minutes older than the rows, so its time must be renewed first.
       if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
       faultPoint("files.before-begin");
       database
@@ -162,7 +162,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** The file at that path, now: a repair may have put another one there. */
+  /** Opens the file at that path as it is now: a repair may have replaced it. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
@@ -192,8 +192,8 @@ export class PalaceWriter {
 }
 
 /**
- * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace brings up to date by opening them;
- * STORE_CORRUPT where some are gone: it would read like a palace that holds nothing.
+ * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace upgrades by opening them;
+ * STORE_CORRUPT where some are missing: it would read like an empty palace.
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lexicalScore } from "../../../../src/engine/search/rank.ts";
+import { lexicalScore } from "../../../../src/engine/search/fusion.ts";
 import { inverseFrequency, scoreTerm } from "../../../../src/index/lexical/bm25.ts";
 import { decodeVarints } from "../../../../src/index/lexical/fts-table.ts";
 import { type LocalLexicalIndex, openLexicalIndex } from "../../../../src/index/lexical/lexical-index.ts";

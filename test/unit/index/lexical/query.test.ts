@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EXACT_DRAWERS_MAX, pickWords } from "../../../../src/index/lexical/pick.ts";
+import { EXACT_DRAWERS_MAX, pickWords } from "../../../../src/index/lexical/pick-words.ts";
 import { matchAny, matchPhrase, parseQuery } from "../../../../src/index/lexical/query.ts";
 
 test("stop words, apostrophes and the possessive go, words are stemmed", () => {

@@ -1,6 +1,6 @@
 /**
- * What the palace ought to hold exactly so: rows of the ledger that have their vector and are not listed to be sent. Held against
- * what is there, for drawers and closets alike. Called on a thread.
+ * Settled rows: rows of the ledger that have their vector and do not wait to be sent, so that the palace must hold
+ * exactly these. They are compared with what is there, for drawers and closets alike. Called on a thread.
  */
 import type { LedgerDatabase } from "../../ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
@@ -20,13 +20,13 @@ const PAGE_ROWS = 200;
 
 export type Sides = {
   palace: ChromaDatabase;
-  /** Undefined: the palace has none, and so nothing of it. */
+  /** Undefined: the palace has no such collection. */
   collection: ChromaCollection | undefined;
   ledger: LedgerDatabase;
   kind: RowKind;
 };
 
-/** Ids that ought to be there and are not, in the order they were filed; not many more than `max`. */
+/** Ids that the palace must hold and does not, in filing order; not many more than `max`. */
 export function absentIds({ palace, collection, ledger, kind }: Sides, max = Number.POSITIVE_INFINITY): string[] {
   const next = ledger.prepare<[number, number], { row: number; id: string }>(
     `${SETTLED[kind]} AND c.row > ? ORDER BY c.row LIMIT ?`,
@@ -41,7 +41,7 @@ export function absentIds({ palace, collection, ledger, kind }: Sides, max = Num
     absent.push(...ids.filter((id) => !there.has(id)));
   }
   if (absent.length === 0) return [];
-  // Again: one that was changed or deleted here while the palace was read is not missing there.
+  // The ledger is asked again: a row that was changed or deleted here while the palace was read is not missing there.
   const settled = ledger.prepare<[string], { id: string }>(
     `${SETTLED[kind]} AND c.id IN (SELECT value FROM json_each(?))`,
   );

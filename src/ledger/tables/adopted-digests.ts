@@ -1,8 +1,8 @@
 /**
- * Adopted drawers that have no vector which the palace also holds: what the palace held when we took them over. As long as such a
- * drawer reads so, nothing of it is newer than the palace's, and a change over there is taken over, although the drawer was never
- * sent. In `meta`, one key a drawer, holding a digest; gone with a change of ours, and once the palace has the drawer from us.
- * Used by this folder and public-palace/adopt/foreign-rows.ts.
+ * Digests of adopted drawers whose vector the palace does not hold: each tells what the palace held at adoption. As
+ * long as such a drawer still has that digest, the palace's version is the newest, and a change over there is adopted
+ * although the drawer was never sent. `meta` holds one key for each drawer; it is deleted when we change the drawer,
+ * and when the palace has got the drawer from us. Used by this folder and public-palace/adopt/foreign-rows.ts.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";
@@ -14,8 +14,8 @@ export const adoptedKey = (id: string): string => `'adopted:' || ${id}`;
 
 type Content = { text: string; metadata: Metadata };
 
-export function isAsAdopted(drawer: Content, mark: string | null | undefined): boolean {
-  return mark !== null && mark !== undefined && mark === digestOf(drawer);
+export function isAsAdopted(drawer: Content, digest: string | null | undefined): boolean {
+  return digest !== null && digest !== undefined && digest === digestOf(drawer);
 }
 
 function digestOf({ text, metadata }: Content): string {
@@ -23,7 +23,7 @@ function digestOf({ text, metadata }: Content): string {
 }
 
 /** Concurrency: within a transaction of the writer thread. */
-export class AdoptedMarks {
+export class AdoptedDigests {
   readonly #get;
   readonly #put;
   readonly #drop;

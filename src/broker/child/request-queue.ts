@@ -1,7 +1,7 @@
 /**
- * The line before the child: every request of every peer, in turns, one at a time. One at a time because MemPalace's server
- * does one at a time anyway; so a time-out begins when the child really begins, a crash leaves one call in doubt and no
- * more, and what still waits can be taken back or put to the next child.
+ * The request queue before the child: every request of every peer, in turns, one at a time, since MemPalace's server
+ * serves one at a time anyway. So a time-out begins when the child really begins, a crash leaves one call in doubt and
+ * no more, and a waiting call can be cancelled or sent to the next child.
  */
 import { PalaceError } from "../../protocol/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -11,9 +11,9 @@ import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export type Call = {
-  /** Who waits for it now: with an idempotency key another connection may have joined. */
+  /** The peer that waits for it; with an idempotency key another connection may have taken over. */
   peerId: number;
-  /** The client's own, for notifications/cancelled. */
+  /** The client's own request id, for notifications/cancelled. */
   id: RequestId | null;
   method: string;
   params: Record<string, unknown>;
@@ -28,19 +28,19 @@ type Waiting = {
   isRepeated: boolean;
 };
 
-/** A request waits so long for a child that is being started, not for ever. */
+/** A request waits at most this long for a child that is being started. */
 const READY_MAX_MS = 30_000;
 
-export class Line {
+export class RequestQueue {
   readonly #supervisor: Supervisor;
   readonly #timeoutMs: number;
-  readonly #lanes = new FairQueue<Waiting>({
+  readonly #waiting = new FairQueue<Waiting>({
     depth: ENGINE_DEPTH_MAX,
     depthPeer: ENGINE_DEPTH_PEER_MAX,
     sizeBytes: QUEUE_SIZE_MAX_BYTES,
     what: "requests",
   });
-  /** A read whose child died: it is next, before all who wait. */
+  /** A read whose child died: it runs next, before all that wait. */
   #again: Waiting | undefined;
   #running: { waiting: Waiting; session: Session } | undefined;
   #impatient: NodeJS.Timeout | undefined;
@@ -54,11 +54,11 @@ export class Line {
   }
 
   get depth(): number {
-    return this.#lanes.depth;
+    return this.#waiting.depth;
   }
 
   get refused(): number {
-    return this.#lanes.refused;
+    return this.#waiting.refused;
   }
 
   /** The child's result. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*. */
@@ -70,19 +70,19 @@ export class Line {
       throw failed;
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#lanes.push(call.peerId, { call, resolve, reject, isRepeated: false }, sizeBytes);
+    this.#waiting.push(call.peerId, { call, resolve, reject, isRepeated: false }, sizeBytes);
     this.run();
     return promise;
   }
 
-  /** Puts the next request to the child, if there are both. */
+  /** Sends the next request to the child, if there are both. */
   run(): void {
     if (this.#running !== undefined) return;
     const { session } = this.#supervisor;
     if (session === undefined) return this.#await();
     clearTimeout(this.#impatient);
     this.#impatient = undefined;
-    const waiting = this.#again ?? this.#lanes.shift()?.item;
+    const waiting = this.#again ?? this.#waiting.shift()?.item;
     this.#again = undefined;
     if (waiting === undefined) return this.#idle?.resolve();
     this.#running = { waiting, session };
@@ -92,7 +92,9 @@ export class Line {
     });
   }
 
-  /** A peer has gone: what it waits for is not begun any more; a read under way is given up, a write is let finish. */
+  /**
+   * A peer has disconnected: its waiting calls are dropped, a running read is cancelled, a running write may finish.
+   */
   leave(peerId: number): void {
     this.#reject(({ call }) => call.peerId === peerId, cancelled());
     if (this.#running?.waiting.call.peerId === peerId) this.#cancelRunning();
@@ -104,12 +106,12 @@ export class Line {
     if (this.#running !== undefined && isIt(this.#running.waiting)) this.#cancelRunning();
   }
 
-  /** There will be no child soon. */
+  /** Fails the waiting calls, because there will be no child soon. */
   fail(error: PalaceError): void {
     this.#reject(() => true, error);
   }
 
-  /** Nothing new is taken, what has not begun is sent back to be put to the next broker; resolves when nothing runs. */
+  /** Accepts no more calls; sends back those that have not begun, for the next broker; resolves when nothing runs. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#reject(() => true, shuttingDown());
@@ -145,9 +147,9 @@ export class Line {
     if (this.#running !== undefined && !this.#running.waiting.call.isWrite) this.#running.session.cancel();
   }
 
-  /** Nobody waits for ever for a child that is being started. */
+  /** Bounds the wait for a child that is being started. */
   #await(): void {
-    if (this.#lanes.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
+    if (this.#waiting.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
     this.#supervisor.wake();
     this.#impatient ??= setTimeout(() => {
       this.#impatient = undefined;
@@ -164,7 +166,7 @@ export class Line {
   }
 
   #reject(isIt: (waiting: Waiting) => boolean, error: PalaceError): void {
-    for (const { reject } of this.#lanes.take(isIt)) reject(error);
+    for (const { reject } of this.#waiting.take(isIt)) reject(error);
     if (this.#again === undefined || !isIt(this.#again)) return;
     this.#again.reject(error);
     this.#again = undefined;

@@ -1,4 +1,7 @@
-/** A short look at where the palace stands, on the main thread: one number, and what is in its folders. Used by watch.ts. */
+/**
+ * Reads the palace's position quickly on the main thread: its sequence number, and what is in its folders. Used by
+ * reconciler.ts.
+ */
 import { join } from "node:path";
 import { CLOSETS, isClosedWal, readChroma, readCollections, readHead } from "../format/chroma-file.ts";
 import { refusalOf } from "../format/refusal.ts";
@@ -12,10 +15,10 @@ export type LookOptions = {
   isLocked: () => boolean;
 };
 
-/** The main thread waits no longer than that for a commit of another process. */
+/** The main thread waits at most this long for another process's commit. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Undefined: a moment later will do. `unopened`: the driver has to open it first. Never throws. */
+/** Undefined: try a moment later. `unopened`: the driver has to open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -40,15 +43,15 @@ export function lookAt(
     const sent = { ...(driver?.sent ?? NOTHING_SENT) };
     return { head: found.head, segment, adopt, own: own?.id, closets: closets?.id, sent };
   } catch (error) {
-    // Somebody commits: they are done when we look again.
+    // Another process is committing and will be done at the next look.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-    // The driver makes the files that reading takes.
+    // The driver creates the files that reading needs.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
     return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
   }
 }
 
-/** Reading takes no lock: what another MemPalace does while it has the palace is taken over all the while. */
+/** Reading takes no lock: what another MemPalace does while it holds the palace is adopted continuously. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

@@ -1,6 +1,6 @@
 /**
- * Both scores of every candidate become one order. Pure; used by the engine's search.
- * Source: bench README, recipe 2 and 4: scores are fused, not ranks, and any weight from 0.4 to 0.6 is as good.
+ * Fuses the lexical and the vector score of every candidate into one order. Pure; used by the engine's search. Source:
+ * bench README, recipe 2 and 4: scores are fused, not ranks, and any weight from 0.4 to 0.6 does equally well.
  */
 import type { LexicalParts } from "../../port/search.ts";
 
@@ -8,19 +8,19 @@ export type RankMode = "hybrid" | "lexical" | "vector";
 
 /** `cosine` −1…1, NaN while the drawer waits for its vector. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
-/** `lexical`: its words' parts by their weights; `lexicalShare`: of the best candidate's. */
+/** `lexical`: the weighted sum of its words' parts; `lexicalShare`: that sum relative to the best candidate's. */
 export type Ranked = Candidate & {
   lexical: number;
   lexicalShare: number;
   score: number;
-  /** What the cross-encoder said, and the place and score before it. */
+  /** The cross-encoder's output, and place and score before it. */
   rerank?: { logit: number; place: number; score: number };
 };
 
-/** Of cosine and words in the score, and of pairs and source beside the words of the drawer itself. */
+/** Weights of cosine and words in the score, and of pairs and source beside the drawer's own words. */
 export const WEIGHTS = { cosine: 0.5, words: 0.5, pairs: 0.3, source: 0.3 } as const;
 
-/** Best first; equal scores in row order. Candidates without a vector are left out of mode vector. */
+/** Returns best first; equal scores in row order. Mode vector leaves out candidates without a vector. */
 export function fuse(candidates: readonly Candidate[], mode: RankMode): Ranked[] {
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
   const lexicalMax = weighted.reduce((max, { lexical }) => Math.max(max, lexical), 0);

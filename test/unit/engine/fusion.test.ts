@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fuse } from "../../../src/engine/search/rank.ts";
+import { fuse } from "../../../src/engine/search/fusion.ts";
 
 /** Of a drawer that holds so much of the words itself. */
 const words = (drawer: number) => ({ drawer, pairs: 0, source: 0, coverage: 0 });

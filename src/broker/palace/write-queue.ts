@@ -1,7 +1,7 @@
 /**
- * The one bounded write queue. Writes of all peers wait here, one peer's in order; groups are taken in turns, one write a
- * peer, so that a feeder with a thousand documents does not stand before an agent with one note. One group is being
- * committed at any time; what arrives meanwhile is the next group.
+ * The one bounded write queue. Writes of all peers wait here, each peer's in order; a group takes one write from each
+ * peer in turn, so that a feeder with a thousand documents does not delay an agent with one note. One group is
+ * committed at a time; what arrives meanwhile forms the next.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
@@ -13,7 +13,7 @@ import {
 } from "../../protocol/limits.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** Text in one group: bounds how long the group before an interactive write takes. */
+/** Bytes of text in one group: this bounds how long the group before an interactive write takes. */
 const GROUP_SIZE_MAX_BYTES = 2 * 1024 * 1024;
 
 type Waiting = {
@@ -24,14 +24,14 @@ type Waiting = {
 };
 
 export type WriteQueueOptions = {
-  /** Never throws; one outcome a call. */
+  /** Never throws; returns one outcome for each call. */
   commit: (calls: WriteCall[]) => Promise<{ outcomes: WriteOutcome[]; changes: Changes }>;
   onCommit: (changes: Changes) => void;
 };
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #lanes = new FairQueue<Waiting>({
+  readonly #waiting = new FairQueue<Waiting>({
     depth: QUEUE_DEPTH_MAX,
     depthPeer: QUEUE_DEPTH_PEER_MAX,
     sizeBytes: QUEUE_SIZE_MAX_BYTES,
@@ -45,11 +45,11 @@ export class WriteQueue {
   }
 
   get depth(): number {
-    return this.#lanes.depth;
+    return this.#waiting.depth;
   }
 
   get refused(): number {
-    return this.#lanes.refused;
+    return this.#waiting.refused;
   }
 
   get depthMax(): number {
@@ -57,25 +57,25 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves when the write is committed and fsynced, or refused for good. `signal` takes it back while it waits; once its
-   * group is being committed it is done. Errors: BROKER_BUSY with a retry hint, the signal's reason.
+   * Resolves when the write is committed and fsynced, or finally refused. `signal` cancels it while it waits; a write
+   * whose group is being committed completes. Errors: BROKER_BUSY with a retry hint, the signal's reason.
    */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    this.#lanes.push(peerId, { call, resolve, reject, signal }, sizeBytes);
+    this.#waiting.push(peerId, { call, resolve, reject, signal }, sizeBytes);
     this.#committing ??= this.#run();
     return promise;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   async drain(): Promise<void> {
     while (this.#committing !== undefined) await this.#committing;
   }
 
   async #run(): Promise<void> {
-    // One turn of the event loop first: what came in the same read belongs to the same group.
+    // One turn of the event loop passes first: writes of the same read join the same group.
     await new Promise(setImmediate);
-    while (this.#lanes.depth > 0) {
+    while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();
       if (group.length === 0) continue;
       const { outcomes, changes } = await this.#options.commit(group.map(({ call }) => call));
@@ -94,7 +94,7 @@ export class WriteQueue {
     const group: Waiting[] = [];
     let sizeBytes = 0;
     while (group.length < COMMIT_BATCH_MAX && sizeBytes < GROUP_SIZE_MAX_BYTES) {
-      const next = this.#lanes.shift();
+      const next = this.#waiting.shift();
       if (next === undefined) break;
       const { signal, reject } = next.item;
       if (signal?.aborted === true) {
@@ -108,7 +108,7 @@ export class WriteQueue {
   }
 }
 
-/** Of each write of a group that the writer has not answered. */
+/** The outcome of each write in a group that the writer has not answered. */
 export function notCommitted(error: PalaceError): WriteOutcome {
   return {
     outcome: { ok: false, error: { code: -32000, message: error.message, data: error.toWire() } },

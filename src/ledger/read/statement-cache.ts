@@ -1,14 +1,17 @@
 /**
- * Keeps what a connection has prepared: compiling a statement of a search costs more than running it. For the reader, whose
- * statements stand where they are used; imported by reader.ts.
+ * Caches a connection's prepared statements: compiling a statement of a search costs more than running it. The reader
+ * can therefore write its statements where it uses them. Imported by reader.ts.
  */
 import type { Statement } from "better-sqlite3";
 import type { LedgerDatabase } from "../open.ts";
 
 const KEPT_MAX = 200;
 
-/** The same connection. A statement is as new each time it is given out, so nobody holds on to one and prepares it again meanwhile. */
-export function keepStatements(database: LedgerDatabase): LedgerDatabase {
+/**
+ * Returns the same connection with a cache. A cached statement is reset each time it is handed out, so no caller may
+ * hold one while it prepares the same SQL again.
+ */
+export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;
   const kept = new Map<string, Statement>();
   const prepareOnce = (sql: string): Statement => {

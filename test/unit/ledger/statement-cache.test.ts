@@ -1,11 +1,11 @@
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LedgerDatabase } from "../../../src/ledger/open.ts";
-import { keepStatements } from "../../../src/ledger/read/kept-statements.ts";
+import { cacheStatements } from "../../../src/ledger/read/statement-cache.ts";
 
 let database: LedgerDatabase;
 beforeEach(() => {
-  database = keepStatements(new Database(":memory:"));
+  database = cacheStatements(new Database(":memory:"));
   database.exec("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), (3, 4)");
 });
 afterEach(() => database.close());
