@@ -21,6 +21,7 @@ const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   --docker  the compose stack, or an error
   --json    one JSON document on stdout`;
 
+const AGENT_ENTRY = [join(ROOT, "scripts", "palace"), "shim"];
 const WAIT_MAX_SECONDS = 300;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
@@ -109,7 +110,8 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
   }
-  return { kind: "native", writer: bin("mp-shim.js"), reader: bin("mp-shim.js") };
+  // The agents' entry itself, which notes here how it starts at once from now on.
+  return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY };
 }
 
 /**
@@ -157,7 +159,7 @@ function summary({ kind }: Stack, { ms }: Proof): string[] {
     "  ./scripts/palace status                what is in it",
     "  ./scripts/palace mine docs DIR         file a project's documents",
     "  ./scripts/palace search WORDS          find them again",
-    `  every agent's MCP entry:               ${join(ROOT, "scripts", "palace")} shim`,
+    `  every agent's MCP entry:               ${AGENT_ENTRY.join(" ")}`,
     "Stop: ./scripts/palace stop",
   ];
 }
