@@ -112,5 +112,24 @@ is_built() {
     [ -z "$(cd "$root" && find src package-lock.json tsconfig.json tsconfig.build.json -newer dist/bin 2>/dev/null)" ]
 }
 
+# For the next start of the shim, which reads it in shim.sh: the very Node that was found (a version manager's stand-in looks at
+# the folder it is in), and what to hold against dist/. A clone that cannot be written does without.
+note_shim() {
+  binary=$(node -p process.execPath </dev/null) && watched=$(list_watched) || return 0
+  quoted=$(printf '%s' "$binary" | sed "s/'/'\\\\''/g")
+  new=$root/node_modules/.palace-shim.$$
+  {
+    printf "node='%s'\nwatched='%s'\n" "$quoted" "$watched" >"$new" && touch -r "$binary" "$new" &&
+      mv -f "$new" "$root/node_modules/.palace-shim"
+  } 2>/dev/null || rm -f "$new"
+}
+
+list_watched() {
+  cd "$root" &&
+    find src -type d &&
+    find src/bin/mp-shim.ts src/shim src/client src/config src/transport src/protocol src/platform -type f &&
+    echo package-lock.json tsconfig.json tsconfig.build.json
+}
+
 find_node
 install_locked

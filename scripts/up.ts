@@ -24,6 +24,7 @@ const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   --docker  the compose stack, or an error
   --json    one JSON document on stdout`;
 
+const AGENT_ENTRY = [join(ROOT, "scripts", "palace"), "shim"];
 const WAIT_MAX_SECONDS = 300;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
@@ -93,7 +94,7 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const host = await joinStack(loadConfig(options.env), await brokerContainer(ROOT, options.env), options.env);
   if (host.state === "apart") log(`note: ${host.why}; ${host.hint}`);
   const shim = [...compose, "exec", "-T", "devbox", "mp-shim"];
-  return { kind: "docker", writer: shim, reader: host.state === "joined" ? built("mp-shim.js") : shim, host };
+  return { kind: "docker", writer: shim, reader: host.state === "joined" ? AGENT_ENTRY : shim, host };
 }
 
 /** `said` is the end of what compose said: empty on a terminal, where it was seen live. */
@@ -113,7 +114,8 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
   }
-  return { kind: "native", writer: built("mp-shim.js"), reader: built("mp-shim.js") };
+  // The agents' entry itself, which notes here how it starts at once from now on.
+  return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY };
 }
 
 function built(name: string): string[] {
@@ -146,7 +148,7 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
 
 /** At most ten lines. */
 function summary({ kind, host }: Stack, { ms }: Proof): string[] {
-  const entry = `${join(ROOT, "scripts", "palace")} shim`;
+  const entry = AGENT_ENTRY.join(" ");
   const proved = `One memory was written through one shim, found through another, and erased (${ms} ms).`;
   if (kind === "docker")
     return [

@@ -168,7 +168,9 @@ export class Link {
     const { config } = this.#options;
     this.#impatience = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
-    const isWorthIt = this.#clock.now() < this.#startingUntilMs || (isBridged(config) && isBridgeUp(config));
+    // Once away, what is started here leaves again for all we know: the palace is held by whom we cannot reach.
+    const isStarting = !this.#isAway && this.#clock.now() < this.#startingUntilMs;
+    const isWorthIt = isStarting || (isBridged(config) && isBridgeUp(config));
     if (isWorthIt) this.#reconnect();
     else void this.#withdraw(new PalaceError("TRANSPORT_TIMEOUT", "no broker answers", "run `palace doctor`"));
   };

@@ -163,6 +163,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
     shownBy: "test/process/write/spool.test.ts",
   },
   {
+    id: "spool-in-container",
+    sentence: "a container killed in the middle of keeping a write: the next on its volume delivers each, once",
+    source: "5, 6",
+    topologies: ["mixed-tcp"],
+    shownBy: "test/topology/spool-kill.test.ts",
+  },
+  {
     id: "life",
     sentence: "idle exit while a client connects, stop while one starts: no lost write, no zombie, no start loop",
     source: "5",

@@ -1,9 +1,19 @@
 /** The sh launchers of scripts/, run as a user runs them: from anywhere, with little on PATH. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
-import { execaSync } from "execa";
+import { delimiter, dirname, join, relative } from "node:path";
+import { execa, execaSync } from "execa";
 import { afterAll, expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 
@@ -42,34 +52,99 @@ test("an unknown option is an error with the next command", () => {
   expect(stderr).toContain("hint: ./scripts/up --help");
 });
 
+const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
+
 /** A clone in which the sources and what is built of them say which of them runs. */
 function makeClone(): string {
-  const clone = mkdtempSync(join(folder, "clone-"));
-  for (const name of ["scripts", "src/bin", "dist/bin", "node_modules"])
+  const clone = mkdtempSync(join(folder, "it's a clone-"));
+  for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
     mkdirSync(join(clone, name), { recursive: true });
-  for (const name of ["palace", "node.sh"]) cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
+  for (const name of ["palace", "node.sh", "shim.sh"])
+    cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
   for (const name of ["package-lock.json", "tsconfig.json", "tsconfig.build.json"])
     writeFileSync(join(clone, name), "{}");
   writeFileSync(join(clone, "node_modules/.palace-lock"), execFileSync("cksum", { input: "{}" }));
   writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
-  writeFileSync(join(clone, "dist/bin/mp-shim.cjs"), "console.log('built');");
-  const future = Date.now() / 1000 + 60;
-  utimesSync(join(clone, "dist/bin"), future, future);
+  for (const name of ["src/bin/mp-shim.ts", "src/shim/shim.ts"]) writeFileSync(join(clone, name), "");
+  writeFileSync(join(clone, "dist/bin/mp-shim.cjs"), "console.log(`built ${process.execPath} ${process.pid}`);");
+  setAge(join(clone, "dist/bin"), -60);
   return clone;
 }
 
-const shimOf = (clone: string, ...args: string[]): string =>
-  execaSync(join(clone, "scripts/palace"), ["shim", ...args], {
-    ...{ cwd: folder, env: { HOME: folder, PATH: withNode }, extendEnv: false },
-  }).stdout;
+function setAge(path: string, seconds: number): void {
+  const at = Date.now() / 1000 - seconds;
+  utimesSync(path, at, at);
+}
 
-test("scripts/palace shim runs what is built, and the sources where that is missing, older than they are or asked for more", () => {
+type Start = { code: number | undefined; pid: number | undefined; stdout: string };
+
+async function shimOf(clone: string, path: string, ...args: string[]): Promise<Start> {
+  const env = { HOME: folder, PATH: path };
+  const child = execa(join(clone, "scripts/palace"), ["shim", ...args], {
+    ...{ cwd: folder, env, extendEnv: false, reject: false },
+  });
+  const { exitCode: code, stdout } = await child;
+  return { code, pid: child.pid, stdout };
+}
+
+/** With nothing on PATH no process but one that is named by its path can be started: the noted Node, or none. */
+const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
+
+const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
+
+test("scripts/palace shim runs what is built, and the sources where that is missing, older than they are or asked for more", async () => {
+  const changes: ((clone: string) => void)[] = [
+    // As git does it: another file in its place.
+    (clone) => {
+      rmSync(join(clone, "src/bin/palace.ts"));
+      writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
+      setAge(join(clone, "src/bin"), -120);
+    },
+    (clone) => setAge(join(clone, "src/shim/shim.ts"), -120),
+    (clone) => setAge(join(clone, "tsconfig.json"), -120),
+    (clone) => rmSync(join(clone, "dist"), { recursive: true }),
+  ];
+  for (const change of changes)
+    for (const isNoted of [false, true]) {
+      const clone = makeClone();
+      if (isNoted) expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
+      expect((await shimOf(clone, withNode, "--help")).stdout).toBe("sources shim");
+      change(clone);
+      expect((await shimOf(clone, withNode)).stdout, `${change.toString()} noted: ${isNoted}`).toBe("sources shim");
+    }
+});
+
+test("from its second start on scripts/palace shim starts nothing on its way to Node: it becomes it", async () => {
   const clone = makeClone();
-  expect(shimOf(clone)).toBe("built");
-  expect(shimOf(clone, "--help")).toBe("sources shim");
-  const later = Date.now() / 1000 + 120;
-  utimesSync(join(clone, "src/bin/palace.ts"), later, later);
-  expect(shimOf(clone)).toBe("sources shim");
-  rmSync(join(clone, "dist"), { recursive: true });
-  expect(shimOf(clone)).toBe("sources shim");
+  expect((await startAsNoted(clone)).code).not.toBe(0);
+  expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
+  const second = await startAsNoted(clone);
+  expect(second).toMatchObject({ code: 0, stdout: `built ${process.execPath} ${second.pid}` });
+});
+
+test("a Node that was replaced since, also by one of an older date, or that is gone, is looked for again", async () => {
+  const clone = makeClone();
+  const bin = join(clone, "bin");
+  const node = join(bin, "node");
+  mkdirSync(bin);
+  const replace = (age: number): void => {
+    rmSync(node, { force: true });
+    copyFileSync(process.execPath, node);
+    setAge(node, age);
+  };
+  const path = [bin, withNode].join(delimiter);
+  replace(1_000);
+  expect(await shimOf(clone, path)).toMatchObject(builtBy(node));
+  for (const age of [500, 1_500]) {
+    expect(await startAsNoted(clone)).toMatchObject(builtBy(node));
+    replace(age);
+    expect((await startAsNoted(clone)).code).not.toBe(0);
+    expect(await shimOf(clone, path)).toMatchObject(builtBy(node));
+  }
+  expect(await startAsNoted(clone)).toMatchObject(builtBy(node));
+  rmSync(node);
+  expect(await shimOf(clone, path)).toMatchObject(builtBy(process.execPath));
+  expect(await startAsNoted(clone)).toMatchObject(builtBy(process.execPath));
 });

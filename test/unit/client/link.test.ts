@@ -5,9 +5,15 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Link } from "../../../src/client/link.ts";
+// Here already, so that loading them takes no time of the clock below.
+import "../../../src/client/delivery.ts";
+import "../../../src/client/outage.ts";
+import { Link, type Reach } from "../../../src/client/link.ts";
+import "../../../src/client/spool.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../../src/platform/clock.ts";
+import { PalaceError } from "../../../src/protocol/errors.ts";
+import { IDEMPOTENCY_META } from "../../../src/protocol/spec.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 
 type Line = { id: number; method: string };
@@ -163,4 +169,67 @@ test("a spool that cannot be read holds nobody back from a broker that is there"
   link = new Link({ config, agent: "test", start: "auto", outage: "spool", onLine });
   link.send(1, request(1));
   await expect.poll(() => answers, { timeout: 5_000 }).toMatchObject([{ id: 1, result: "here" }]);
+});
+
+/** A clock that goes on to its next timer whenever everybody waits for one. */
+function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<void> } {
+  let now = 0;
+  const timers = new Set<{ atMs: number; call: () => void }>();
+  return {
+    now: () => now,
+    after(ms, call) {
+      const timer = { atMs: now + ms, call };
+      timers.add(timer);
+      return { clear: () => void timers.delete(timer) };
+    },
+    async until(isTrue) {
+      for (;;) {
+        for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+        if (isTrue()) return;
+        const [next] = [...timers].toSorted((a, b) => a.atMs - b.atMs);
+        if (next === undefined) throw new Error("nobody waits for anything");
+        timers.delete(next);
+        now = Math.max(now, next.atMs);
+        next.call();
+      }
+    },
+  };
+}
+
+test("a broker that is started and leaves again is waited for once: writes after that are kept at once", async () => {
+  const clock = leapingClock();
+  let starts = 0;
+  // Somebody else has the palace and cannot be reached from here.
+  const reach: Reach = {
+    open: () => Promise.resolve(undefined),
+    async ensure(_config, { onStarting }) {
+      starts += 1;
+      onStarting?.();
+      await new Promise<void>((resolve) => void clock.after(5_000, resolve));
+      throw new PalaceError("BROKER_START_FAILED", "the palace is held", "");
+    },
+  };
+  const config = loadConfig({ HOME: folder });
+  const answers: string[] = [];
+  const onLine = (line: Buffer | string): void => void answers.push(String(line));
+  link = new Link({ config, agent: "test", start: "auto", outage: "spool", reach, clock, onLine });
+  const waited: number[] = [];
+  for (let id = 0; id < 4; id++) {
+    const since = clock.now();
+    const params = {
+      ...{ name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content: String(id) } },
+      _meta: { [IDEMPOTENCY_META]: String(id) },
+    };
+    link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }));
+    await clock.until(() => answers.length === id + 1);
+    expect(answers[id]).toContain("spooled");
+    waited.push(clock.now() - since);
+    // An agent that thinks for a while, so that the start it met has come to nothing.
+    let isLater = false;
+    clock.after(6_000, () => (isLater = true));
+    await clock.until(() => isLater);
+  }
+  expect(starts).toBeGreaterThan(3);
+  expect(waited[0]).toBeGreaterThanOrEqual(5_000);
+  expect(waited.slice(1).filter((ms) => ms >= 1_000)).toEqual([]);
 });
