@@ -80,6 +80,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
     topologies: STARTED_BY_CLIENTS,
   },
   {
+    id: "twenty-write",
+    sentence:
+      "twenty agents of all places write at once and the broker is killed: each acknowledged write is there once",
+    source: "5, 6",
+    topologies: ["mixed-streamlocal", "container-only-compose"],
+  },
+  {
     id: "read-fails-fast",
     sentence: "with no way to a broker a read is refused while the agent looks, a write is kept, both say why",
     source: "5",

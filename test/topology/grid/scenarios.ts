@@ -39,6 +39,16 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
       }
     });
   },
+  "twenty-write": (run) =>
+    storm(
+      run,
+      FAULT_WRITES,
+      async (progress) => {
+        await progress(0.4);
+        await run.world.killBroker();
+      },
+      20,
+    ),
   "sshd-killed": (run) =>
     storm(run, FAULT_WRITES, async (progress) => {
       await progress(0.3);
@@ -164,24 +174,23 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   },
 };
 
-/** Twelve agents write while `meanwhile` happens; `progress` resolves when that share of the writes is acknowledged. */
+/** So many agents write while `meanwhile` happens; `progress` resolves when that share of the writes is acknowledged. */
 async function storm(
   { world, accounts }: Run,
   writes: number,
   meanwhile: (progress: (share: number) => Promise<void>) => Promise<void> = async () => {},
+  count = AGENTS,
 ): Promise<void> {
   const number = ++storms;
   const agents = await Promise.all(
-    placesFor(world).map(async (place, index): Promise<Agent> => {
+    placesFor(world, count).map(async (place, index): Promise<Agent> => {
       const account = newAccount(`storm${number}-${index}`);
       accounts.push(account);
       return { place, agent: await world.agent(place), account };
     }),
   );
   const acknowledged = (): number => agents.reduce((sum, { account }) => sum + account.acknowledged, 0);
-  const writing = Promise.all(
-    agents.map(({ agent, account }) => writeMany(agent, account, Math.ceil(writes / AGENTS))),
-  );
+  const writing = Promise.all(agents.map(({ agent, account }) => writeMany(agent, account, Math.ceil(writes / count))));
   const happening = meanwhile(async (share) => {
     const target = Math.min(share, 0.99) * writes;
     while (acknowledged() < target) await delay(2);
@@ -193,11 +202,11 @@ async function storm(
   await Promise.all(agents.map(({ agent }) => agent.close()));
 }
 
-/** Four of twelve on the host where there is one, the others in the containers. */
-function placesFor({ places }: World): Place[] {
+/** A third on the host where there is one, the others in the containers. */
+function placesFor({ places }: World, count: number): Place[] {
   const boxes = places.filter((place) => place !== "host");
-  const onHost = places.includes("host") ? (boxes.length === 0 ? AGENTS : 4) : 0;
-  return Array.from({ length: AGENTS }, (_, index) =>
+  const onHost = places.includes("host") ? (boxes.length === 0 ? count : Math.ceil(count / 3)) : 0;
+  return Array.from({ length: count }, (_, index) =>
     index < onHost ? "host" : (boxes[index % boxes.length] ?? "host"),
   );
 }
