@@ -52,8 +52,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
+  // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
+  harness: layer([...FOUNDATION, "client"], {
+    mayImportFiles: ["config/env.ts", "config/harness.ts"],
+    closedNode: ["node:net", "node:http"],
+  }),
   // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
-  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport"], {
+  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "harness", "bridge", "broker", "transport"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "index/lexical/query.ts",
