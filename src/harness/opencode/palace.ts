@@ -67,7 +67,10 @@ export default function palace(): Promise<Hooks> {
       }),
     "chat.message": ({ sessionID: id }) =>
       safely("chat.message", () => {
-        if (id !== undefined && !children.has(id)) unfiled.add(id);
+        if (id === undefined || children.has(id)) return;
+        unfiled.add(id);
+        // Asked for here, it is there when the model is called.
+        if (settings.wakeUp) told(id, true);
       }),
     "experimental.chat.system.transform": ({ sessionID: id }, { system }) =>
       safely("system.transform", async () => {

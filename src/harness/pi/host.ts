@@ -7,6 +7,8 @@ export type PiContext = {
     getSessionFile(): string | undefined;
     getEntries(): readonly { type: string; customType?: string }[];
   };
+  /** False in print and JSON mode. */
+  hasUI?: boolean;
   isIdle?(): boolean;
   isProjectTrusted?(): boolean;
   waitForIdle?(): Promise<void>;

@@ -13,6 +13,8 @@ import { isServedByPi } from "./native-mcp.ts";
 
 const WAKE_UP = "mempalace-wake-up";
 
+const TURN_STARTS_MAX_MS = 10_000;
+
 type Due = { text: Promise<string>; isAwaited: boolean };
 
 export default function palace(pi: Pi): void {
@@ -25,6 +27,9 @@ export default function palace(pi: Pi): void {
   let server: McpServer | undefined;
   let session = "";
   let due: Due | undefined;
+  /** Something was said since the session was handed over. */
+  let isUnfiled = false;
+  let started = Promise.withResolvers<void>();
 
   const on = (event: string, handle: (event: { reason?: string }, ctx: PiContext) => Promise<PiMessage | void>): void =>
     pi.on(event, async (said, ctx) => {
@@ -45,6 +50,7 @@ export default function palace(pi: Pi): void {
   };
   const file = (ctx: PiContext): Promise<void> => {
     const path = ctx.sessionManager.getSessionFile();
+    isUnfiled = false;
     if (path !== undefined) handOver(hook, { harness: "pi", id: basename(path, ".jsonl") });
     return Promise.resolve();
   };
@@ -61,6 +67,7 @@ export default function palace(pi: Pi): void {
     await within(serving, TURN_MAX_MS);
   });
   on("before_agent_start", async () => {
+    isUnfiled = true;
     if (due === undefined) return;
     const text = await within(due.text, due.isAwaited ? 0 : TURN_MAX_MS);
     due.isAwaited = true;
@@ -68,6 +75,7 @@ export default function palace(pi: Pi): void {
     due = undefined;
     if (text !== "") return { customType: WAKE_UP, content: text, display: false };
   });
+  on("agent_start", () => Promise.resolve(started.resolve()));
   // The summary may have lost it.
   on("session_compact", (_event, ctx) => {
     if (settings.wakeUp) due = owe(ctx.sessionManager.getSessionId());
@@ -78,12 +86,16 @@ export default function palace(pi: Pi): void {
     server?.close();
     server = undefined;
     session = "";
-    await file(ctx);
+    if (isUnfiled) await file(ctx);
   });
   pi.registerCommand("mempalace-diary", {
     description: "Have the agent write a diary entry about this session into the palace: /mempalace-diary [topic]",
     handler: async (args, ctx) => {
+      started = Promise.withResolvers();
       pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
+      // Where nobody looks on, pi ends with the command: it is there until the entry is written.
+      if (ctx.hasUI === true) return;
+      await within(started.promise, TURN_STARTS_MAX_MS);
       await ctx.waitForIdle?.();
     },
   });
