@@ -59,8 +59,14 @@ export class McpServer {
   }
 
   async #request(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
-    this.#running ??= this.#start();
-    const running = await this.#running;
+    const starting = (this.#running ??= this.#start());
+    const running = await starting.catch((error: unknown) => {
+      if (this.#running === starting) {
+        this.#running = undefined;
+        this.#live?.kill("SIGKILL");
+      }
+      throw error;
+    });
     const result = await this.#ask(running, method, params, { timeoutMs, ...(signal && { signal }) });
     this.#failures = 0;
     return result;
@@ -69,7 +75,9 @@ export class McpServer {
   async #start(): Promise<Running> {
     const { settings, log, argv, env } = this.#options;
     if (this.#isClosed) throw new Error("the session has ended");
-    if (this.#failures > settings.respawnsMax) throw new Error(this.#givenUp());
+    const isRespawn = this.#generation > 0;
+    if (this.#failures > settings.respawnsMax || (isRespawn && settings.respawnsMax === 0))
+      throw new Error(this.#givenUp());
     if (this.#failures > 0) await sleep(settings.respawnBackoffMs * 2 ** (this.#failures - 1));
     this.#failures += 1;
     this.#generation += 1;
@@ -95,7 +103,7 @@ export class McpServer {
 
   #givenUp(): string {
     return (
-      `The memory server did not start in ${this.#failures} attempts (${this.#options.argv.join(" ")}); ` +
+      `The memory server gave no answer in ${this.#generation} starts (${this.#options.argv.join(" ")}); ` +
       "the memory is away until the next session. Work goes on without it; `palace doctor` says what is wrong."
     );
   }
