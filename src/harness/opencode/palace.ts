@@ -26,6 +26,8 @@ const TITLE = /\btitle generator\b/i;
 /** `text`: what the first call got is what all of them get, as prompt caches want it. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
+// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// eslint-disable-next-line max-lines-per-function
 export default function palace(): Promise<Hooks> {
   const settings = readHarness(process.env);
   const log = debugLog(settings.isDebug);

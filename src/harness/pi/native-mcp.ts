@@ -7,10 +7,10 @@ import type { Pi, PiContext } from "./host.ts";
 const OURS = /^(?:mempalace|palace)(?:[-_].*)?$/;
 const COMMANDS: ReadonlySet<string> = new Set(["mempalace-mcp", "mp-shim", "mp-shim.cjs", "palace", "palace.js"]);
 
-export function isServedByPi(pi: Pi, { cwd, isProjectTrusted }: PiContext, piDir: string): boolean {
+export function isServedByPi(pi: Pi, ctx: PiContext, piDir: string): boolean {
   if (typeof pi.registerMcpServer !== "function" || process.argv.includes("--no-mcp")) return false;
   const files = [join(piDir, "mcp.json")];
-  if (isProjectTrusted?.() === true) files.push(join(cwd, ".pi", "mcp.json"));
+  if (ctx.isProjectTrusted?.() === true) files.push(join(ctx.cwd, ".pi", "mcp.json"));
   return files.some((file) => Object.entries(serversOf(file)).some(([name, server]) => isOurs(name, server)));
 }
 

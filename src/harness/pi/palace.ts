@@ -17,6 +17,8 @@ const TURN_STARTS_MAX_MS = 10_000;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
+// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// eslint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readHarness(process.env);
   const agent = settings.agentName ?? "pi";
