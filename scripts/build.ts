@@ -4,7 +4,7 @@
  * so that it works before anything else does.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,6 +24,9 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
+/** Copied out of the package into agents' folders: whole, and in need of nothing but Node. */
+const EXTENSIONS = ["pi", "opencode"];
+
 /** Looks for its binary beside its own file, so it stays a package. */
 const NATIVE = ["better-sqlite3"];
 
@@ -42,6 +45,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       return built.status ?? 1;
     }
     for (const target of BUNDLED) await bundle(join(fresh, "bin"), target);
+    for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
+    cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
     makeExecutable(fresh);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
@@ -68,6 +73,14 @@ async function bundle(folder: string, { name, format, extension }: (typeof BUNDL
     sourcemap: true,
   });
   await bundled.close();
+}
+
+/** In place of what the compiler emitted; a map would stay behind when the file is copied. */
+async function bundleExtension(file: string): Promise<void> {
+  const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
+  await bundled.write({ file, format: "esm" });
+  await bundled.close();
+  rmSync(`${file}.map`, { force: true });
 }
 
 /** npm makes the files of `bin` executable only when it installs them; the clone and the image need it too. */

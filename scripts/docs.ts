@@ -15,6 +15,7 @@ const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is mad
 const GROUPS = {
   place: "Where things live",
   client: "Clients: shim, feeders, command line",
+  harness: "Inside the agents: hooks, pi extension, opencode plugin",
   broker: "Broker",
   search: "Search and the embedding model",
   upstream: "Upstream's own, with their meaning kept",

@@ -5,7 +5,7 @@
 type Variable = {
   meaning: string;
   default: string;
-  group: "place" | "broker" | "search" | "client" | "upstream" | "test";
+  group: "place" | "broker" | "search" | "client" | "harness" | "upstream" | "test";
 };
 
 export const VARIABLES = {
@@ -25,7 +25,8 @@ export const VARIABLES = {
   MEMPALACE_HOOKS_AUTO_SAVE: {
     group: "upstream",
     default: "true",
-    meaning: "`false`: `mempalace hook run` does nothing; anything else: as hooks.auto_save of config.json says",
+    meaning:
+      "`false`: `mempalace hook run` does nothing and `palace hook` files nothing; anything else: as hooks.auto_save of config.json says",
   },
   MEMPAL_DIR: { group: "upstream", default: "", meaning: "a project that `mempalace hook run` mines as well" },
   MEMPALACE_CONFIG_DIR: { group: "upstream", default: "", meaning: "upstream's home, when MEMPALACE_PATH is not set" },
@@ -83,6 +84,61 @@ export const VARIABLES = {
     group: "client",
     default: "the executable's name",
     meaning: "name of the agent in the journal",
+  },
+  MEMPALACE_WAKE_UP: {
+    group: "harness",
+    default: "on",
+    meaning: "off: nothing of the palace is put into a session that begins",
+  },
+  MEMPALACE_WAKE_UP_WING: {
+    group: "harness",
+    default: "",
+    meaning: "the wing that the wake-up text is of; else it is of the whole palace",
+  },
+  MEMPALACE_WAKE_UP_BYTES: {
+    group: "harness",
+    default: "4096",
+    meaning: "bytes that injected text may have, its fence included; 512 to 65536",
+  },
+  MEMPALACE_RECALL: {
+    group: "harness",
+    default: "off",
+    meaning: "on: Claude Code's prompts are searched for, and the three best drawers stand beside each",
+  },
+  MEMPALACE_HOOK_COMMAND: {
+    group: "harness",
+    default: "palace hook, beside the extension's package, else on the PATH",
+    meaning: "what the pi extension and the opencode plugin run for wake-up text and filing; words or a JSON array",
+  },
+  MEMPALACE_MCP_COMMAND: {
+    group: "harness",
+    default: "mempalace-mcp, beside the extension's package, else on the PATH",
+    meaning: "MCP server whose tools the pi extension registers; words or a JSON array",
+  },
+  MEMPALACE_MCP_TIMEOUT_MS: {
+    group: "harness",
+    default: "60000",
+    meaning: "pi extension: a tool call without an answer after that ends the server, which is started again; 0 = none",
+  },
+  MEMPALACE_MCP_INIT_TIMEOUT_MS: {
+    group: "harness",
+    default: "300000",
+    meaning: "pi extension: the same of the server's handshake, which no turn waits for; 0 = none",
+  },
+  MEMPALACE_MCP_MAX_RESPAWNS: {
+    group: "harness",
+    default: "2",
+    meaning: "pi extension: starts of the server in a row that may come to nothing after the first; 0 = none",
+  },
+  MEMPALACE_MCP_RESPAWN_BACKOFF_MS: {
+    group: "harness",
+    default: "1000",
+    meaning: "pi extension: wait before the first of these, twice as long before each next; 0 = none",
+  },
+  MEMPALACE_EXT_DEBUG: {
+    group: "harness",
+    default: "",
+    meaning: "1: the pi extension and the opencode plugin say on stderr what they do",
   },
   MEMPALACE_TOOLS: {
     group: "client",
@@ -218,7 +274,9 @@ export type Env = Readonly<Record<string, string | undefined>>;
 const NOT_LASTING: ReadonlySet<string> = new Set([
   ...["HOME", "SSH_ORIGINAL_COMMAND", "MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"],
   "MEMPALACE_CHROMA_TOKEN",
-  ...Object.entries(VARIABLES).flatMap(([name, { group }]) => (["client", "test"].includes(group) ? [name] : [])),
+  ...Object.entries(VARIABLES).flatMap(([name, { group }]) =>
+    ["client", "harness", "test"].includes(group) ? [name] : [],
+  ),
 ]);
 
 /** NAME=value of what decides which palace and which broker; no secret, nothing of one client alone. */

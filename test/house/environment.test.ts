@@ -8,7 +8,7 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const names = Object.keys(VARIABLES);
 /** Entry points hand the whole environment to the configuration. */
-const MAY_SEE_ENV = ["src/bin/"];
+const MAY_SEE_ENV = ["src/bin/", "src/harness/pi/palace.ts", "src/harness/opencode/palace.ts"];
 
 test("docs/environment.md is what scripts/docs.ts writes, so every variable is in it", () => {
   const page = readFileSync(join(ROOT, "docs/environment.md"), "utf8");

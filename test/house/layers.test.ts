@@ -84,3 +84,28 @@ test("no folder has a file that only passes on what others export", () => {
   const barrels = files.filter(({ text }) => /^export \* from/m.test(text));
   expect(barrels.map(({ path }) => path)).toEqual([]);
 });
+
+test("what is copied into agents' folders is in need of nothing but Node, and exports one default", () => {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  for (const entry of ["src/harness/pi/palace.ts", "src/harness/opencode/palace.ts"]) {
+    const reached = new Set<string>();
+    const packages: string[] = [];
+    const visit = (path: string): void => {
+      const file = byPath.get(path);
+      if (file === undefined || reached.has(path)) return;
+      reached.add(path);
+      for (const { specifier } of importsOf(file).filter(({ typesOnly }) => !typesOnly)) {
+        const target = resolveImport(path, specifier);
+        if (target !== undefined) visit(target);
+        else if (!specifier.startsWith("node:")) packages.push(`${path}: ${specifier}`);
+      }
+    };
+    visit(entry);
+    expect(reached.size).toBeGreaterThan(3);
+    expect(packages).toEqual([]);
+    expect([...reached].filter((path) => /^src\/(client|transport|broker|engine)\//.test(path))).toEqual([]);
+    // Hosts look at every export of a module, or take them all for their own.
+    const exports = byPath.get(entry)?.text.match(/^export (?!type )[a-z ]+/gm);
+    expect(exports).toEqual(["export default function palace"]);
+  }
+});

@@ -13,6 +13,7 @@ export type Layer = {
 };
 
 const FOUNDATION = ["platform", "protocol"];
+const CLIENT_SIDE = ["client", "shim", "feeder", "harness", "install", "bridge", "transport"];
 const NO_IO = ["node:fs", "node:fs/promises", "node:net", "node:http", "node:child_process", "node:process", "node:os"];
 
 export const LAYERS: Readonly<Record<string, Layer>> = {
@@ -54,8 +55,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   }),
   // Settings of other programs on this machine; nothing of a palace.
   install: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
+  // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
+  harness: layer([...FOUNDATION, "client"], {
+    mayImportFiles: ["config/env.ts", "config/harness.ts"],
+    closedNode: ["node:net", "node:http"],
+  }),
   // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
-  bin: layer([...FOUNDATION, "config", "client", "shim", "feeder", "bridge", "broker", "transport", "install"], {
+  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "config", "broker"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "index/lexical/query.ts",

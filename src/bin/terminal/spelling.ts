@@ -39,7 +39,7 @@ export const PALACE_VERBS = [
     "undo",
     "spool",
   ],
-  ...["mine", "install", "uninstall", "agents", "closets", "adopt", "logstream", "task", "artifact", "why"],
+  ...["mine", "install", "uninstall", "agents", "closets", "adopt", "logstream", "task", "artifact", "hook", "why"],
 ] as const;
 
 const UPSTREAM_VERBS = [

@@ -13,6 +13,7 @@ import { logFile } from "../terminal/log-file.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
+import { hookSettings } from "./hook-settings.ts";
 import { checkpointOf, projectOf, readTalk, type Talk, themesOf } from "./transcript.ts";
 
 const HOOKS = ["session-start", "stop", "session-end", "precompact"] as const;
@@ -164,20 +165,6 @@ function reasonFor(project: string): string {
     `Save this session to the palace before you stop: mempalace_diary_write for what was done and learned, and ` +
     `mempalace_add_drawer for what must be kept word for word, in wing ${project}. Then go on.`
   );
-}
-
-/** `silent_save` and `auto_save` of upstream's config.json; what is no setting is as if it were not there. */
-function hookSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave: boolean } {
-  let settings: { auto_save?: unknown; silent_save?: unknown } = {};
-  try {
-    const config = JSON.parse(readFileSync(join(paths.settingsDir, "config.json"), "utf8")) as {
-      hooks?: typeof settings;
-    };
-    settings = config.hooks ?? {};
-  } catch {
-    // None, or no JSON.
-  }
-  return { autoSave: hooks.autoSave && settings.auto_save !== false, silentSave: settings.silent_save !== false };
 }
 
 function parseInput(text: string): Input {

@@ -1,0 +1,188 @@
+/**
+ * `palace hook`: what agents' hooks, the pi extension and the opencode plugin run. No agent fails or waits by it: one second in all,
+ * from the start of the process, then it ends with what it has, and that is nothing. stdout carries the answer alone; what went wrong
+ * stands in the log.
+ */
+import { spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import { join } from "node:path";
+import { text as readAll } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { connectClient, type Client } from "../../client/client.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { readHarness } from "../../config/harness.ts";
+import { answer, type Doors, readInput } from "../../harness/claude/events.ts";
+import { fileSession } from "../../harness/filing.ts";
+import { recallText } from "../../harness/recall.ts";
+import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
+import { executable } from "../executable.ts";
+import { logFile } from "../terminal/log-file.ts";
+import { hasPalace } from "../terminal/place.ts";
+import { savesByItself } from "../upstream/hook-settings.ts";
+import { usageError, type Verb } from "../verb.ts";
+
+const BUDGET_MS = 1_000;
+/** Kept for the answer's way out. */
+const LEAVING_MS = 50;
+/** On a machine where the start alone takes the second, a session is still filed. */
+const WORK_MIN_MS = 250;
+/** Nobody waits for the text then: the agent goes on and has it with its next prompt. */
+const WITHIN_MAX_MS = 60_000;
+
+const USAGE = `palace hook claude-code [--within MS]
+palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
+palace hook file --from opencode|claude-code|pi --session ID
+
+For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most: without a memory it says nothing.
+
+  claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
+               be compacted or ends is filed
+  wake-up      prints that text; --resumed: only what the same session was told before
+  file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder)
+  --within MS  milliseconds it may take (default 1000)`;
+
+type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string };
+
+const OPTIONS = {
+  palace: { type: "string" },
+  session: { type: "string" },
+  resumed: { type: "boolean" },
+  agent: { type: "string" },
+  within: { type: "string" },
+  from: { type: "string" },
+  help: { type: "boolean", short: "h" },
+  json: { type: "boolean" },
+} as const;
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
+
+export const verb: Verb = {
+  usage: USAGE,
+  execute: async (argv, env) => {
+    const { values, positionals } = parse(argv);
+    const [what = ""] = positionals;
+    if (values.help === true || what === "") {
+      process.stdout.write(`${USAGE}\n`);
+      return 0;
+    }
+    if (what === "claude-code") await bounded(withinOf(values.within), values, env, claudeCode);
+    else if (what === "wake-up") await bounded(withinOf(values.within), values, env, wakeUp);
+    else if (what === "file") await file(values, env);
+    else process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
+    return 0;
+  },
+};
+
+/** A hook that is entered with an option of another version must not stop an agent: an exit code of 2 would. */
+function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
+  } catch (error) {
+    process.stderr.write(`palace hook: ${usageError(USAGE, (error as Error).message).message}\n`);
+    return { values: {}, positionals: ["none"] };
+  }
+}
+
+function withinOf(value: string | undefined): number {
+  return Math.min(/^\d{1,6}$/.test(value ?? "") ? Number(value) : BUDGET_MS, WITHIN_MAX_MS);
+}
+
+/** Time counts from the start of the process. What is printed is printed at once and whole. */
+async function bounded(
+  budgetMs: number,
+  values: Values,
+  env: Env,
+  work: (scene: Scene, values: Values) => Promise<string>,
+): Promise<void> {
+  let log = (_line: string): void => {};
+  const leftMs = Math.max(budgetMs - LEAVING_MS - performance.now(), WORK_MIN_MS);
+  setTimeout(() => {
+    log(`nothing was said: it took longer than ${budgetMs} ms`);
+    process.exit(0);
+  }, leftMs);
+  try {
+    const scene = sceneOf(values, env);
+    ({ log } = scene);
+    const text = await work(scene, values);
+    if (text !== "") process.stdout.write(`${text}\n`);
+  } catch (error) {
+    log(String(error));
+  }
+}
+
+/** Errors: CONFIG_BAD_VALUE. */
+function sceneOf(values: Values, env: Env): Scene {
+  const config = loadConfig(env, { palace: values.palace });
+  const write = logFile(join(config.paths.stateDir, "hook.log"));
+  const agent = values.agent ?? config.agentName ?? "palace hook";
+  return { config, env, agent, log: (line) => write(`${new Date().toISOString()} ${line}\n`) };
+}
+
+async function claudeCode(scene: Scene): Promise<string> {
+  const input = readInput(process.stdin.isTTY ? "" : await readAll(process.stdin));
+  if (input === undefined) {
+    scene.log("claude-code: what came on stdin is no JSON object");
+    return "";
+  }
+  const agent = scene.config.agentName ?? "claude-code";
+  const settings = readHarness(scene.env);
+  const doors: Doors = {
+    wakeUp: () => wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}` }),
+    recall: async (prompt) =>
+      settings.recall
+        ? withClient({ ...scene, agent }, (client) => recallText(client, prompt, settings.injectedMaxBytes))
+        : "",
+    file: (session) => fileBeside(scene, session),
+  };
+  return answer(input, doors);
+}
+
+async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<string> {
+  const { config, env } = scene;
+  const settings = readHarness(env);
+  if (!settings.wakeUp) return "";
+  if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
+  const text = await withClient(scene, (client) => wakeUpText({ config, settings, client }));
+  if (session !== undefined && text !== "") keepText(config, session, text);
+  return text;
+}
+
+/** Empty where there is no palace: none is begun by looking. */
+async function withClient({ config, agent }: Scene, ask: (client: Client) => Promise<string>): Promise<string> {
+  if (!hasPalace(config)) return "";
+  const client = await connectClient({ config, agent, start: "auto" });
+  return ask(client).finally(() => client.close());
+}
+
+/** In a process of its own, which outlives the hook and the agent. */
+function fileBeside({ config, env, log }: Scene, session: string): void {
+  if (!hasPalace(config) || !savesByItself(config)) return;
+  const [command, palace] = executable("palace");
+  const args = [palace, "hook", "file", ...config.handedOn().palace, "--from", "claude-code", "--session", session];
+  const child = spawn(command, args, { env, stdio: "ignore", detached: true, cwd: "/" });
+  child.on("error", (error) => log(`a session could not be filed: ${error.message}`));
+  child.unref();
+}
+
+async function file(values: Values, env: Env): Promise<void> {
+  const { from = "", session = "" } = values;
+  const { config, log } = sceneOf(values, env);
+  if (session === "" || !hasPalace(config) || !savesByItself(config)) return;
+  try {
+    // A turn of the agent that goes on comes first.
+    setPriority(10);
+    await fileSession({
+      folder: join(config.paths.stateDir, "filing"),
+      harness: from,
+      session: `${config.paths.home}\0${session}`,
+      mine: () => mine(config, env, from, session),
+    });
+  } catch (error) {
+    log(`${from} ${session} is not filed, the next time it will be: ${String(error)}`);
+  }
+}
+
+async function mine(config: Config, env: Env, from: string, session: string): Promise<void> {
+  const { verb: sessions } = await import("./sessions.ts");
+  await sessions.execute([...config.handedOn().palace, "--from", from, "--session", session, "--quiet"], env);
+}

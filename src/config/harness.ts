@@ -1,0 +1,71 @@
+/**
+ * The variables of what runs inside or beside an agent. A value that is none counts as not given: no agent fails by it. Reads nothing
+ * but env.ts, since it is part of the files that are copied into agents' folders.
+ */
+import { type Env, readVariable, type VariableName } from "./env.ts";
+
+export type HarnessSettings = Readonly<{
+  wakeUp: boolean;
+  /** Undefined: the whole palace. */
+  wing: string | undefined;
+  /** Of an injected text, its fence included. */
+  injectedMaxBytes: number;
+  recall: boolean;
+  agentName: string | undefined;
+  /** Argument vectors; undefined: to be looked for. */
+  hookCommand: readonly string[] | undefined;
+  mcpCommand: readonly string[] | undefined;
+  /** 0 = no limit. */
+  callTimeoutMs: number;
+  startTimeoutMs: number;
+  respawnsMax: number;
+  respawnBackoffMs: number;
+  isDebug: boolean;
+  piDir: string;
+}>;
+
+const INJECTED_BYTES = { min: 512, usual: 4_096, max: 65_536 } as const;
+/** As much as a timer takes. */
+const NUMBER_MAX = 2 ** 31 - 1;
+
+export function readHarness(env: Env): HarnessSettings {
+  const bytes = number(env, "MEMPALACE_WAKE_UP_BYTES", INJECTED_BYTES.usual);
+  return Object.freeze({
+    wakeUp: !isWord(env, "MEMPALACE_WAKE_UP", ["off", "0", "false", "no"]),
+    wing: readVariable(env, "MEMPALACE_WAKE_UP_WING")?.trim(),
+    injectedMaxBytes: Math.min(Math.max(bytes, INJECTED_BYTES.min), INJECTED_BYTES.max),
+    recall: isWord(env, "MEMPALACE_RECALL", ["on", "1", "true", "yes"]),
+    agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
+    hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
+    mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
+    callTimeoutMs: number(env, "MEMPALACE_MCP_TIMEOUT_MS", 60_000),
+    startTimeoutMs: number(env, "MEMPALACE_MCP_INIT_TIMEOUT_MS", 300_000),
+    respawnsMax: number(env, "MEMPALACE_MCP_MAX_RESPAWNS", 2),
+    respawnBackoffMs: number(env, "MEMPALACE_MCP_RESPAWN_BACKOFF_MS", 1_000),
+    isDebug: isWord(env, "MEMPALACE_EXT_DEBUG", ["1", "true", "yes", "on"]),
+    piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? `${readVariable(env, "HOME") ?? ""}/.pi/agent`,
+  });
+}
+
+function isWord(env: Env, name: VariableName, words: readonly string[]): boolean {
+  return words.includes((readVariable(env, name) ?? "").trim().toLowerCase());
+}
+
+function number(env: Env, name: VariableName, usual: number): number {
+  const value = readVariable(env, name)?.trim() ?? "";
+  return /^\d{1,12}$/.test(value) ? Math.min(Number(value), NUMBER_MAX) : usual;
+}
+
+/** Words, or a JSON array where one of them holds a space. */
+function command(env: Env, name: VariableName): string[] | undefined {
+  const value = readVariable(env, name)?.trim();
+  if (value === undefined) return undefined;
+  if (!value.startsWith("[")) return value.split(/\s+/);
+  try {
+    const words: unknown = JSON.parse(value);
+    const isArgv = Array.isArray(words) && words.length > 0 && words.every((one) => typeof one === "string");
+    return isArgv ? (words as string[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * How code inside an agent asks the palace: it runs `palace hook`, in which budget, fence and filing are. No error comes out of here.
+ * Part of the files that are copied into agents' folders: Node's own modules and nothing else, at the next import.
+ */
+import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Env } from "../../config/env.ts";
+import type { HarnessSettings } from "../../config/harness.ts";
+import { within } from "../../platform/within.ts";
+
+/** No turn of an agent waits longer for the memory. */
+export const TURN_MAX_MS = 1_000;
+/** The text may come later than the first turn: it is not lost then. */
+const WAKE_UP_MAX_MS = 15_000;
+/** More than a fence may have. */
+const OUTPUT_MAX_CHARS = 131_072;
+
+export type Hook = { argv: readonly string[]; env: Env; agent: string; log: (line: string) => void };
+export type Session = { harness: "opencode" | "pi"; id: string };
+
+export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
+  return { argv: settings.hookCommand ?? [...commandOf("palace"), "hook"], env, agent, log };
+}
+
+/** An executable of ours: of the package that this file lies in, else of the PATH, where the file was copied away from it. */
+export function commandOf(name: "palace" | "mempalace-mcp"): [string] {
+  const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
+  try {
+    accessSync(file, constants.X_OK);
+    return [file];
+  } catch {
+    return [name];
+  }
+}
+
+/** Empty where there is nothing to tell, or no memory. `isResumed`: only what the session was told before. */
+export async function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
+  const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const [command = "", ...first] = hook.argv;
+  try {
+    const child = spawn(command, [...first, ...args, ...(isResumed ? ["--resumed"] : [])], {
+      env: hook.env,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
+    child.once("error", (error) => {
+      hook.log(`no wake-up text: ${error.message}`);
+      resolve("");
+    });
+    child.once("close", (code) =>
+      resolve(code === 0 && text.length <= OUTPUT_MAX_CHARS ? text.replace(/\n$/, "") : ""),
+    );
+    const answer = await within(promise, WAKE_UP_MAX_MS + TURN_MAX_MS);
+    if (answer === undefined) child.kill("SIGKILL");
+    hook.log(`wake-up text of ${harness} ${id}: ${answer?.length ?? 0} characters`);
+    return answer ?? "";
+  } catch (error) {
+    hook.log(`no wake-up text: ${String(error)}`);
+    return "";
+  }
+}
+
+/** Begins to file what is new in a session, in a process that outlives this one. */
+export function handOver(hook: Hook, { harness, id }: Session): void {
+  const [command = "", ...first] = hook.argv;
+  try {
+    const args = [...first, "file", "--from", harness, "--session", id];
+    const child = spawn(command, args, { env: hook.env, stdio: "ignore", detached: true, cwd: "/" });
+    child.once("error", (error) => hook.log(`${harness} ${id} is not filed: ${error.message}`));
+    child.unref();
+    hook.log(`${harness} ${id} is handed over`);
+  } catch (error) {
+    hook.log(`${harness} ${id} is not filed: ${String(error)}`);
+  }
+}
+
+/** stderr, and only if it was asked for. */
+export function debugLog(isDebug: boolean): (line: string) => void {
+  return isDebug ? (line) => void process.stderr.write(`palace: ${line}\n`) : () => {};
+}

@@ -1,0 +1,97 @@
+/**
+ * The opencode plugin: the wake-up text beside the system prompt of a session, and filing when the agent rests. Built into one file
+ * without imports, which opencode loads from its plugins folder in its embedded Bun. Whatever fails in here, opencode goes on; no turn
+ * waits longer than a second.
+ */
+import { readHarness } from "../../config/harness.ts";
+import { within } from "../../platform/within.ts";
+import { askWakeUp, debugLog, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+
+type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
+
+/** The part of opencode's hooks that is used here; 1.18. */
+export type Hooks = {
+  event(input: { event: Event }): Promise<void>;
+  "chat.message"(input: { sessionID?: string }): Promise<void>;
+  "experimental.chat.system.transform"(input: { sessionID?: string }, output: { system: string[] }): Promise<void>;
+  "experimental.session.compacting"(input: { sessionID?: string }, output: { context: string[] }): Promise<void>;
+  dispose(): Promise<void>;
+};
+
+const COMPACTING =
+  "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
+/** The request for a title comes through the same hook. */
+const TITLE = /\btitle generator\b/i;
+
+/** `text`: what the first call got is what all of them get, as prompt caches want it. */
+type Told = { text: Promise<string>; isFixed: boolean };
+
+// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// eslint-disable-next-line max-lines-per-function
+export default function palace(): Promise<Hooks> {
+  const settings = readHarness(process.env);
+  const log = debugLog(settings.isDebug);
+  const agent = settings.agentName ?? "opencode";
+  const hook = hookOf(settings, { ...process.env, MEMPALACE_AGENT_NAME: agent }, agent, log);
+  const sessions = new Map<string, Told>();
+  const children = new Set<string>();
+  /** With something said since they were handed over. */
+  const unfiled = new Set<string>();
+
+  const told = (id: string, isResumed: boolean): Told => {
+    const known = sessions.get(id);
+    if (known !== undefined) return known;
+    const fresh = { text: askWakeUp(hook, { harness: "opencode", id }, isResumed), isFixed: false };
+    sessions.set(id, fresh);
+    return fresh;
+  };
+  const file = (id: string): void => {
+    if (unfiled.delete(id)) handOver(hook, { harness: "opencode", id });
+  };
+  const safely = async (what: string, work: () => Promise<void> | void): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      log(`${what}: ${String(error)}`);
+    }
+  };
+
+  return Promise.resolve({
+    event: ({ event: { type, properties: { sessionID = "", info } = {} } }) =>
+      safely(type, () => {
+        if (type === "session.created" && info?.id !== undefined) {
+          // A subagent is told what it needs by who called it, and filed with the session it belongs to.
+          if (info.parentID !== undefined) children.add(info.id);
+          else if (settings.wakeUp) told(info.id, false);
+        }
+        if (type === "session.idle") file(sessionID);
+        if (type === "session.deleted") sessions.delete(info?.id ?? sessionID);
+      }),
+    "chat.message": ({ sessionID: id }) =>
+      safely("chat.message", () => {
+        if (id === undefined || children.has(id)) return;
+        unfiled.add(id);
+        // Asked for here, it is there when the model is called.
+        if (settings.wakeUp) told(id, true);
+      }),
+    "experimental.chat.system.transform": ({ sessionID: id }, { system }) =>
+      safely("system.transform", async () => {
+        if (id === undefined || !settings.wakeUp || children.has(id) || TITLE.test(system.join("\n"))) return;
+        const kept = told(id, true);
+        const text = kept.isFixed ? await kept.text : ((await within(kept.text, TURN_MAX_MS)) ?? "");
+        if (!kept.isFixed) sessions.set(id, { text: Promise.resolve(text), isFixed: true });
+        if (text !== "") system.push(text);
+      }),
+    "experimental.session.compacting": ({ sessionID: id }, { context }) =>
+      safely("session.compacting", () => {
+        if (id === undefined || children.has(id)) return;
+        context.push(COMPACTING);
+        unfiled.add(id);
+        file(id);
+      }),
+    dispose: () =>
+      safely("dispose", () => {
+        for (const id of unfiled) file(id);
+      }),
+  });
+}

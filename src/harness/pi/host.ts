@@ -1,0 +1,45 @@
+/** What of pi's extension API is used here, as 0.87 and 1.5 have it. Types alone: pi hands the object over. */
+export type PiContext = {
+  cwd: string;
+  ui?: { notify?: (text: string, kind?: string) => void };
+  sessionManager: {
+    getSessionId(): string;
+    getSessionFile(): string | undefined;
+    getEntries(): readonly { type: string; customType?: string }[];
+  };
+  /** False in print and JSON mode. */
+  hasUI?: boolean;
+  isIdle?(): boolean;
+  isProjectTrusted?(): boolean;
+  waitForIdle?(): Promise<void>;
+};
+
+export type PiTool = {
+  name: string;
+  label: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  execute(
+    id: string,
+    params: unknown,
+    signal?: AbortSignal,
+  ): Promise<{ content: { type: string; text?: string }[]; details: unknown }>;
+};
+
+export type PiMessage = { customType: string; content: string; display: boolean };
+
+export type Pi = {
+  on(
+    event: string,
+    handler: (event: { reason?: string }, ctx: PiContext) => Promise<{ message?: PiMessage } | void>,
+  ): void;
+  registerTool(tool: PiTool): void;
+  registerCommand(
+    name: string,
+    command: { description: string; handler: (args: string, ctx: PiContext) => Promise<void> },
+  ): void;
+  sendUserMessage(text: string, options?: { deliverAs: "followUp" }): void;
+  getAllTools?(): readonly { name: string }[];
+  /** Of 1.x, which speaks MCP itself. */
+  registerMcpServer?: unknown;
+};

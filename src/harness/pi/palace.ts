@@ -1,0 +1,139 @@
+/**
+ * The pi extension: the palace's tools, the wake-up text of a session that begins, /mempalace-diary, and filing when the agent rests.
+ * Built into one file without imports, which pi loads from its extensions folder. Whatever fails in here, pi goes on; no turn waits
+ * longer than a second.
+ */
+import { basename } from "node:path";
+import { readHarness } from "../../config/harness.ts";
+import { within } from "../../platform/within.ts";
+import { askWakeUp, commandOf, debugLog, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import type { Pi, PiContext, PiMessage } from "./host.ts";
+import { McpServer, type McpTool } from "./mcp-server.ts";
+import { isServedByPi } from "./native-mcp.ts";
+
+const WAKE_UP = "mempalace-wake-up";
+
+const TURN_STARTS_MAX_MS = 10_000;
+
+type Due = { text: Promise<string>; isAwaited: boolean };
+
+// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// eslint-disable-next-line max-lines-per-function
+export default function palace(pi: Pi): void {
+  const settings = readHarness(process.env);
+  const agent = settings.agentName ?? "pi";
+  const env = { ...process.env, MEMPALACE_AGENT_NAME: agent };
+  const log = debugLog(settings.isDebug);
+  const hook = hookOf(settings, env, agent, log);
+  const registered = new Set<string>();
+  let server: McpServer | undefined;
+  let session = "";
+  let due: Due | undefined;
+  /** Something was said since the session was handed over. */
+  let isUnfiled = false;
+  let started = Promise.withResolvers<void>();
+
+  const on = (event: string, handle: (event: { reason?: string }, ctx: PiContext) => Promise<PiMessage | void>): void =>
+    pi.on(event, async (said, ctx) => {
+      try {
+        const message = await handle(said, ctx);
+        if (message) return { message };
+      } catch (error) {
+        log(`${event}: ${String(error)}`);
+      }
+    });
+  const owe = (id: string): Due => ({ text: askWakeUp(hook, { harness: "pi", id }, false), isAwaited: false });
+  const serve = async (): Promise<void> => {
+    server ??= new McpServer({
+      ...{ settings, env, log, clientName: agent },
+      argv: settings.mcpCommand ?? commandOf("mempalace-mcp"),
+    });
+    registerTools(pi, server, await server.tools(), registered);
+  };
+  const file = (ctx: PiContext): Promise<void> => {
+    const path = ctx.sessionManager.getSessionFile();
+    isUnfiled = false;
+    if (path !== undefined) handOver(hook, { harness: "pi", id: basename(path, ".jsonl") });
+    return Promise.resolve();
+  };
+
+  on("session_start", async ({ reason }, ctx) => {
+    const id = ctx.sessionManager.getSessionId();
+    // pi 1.5 says it twice of a session that it begins by itself.
+    if (id !== session) {
+      session = id;
+      due = settings.wakeUp && isFresh(reason, ctx) ? owe(id) : undefined;
+    }
+    if (isServedByPi(pi, ctx, settings.piDir)) return log("pi connects to the palace itself");
+    const serving = serve().catch((error: unknown) => log(`no tools: ${String(error)}`));
+    await within(serving, TURN_MAX_MS);
+  });
+  on("before_agent_start", async () => {
+    isUnfiled = true;
+    if (due === undefined) return;
+    const text = await within(due.text, due.isAwaited ? 0 : TURN_MAX_MS);
+    due.isAwaited = true;
+    if (text === undefined) return;
+    due = undefined;
+    if (text !== "") return { customType: WAKE_UP, content: text, display: false };
+  });
+  on("agent_start", () => Promise.resolve(started.resolve()));
+  // The summary may have lost it.
+  on("session_compact", (_event, ctx) => {
+    if (settings.wakeUp) due = owe(ctx.sessionManager.getSessionId());
+    return Promise.resolve();
+  });
+  for (const event of ["agent_settled", "session_before_compact"]) on(event, (_event, ctx) => file(ctx));
+  on("session_shutdown", async (_event, ctx) => {
+    server?.close();
+    server = undefined;
+    session = "";
+    if (isUnfiled) await file(ctx);
+  });
+  pi.registerCommand("mempalace-diary", {
+    description: "Have the agent write a diary entry about this session into the palace: /mempalace-diary [topic]",
+    handler: async (args, ctx) => {
+      started = Promise.withResolvers();
+      pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
+      // Where nobody looks on, pi ends with the command: it is there until the entry is written.
+      if (ctx.hasUI === true) return;
+      await within(started.promise, TURN_STARTS_MAX_MS);
+      await ctx.waitForIdle?.();
+    },
+  });
+}
+
+/** A session that is resumed or forked brings what its beginning was told along. */
+function isFresh(reason: string | undefined, { sessionManager }: PiContext): boolean {
+  if (reason === "resume" || reason === "fork") return false;
+  return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);
+}
+
+function diaryRequest(agent: string, args: string): string {
+  const topic = args.trim();
+  return (
+    `Write a diary entry about this session${topic === "" ? "" : ` on: ${topic}`}. Say what was done, what was decided and why, ` +
+    `and what was learned, in a few sentences. Save it with the tool mempalace_diary_write: agent_name ${JSON.stringify(agent)}, ` +
+    `topic ${JSON.stringify(topic === "" ? "general" : topic)}. Then say in one line what you saved.`
+  );
+}
+
+/** Tools of a name that somebody else has registered are left to them. */
+function registerTools(pi: Pi, server: McpServer, tools: readonly McpTool[], registered: Set<string>): void {
+  const taken = new Set(pi.getAllTools?.().map(({ name }) => name));
+  for (const { name, description = name, inputSchema } of tools) {
+    if (taken.has(name) && !registered.has(name)) continue;
+    registered.add(name);
+    pi.registerTool({
+      ...{ name, label: name, description, parameters: inputSchema },
+      execute: async (_id, params, signal) => {
+        const { content = [], isError } = await server.call(name, params, signal);
+        const shown = content.map((one) =>
+          one.type === "text" || one.type === "image" ? one : { type: "text", text: JSON.stringify(one) },
+        );
+        if (isError === true) throw new Error(shown.map(({ text }) => text ?? "").join("\n"));
+        return { content: shown, details: {} };
+      },
+    });
+  }
+}

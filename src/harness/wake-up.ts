@@ -1,0 +1,69 @@
+/**
+ * The text a session begins with: who one is (the user's identity.txt) and what matters most (the palace's essential story), in its
+ * fence. Made once a session and kept, so that a host that stores nothing of it can be given the same bytes when the session is
+ * resumed. Used by `palace hook`.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "../client/client.ts";
+import type { Config } from "../config/config.ts";
+import type { HarnessSettings } from "../config/harness.ts";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { fence } from "./fence.ts";
+
+/** As the engine says it of a palace that holds nothing. */
+const NO_STORY = /^## L1 — No (?:memories|palace)/;
+const KEPT_MAX_MS = 30 * 24 * 3_600_000;
+const IDENTITY_MAX_CHARS = 4_000;
+
+export type WakeUp = { config: Config; settings: HarnessSettings; client: Client };
+
+/** Empty where there is nothing to tell. Errors: the client's. */
+export async function wakeUpText({ config, settings, client }: WakeUp): Promise<string> {
+  const { wing } = settings;
+  const { story } = await client.call("palace.wakeUp", wing === undefined ? {} : { wing });
+  const parts = [identity(config), NO_STORY.test(story) ? "" : story];
+  return fence(parts.filter(Boolean).join("\n\n"), settings.injectedMaxBytes);
+}
+
+/** Errors: none; a text that cannot be kept is made again. */
+export function keepText(config: Config, session: string, text: string): void {
+  try {
+    const folder = folderOf(config);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileAtomic(fileOf(config, session), text);
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      if (Date.now() - statSync(path).mtimeMs > KEPT_MAX_MS) rmSync(path, { force: true });
+    }
+  } catch {
+    // A full disk, or another session's end.
+  }
+}
+
+/** Undefined: none was made for that session, or it was long ago. */
+export function keptText(config: Config, session: string): string | undefined {
+  try {
+    return readFileSync(fileOf(config, session), "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function identity({ paths }: Config): string {
+  try {
+    return readFileSync(join(paths.settingsDir, "identity.txt"), "utf8").trim().slice(0, IDENTITY_MAX_CHARS);
+  } catch {
+    return "";
+  }
+}
+
+function folderOf({ paths }: Config): string {
+  return join(paths.cacheDir, "wake-up");
+}
+
+/** A session's id is an agent's, and no file name. */
+function fileOf(config: Config, session: string): string {
+  return join(folderOf(config), `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
+}
