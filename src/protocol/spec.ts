@@ -109,6 +109,8 @@ export type JobRequest =
   | { kind: "repair" }
   /** The ledger written anew without its free pages. */
   | { kind: "compact" }
+  /** `file` null: into a file of the broker's own, whose path the result names, for a client that takes it away to `goesTo`. */
+  | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** The public palace made anew if it cannot be worked with as it is; `dryRun` only says so. */
   | { kind: "migrate"; dryRun: boolean };
 export type JobKind = JobRequest["kind"];

@@ -19,6 +19,7 @@ import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts"
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
+import { checkBackups } from "./backups.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
@@ -45,6 +46,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     ...checkSettings(config),
     checkStop(config),
     checkSpool(config),
+    checkBackups(config),
   ];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {

@@ -1,6 +1,6 @@
 /** How far a long piece of work on a thread is, and whether it is still wanted. */
 import { setImmediate as turn } from "node:timers/promises";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../protocol/errors.ts";
 
 export type Progress = { step: string; done: number; total: number };
 
