@@ -1,5 +1,5 @@
 /** A backup made ready to take a palace's place, and what stands in that place now. Nothing of the palace is touched here. */
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
 import { CLOSETS, DRAWERS, OutboxList } from "../ledger/write/outbox-list.ts";
@@ -21,7 +21,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   return { ...verified, folder };
 }
 
-/** Everything is sent to a public palace again, which is begun anew. Errors: STORE_*. */
+/** Everything is sent to a public palace again, which is begun anew; what is staged is on disk from then on. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   const ledger = openForWriting(file);
@@ -38,11 +38,13 @@ export function listAllAgain(folder: string): void {
   } finally {
     ledger.close();
   }
-  const written = openSync(file, "r");
-  try {
-    fsyncSync(written);
-  } finally {
-    closeSync(written);
+  for (const name of readdirSync(folder)) {
+    const written = openSync(join(folder, name), "r");
+    try {
+      fsyncSync(written);
+    } finally {
+      closeSync(written);
+    }
   }
   faultPoint("restore.after-list");
 }

@@ -7,10 +7,14 @@ const MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-export async function encrypted(pieces: Pieces, passphrase: string): Promise<Pieces> {
+/** Of age itself: about a second, and 256 MiB, for who makes or reads one, and for each guess of who should not. */
+const WORK_FACTOR = 18;
+
+export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
   const { Encrypter } = await import("age-encryption");
   const encrypter = new Encrypter();
   encrypter.setPassphrase(passphrase);
+  encrypter.setScryptWorkFactor(workFactor);
   return (await encrypter.encrypt(streamOf(pieces))) as unknown as Pieces;
 }
 

@@ -70,7 +70,6 @@ async function writeFile(
       left -= piece.length;
       await onBytes(piece.length);
     }
-    await handle.sync();
   } finally {
     await handle.close();
   }

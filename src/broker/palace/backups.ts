@@ -89,6 +89,9 @@ const QUIET_WAIT_MAX_MS = 60_000;
 /** Longest that a timer of Node's takes. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
+/** Another job is in the way, somebody has cancelled it, the broker ends: it is due still. */
+const NO_FAILURE: ReadonlySet<string> = new Set(["BROKER_BUSY", "BROKER_CANCELLED", "BROKER_SHUTTING_DOWN"]);
+
 export type BackupSchedule = {
   config: Config;
   jobs: Jobs;
@@ -125,7 +128,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
       nextMs = Math.min(untilDue(), everyMs);
     } catch (error) {
       const { message, hint = "palace logs" } = error as PalaceError;
-      if (!(error instanceof PalaceError && error.code === "BROKER_BUSY")) {
+      if (!(error instanceof PalaceError && NO_FAILURE.has(error.code))) {
         log.warn("the backup failed", { why: message });
         noteQuietly(() => note({ atMs: Date.now(), message, hint }), log);
       }
