@@ -9,6 +9,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
 import { type AgentPlaces, agentPlaces } from "./agents.ts";
+import { type BackupConfig, readBackup } from "./backup.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
@@ -82,6 +83,7 @@ export type Config = Readonly<{
   redact: (typeof REDACT)[number];
   /** How long the journal keeps its rows. */
   journalRetentionMs: number;
+  backup: BackupConfig;
   logLevel: LogLevel;
   /** What a key that is let in by a forced command asked sshd for. */
   sshCommand: string | undefined;
@@ -145,6 +147,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
       mineDir: readVariable(env, "MEMPAL_DIR"),
     },
     journalRetentionMs: journalRetentionMs(env),
+    backup: readBackup(env),
     redact: choice(env, "MEMPALACE_REDACT", REDACT, "recall"),
     logLevel: choice(env, "MEMPALACE_LOG_LEVEL", LOG_LEVELS, "info"),
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),

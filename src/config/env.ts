@@ -229,6 +229,23 @@ export const VARIABLES = {
     default: "90",
     meaning: "days the journal keeps who wrote what, 30 at least: so long a repeated write is known as one",
   },
+  MEMPALACE_BACKUP_DIR: {
+    group: "broker",
+    default: "",
+    meaning: "folder into which the broker makes backups by itself, while nobody writes (docs/backup.md)",
+  },
+  MEMPALACE_BACKUP_HOURS: { group: "broker", default: "24", meaning: "hours between two of those backups" },
+  MEMPALACE_BACKUP_KEEP: { group: "broker", default: "7", meaning: "how many of them are kept, the oldest go first" },
+  MEMPALACE_BACKUP_PASSPHRASE_FILE: {
+    group: "broker",
+    default: "",
+    meaning: "file whose first line is the passphrase that backups are encrypted with, and read with",
+  },
+  MEMPALACE_BACKUP_PASSPHRASE: {
+    group: "client",
+    default: "",
+    meaning: "that passphrase itself, for `palace backup`, `palace verify` and `palace restore`",
+  },
   MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
   SSH_ORIGINAL_COMMAND: {
     group: "broker",

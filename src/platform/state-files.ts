@@ -4,7 +4,7 @@
  * read and write them.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isErrorCode, PalaceError } from "../protocol/errors.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
 
@@ -126,6 +126,9 @@ export function recallEngine(paths: MarkPaths): string | undefined {
 
 // --- a ledger existed here ---
 
+/** Beside the ledger while a restore exchanges it (backup/swap.ts). */
+export const RESTORE_MARKER = "restore.json";
+
 /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function rememberLedger(paths: MarkPaths): void {
   if (read(paths, "known")["ledgerFile"] !== paths.ledgerFile) put(paths, "known", { ledgerFile: paths.ledgerFile });
@@ -133,6 +136,8 @@ export function rememberLedger(paths: MarkPaths): void {
 
 /** The error for a palace that existed and is gone: it is never started again without the user's consent. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
+  // Between two moves of a restore there is none: who has the lock next finishes it.
+  if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
   if (existsSync(paths.ledgerFile) || read(paths, "known")["ledgerFile"] !== paths.ledgerFile) return undefined;
   return goneError(paths.ledgerFile);
 }

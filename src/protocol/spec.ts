@@ -112,6 +112,8 @@ export type JobRequest =
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
+  /** `file` null: writes into a file of the broker's own, whose path the result names, for a client that takes it away to `goesTo`. */
+  | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** Rebuilds the public palace if it is not usable as it is; `dryRun` only reports. */
   | { kind: "migrate"; dryRun: boolean };
 export type JobKind = JobRequest["kind"];

@@ -26,6 +26,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   ledger: layer([...FOUNDATION, "port"], { closedNode: ["node:net"] }),
   // What makes a search true: words, vectors, the model.
   index: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
+  // One file of everything that cannot be made again, and a palace put back from it.
+  backup: layer([...FOUNDATION, "ledger"], { closedNode: ["node:net"] }),
   // MemPalace's coordination log: one more file of its own, whose only keeper it is. Keys and refusals are as the ledger has them.
   logstream: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
   // MemPalace's own files. Delete this folder and the memory is still whole.
@@ -33,7 +35,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   // Palace rules only: whatever they need from outside comes in through the port.
   engine: layer([...FOUNDATION, "port"], { closedNode: NO_IO }),
   transport: layer(FOUNDATION),
-  broker: layer([...FOUNDATION, "engine", "port", "transport"]),
+  broker: layer([...FOUNDATION, "engine", "port", "transport"], {
+    // A restore that was killed is finished before anything is opened.
+    mayImportFiles: ["backup/swap.ts"],
+  }),
   // What a call refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
   client: layer([...FOUNDATION, "transport"], {
     mayImportFiles: ["engine/drawer/drawer.ts", "engine/tools/arguments.ts", "engine/tools/apply.ts"],
@@ -61,7 +66,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     closedNode: ["node:net", "node:http"],
   }),
   // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
-  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "config", "broker"], {
+  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "index/lexical/query.ts",
@@ -79,12 +84,19 @@ export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/public-palace.ts",
   "broker/palace/driver.ts",
   "broker/palace/maintenance.ts",
+  "broker/palace/backups.ts",
   "broker/palace/model.ts",
   "broker/palace/writer-thread.ts",
   "broker/palace/logstream.ts",
   "broker/palace/logstream-thread.ts",
 ];
-export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = ["ledger", "logstream", "index", "public-palace"];
+export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = [
+  "ledger",
+  "logstream",
+  "index",
+  "public-palace",
+  "backup",
+];
 
 /** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */
 export const TYPES_FOR_ALL = "config";

@@ -20,6 +20,7 @@ import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { otherMemory } from "../docker/one-memory.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
+import { checkBackups } from "./backups.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
@@ -47,6 +48,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkStop(config),
     checkSpool(config),
     ...(await checkOneMemory(config)),
+    checkBackups(config),
   ];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {

@@ -3,8 +3,19 @@
  * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
  */
 import { hash } from "node:crypto";
-import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { readList } from "../../backup/list.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
@@ -12,14 +23,14 @@ import { cameFrom } from "../feeding/came-from.ts";
 
 export type Trace = {
   path: string;
-  what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "log" | "source";
+  what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "encrypted backup" | "log" | "source";
 };
 
 const READ_SIZE_BYTES = 4 * 1024 * 1024;
 /** Models, and nothing of the user's. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
 const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
-/** Palaces that a repair or a migration keeps in the folder. */
+/** Palaces that a repair, a migration or a restore keeps in the folder. */
 const KEPT_INSIDE = /^before-[^/]+\//;
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
@@ -57,13 +68,19 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
     const isOld =
       kept.some(within) ||
       /\.(?:corrupt|drift|old|bak)/.test(relative(realOf(home), file)) ||
-      KEPT_INSIDE.test(relative(realOf(palaceDir), file));
+      [palaceDir, home].some((folder) => KEPT_INSIDE.test(relative(realOf(folder), file)));
     if (!isOld && (LIVE.test(basename(file)) || isIndex(file, palaceDir))) return "live";
     return "backup";
   };
   if (needles.length > 0) {
     for (const folder of folders) look(folder);
     for (const source of searched) look(source, "source");
+    for (const { file, encrypted } of readList(home).backups) {
+      if (file === null || !existsSync(file)) continue;
+      // What is in an encrypted one cannot be looked at from here.
+      if (encrypted) found.set(realOf(file), { path: realOf(file), what: "encrypted backup" });
+      else look(file, "backup");
+    }
     // The newest of a database stands beside it.
     const { opencodeDatabase } = config.sessions;
     if (holds(`${opencodeDatabase}-wal`, needles)) listed.push(opencodeDatabase);

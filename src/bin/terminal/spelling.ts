@@ -26,6 +26,9 @@ export const PALACE_VERBS = [
   ],
   ...[
     "export",
+    "backup",
+    "verify",
+    "restore",
     "repair",
     "repair-status",
     "compact",

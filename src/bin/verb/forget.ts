@@ -1,23 +1,27 @@
 /** `palace forget`: takes drawers out of the memory for good, and says where else they still stand. */
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
+import { readList } from "../../backup/list.ts";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
+import { backUp } from "../report/backup.ts";
 import { findTraces, removeTraces, type Trace } from "../report/traces.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
-const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes]
+const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
 
 Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
 free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
 be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
+--rewrite-backups makes those of palace backup that hold it anew, from the memory as it is then.
 --match - reads the text from stdin, so that it stands in no shell's history. --dry-run only tells. docs/hygiene.md says more.`;
 
 const WAIT_MS = 25_000;
@@ -34,6 +38,7 @@ export const verb = defineVerb({
     match: { type: "string" },
     "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
+    "rewrite-backups": { type: "boolean" },
   },
   args: [0, Infinity],
   run: async ({ values, args, config, out }) => {
@@ -65,13 +70,21 @@ export const verb = defineVerb({
         erased.pending === 0 && what === "live" && isLedger(config, path);
       const left = found.left.filter((trace) => !isOther(trace));
       if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
-      if (out.isJson) out.document({ ...done, ...erased, removed, left });
+      erased.notes.push(...piped(config));
+      const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
+      for (const { path } of rewritten)
+        left.splice(
+          left.findIndex((one) => one.path === path),
+          1,
+        );
+      if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left });
       else {
         out.text(
           `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}; ` +
             `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
         );
         tellFiles("Removed", removed, out);
+        tellFiles("Made anew", rewritten, out);
         tellFiles("It still stands in", left, out);
         for (const note of erased.notes) out.notice(note);
       }
@@ -86,6 +99,32 @@ export const verb = defineVerb({
     }
   },
 });
+
+/** Backups that nobody can find from here. */
+function piped({ paths }: Config): string[] {
+  const made = readList(paths.home).backups.filter(({ file }) => file === null);
+  const last = made.at(-1);
+  if (last === undefined) return [];
+  const when = new Date(last.madeAtMs).toISOString();
+  return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
+}
+
+/** Of what is left, the backups that we have made; an encrypted one where its passphrase is known. */
+async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
+  const rewritten: Trace[] = [];
+  const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
+  const real = new Map([...ours.keys()].filter(existsSync).map((file) => [realpathSync(file), file]));
+  for (const trace of left) {
+    const file = real.get(trace.path);
+    if (file === undefined) continue;
+    const isEncrypted = ours.get(file)?.encrypted === true;
+    const passphrase = isEncrypted ? await readPassphrase(config, undefined, false) : undefined;
+    if (isEncrypted && passphrase === undefined)
+      out.notice(`${file} is encrypted: MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE palace backup ${file} --force`);
+    else if ((await backUp(config, { file, passphrase, replace: true }, out)) !== undefined) rewritten.push(trace);
+  }
+  return rewritten;
+}
 
 function isLedger({ paths }: Config, path: string): boolean {
   return (

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
+import { finishRestore } from "../../backup/swap.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../platform/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../../platform/state-files.ts";
@@ -60,6 +61,9 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const lock = takeLock(paths.lockFile, options.isOnDemand);
   if ("heldBy" in lock) return lock;
   if (mustStayAway() !== undefined) return 0;
+  const restored = finishRestore(paths.home);
+  if (restored !== undefined)
+    log.info("a restore was finished", { file: restored.file, aside: restored.aside.join(", ") });
   rmSync(paths.wantedFile, { force: true });
   if (config.engine !== undefined)
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);

@@ -74,6 +74,14 @@ export class Jobs {
     return this.#jobs.map(({ report }) => ({ ...report }));
   }
 
+  /** How it ended. */
+  async ended(id: string): Promise<JobReport> {
+    const job = this.#jobs.find(({ report }) => report.id === id);
+    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace jobs");
+    await job.ended;
+    return job.report;
+  }
+
   /** Answers at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
   cancel(id: string): JobReport {
     const job = this.#jobs.find(({ report }) => report.id === id);

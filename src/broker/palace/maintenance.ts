@@ -11,6 +11,7 @@ import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import type { JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";
 import type { RebuildMethods, RebuildThreadData } from "../../public-palace/rebuild/rebuild-thread.ts";
 import type { Peer } from "../peer.ts";
+import { beginBackup, type BackupRequest, readBackupRequest } from "./backups.ts";
 import type { JobProgress, JobWork } from "./jobs.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
@@ -35,6 +36,8 @@ export type MaintenanceParts = {
 
 export type Maintenance = {
   begin(request: JobRequest): JobWork;
+  /** One that is due, into the folder for them. */
+  beginScheduled(request: BackupRequest, scheduled: { scheduled: boolean; passphrase: string | undefined }): JobWork;
   lookThrough(): Promise<PalaceHealthReport>;
 };
 
@@ -61,8 +64,18 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       await thread.close();
     }
   };
+  const settle = (say: Say): Promise<string | undefined> =>
+    whenAdopted(parts, "backup", say).then(
+      () => undefined,
+      (why: unknown) => {
+        if (why instanceof PalaceError && why.code === "PALACE_LOCKED") return why.message;
+        throw why;
+      },
+    );
   return {
+    beginScheduled: (request, scheduled) => beginBackup(config, request, settle, scheduled),
     begin(request) {
+      if (request.kind === "backup") return beginBackup(config, request, settle);
       const work: Work = async (thread, say) => {
         if (request.kind === "compact") return compact(parts, say);
         await whenAdopted(parts, request.kind, say);
@@ -207,6 +220,7 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
       );
     return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
   }
+  if (kind === "backup") return readBackupRequest(params, { door });
   if (kind === "repair" || kind === "compact") return { kind };
   if (kind === "migrate") return { kind, dryRun: params["dryRun"] === true };
   throw refuse("there is no job of that kind");

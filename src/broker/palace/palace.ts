@@ -16,6 +16,7 @@ import { isMadeByChroma, mayHold } from "../../public-palace/format/chroma-file.
 import { type GraphSync, startGraphSync } from "../../public-palace/graph/sync.ts";
 import { createSettingsStore } from "../../public-palace/settings-file.ts";
 import type { PalaceStatus } from "../engine.ts";
+import { startSchedule } from "./backups.ts";
 import { type OpenIndexes, openIndexes } from "./indexes.ts";
 import { Jobs } from "./jobs.ts";
 import { type OpenLedger, openLedger } from "./ledger.ts";
@@ -108,6 +109,8 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const logstream = openLogstream(parts, opening);
   const jobs = new Jobs(log);
   opening.defer(() => jobs.close());
+  const maintenance = wholePalace(parts);
+  opening.defer(schedule(parts, jobs, maintenance, queue));
   const reads = readContext(parts);
   const endWarmUp = warmUp(parts, reads, queue);
   opening.defer(endWarmUp);
@@ -117,7 +120,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     reads,
     queue,
     jobs,
-    maintenance: wholePalace(parts),
+    maintenance,
     hygiene: {
       previewForget: (selector) => ledger.writer.call("previewForget", selector),
       previewUndo: (params) => ledger.writer.call("previewUndo", params),
@@ -222,7 +225,9 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
     config,
     adopting: (kind) => {
       const { watch } = publicPalace;
-      return watch.isSettled() || (kind !== "export" && watch.wasVerified()) ? undefined : publicPalace.adopting();
+      return watch.isSettled() || (kind !== "export" && kind !== "backup" && watch.wasVerified())
+        ? undefined
+        : publicPalace.adopting();
     },
     lockedBy: () => upstreamLock.lockedBy(),
     lastRow: () => reader.lastRow(),
@@ -248,6 +253,14 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
       const [oldest] = reader.pendingTexts(0, 1);
       return !isComing || oldest === undefined || oldest.row > lastRow;
     },
+  });
+}
+
+/** Backups that are due. Returns what ends it. */
+function schedule({ config, log }: Parts, jobs: Jobs, maintenance: Maintenance, queue: WriteQueue): () => void {
+  return startSchedule({
+    ...{ config, jobs, log, isBusy: () => queue.depth > 0 },
+    begin: (request, scheduled) => maintenance.beginScheduled(request, scheduled),
   });
 }
 

@@ -31,7 +31,7 @@ import { copyEvents } from "./event-log.ts";
 import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../../platform/steps.ts";
 import { verifyCollection } from "./verify.ts";
 
 const BATCH_ROWS = 100;

@@ -7,7 +7,7 @@ import { type ExportInput, exportPalace, type ExportReport } from "./export.ts";
 import { type HealthInput, lookThrough } from "./health.ts";
 import { probePalace } from "./migrate.ts";
 import { type RepairInput, repairPalace, type RepairReport } from "./repair.ts";
-import { type Progress, Steps } from "./steps.ts";
+import { type Progress, Steps } from "../../platform/steps.ts";
 
 export type RebuildThreadData = { fault: string | undefined };
 

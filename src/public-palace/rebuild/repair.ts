@@ -10,7 +10,7 @@ import { PalaceWriter } from "../driver/files/palace-writer.ts";
 import { ContentHash } from "./content-hash.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { Steps } from "./steps.ts";
+import type { Steps } from "../../platform/steps.ts";
 import { draftFolder, swapIn, tidy } from "./swap.ts";
 import { verifyCollection } from "./verify.ts";
 

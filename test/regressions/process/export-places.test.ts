@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { exportPalace, type ExportInput } from "../../../src/public-palace/rebuild/export.ts";
-import { Steps } from "../../../src/public-palace/rebuild/steps.ts";
+import { Steps } from "../../../src/platform/steps.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
 import { ROOT } from "../../helpers/palace.ts";
 

@@ -9,7 +9,7 @@ import { PalaceWriter } from "../../../src/public-palace/driver/files/palace-wri
 import { chromaFile, DRAWERS } from "../../../src/public-palace/format/chroma-file.ts";
 import { ContentHash } from "../../../src/public-palace/rebuild/content-hash.ts";
 import { type ExportInput, exportPalace } from "../../../src/public-palace/rebuild/export.ts";
-import { Steps } from "../../../src/public-palace/rebuild/steps.ts";
+import { Steps } from "../../../src/platform/steps.ts";
 import { tidy } from "../../../src/public-palace/rebuild/swap.ts";
 import { verifyCollection } from "../../../src/public-palace/rebuild/verify.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";

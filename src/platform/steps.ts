@@ -1,6 +1,6 @@
 /** Progress and cancellation of a long job on a thread. */
 import { setImmediate as turn } from "node:timers/promises";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../protocol/errors.ts";
 
 export type Progress = { step: string; done: number; total: number };
 

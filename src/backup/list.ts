@@ -1,0 +1,57 @@
+/**
+ * `backups.json` beside the ledger: which backups were made and where they went, so that `forget` can name those that still hold
+ * something; and how the schedule fares, for `doctor`. A hint: a file that is gone is gone. Written by the broker.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { isRecord } from "../platform/is-record.ts";
+
+export type ListedBackup = {
+  /** null: it went into a pipe, and nobody knows where it is. */
+  file: string | null;
+  madeAtMs: number;
+  journalSeq: number;
+  bytes: number;
+  encrypted: boolean;
+  scheduled: boolean;
+};
+
+export type Schedule = {
+  dir: string;
+  hours: number;
+  keep: number;
+  /** Of the last one that was due; null once one was made. */
+  failure: { atMs: number; message: string; hint: string } | null;
+};
+
+export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
+
+const NAME = "backups.json";
+const LISTED_MAX = 200;
+
+export function readList(home: string): BackupList {
+  try {
+    const value = JSON.parse(readFileSync(join(home, NAME), "utf8")) as unknown;
+    if (isRecord(value) && Array.isArray(value["backups"])) return value as BackupList;
+  } catch {
+    // There is none yet, or it is no list of ours: the next backup begins one.
+  }
+  return { backups: [], schedule: null };
+}
+
+export function noteBackup(home: string, made: ListedBackup): void {
+  const { backups, schedule } = readList(home);
+  // One that is written over another is the only one of its name; what went into a pipe is told apart by its moment alone.
+  const others = backups.filter(({ file }) => file === null || (file !== made.file && existsSync(file)));
+  write(home, { backups: [...others, made].slice(-LISTED_MAX), schedule });
+}
+
+export function noteSchedule(home: string, schedule: Schedule | null): void {
+  const list = readList(home);
+  if (JSON.stringify(list.schedule) !== JSON.stringify(schedule)) write(home, { ...list, schedule });
+}
+
+function write(home: string, list: BackupList): void {
+  writeFileAtomic(join(home, NAME), `${JSON.stringify(list, null, 2)}\n`);
+}

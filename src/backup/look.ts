@@ -1,0 +1,113 @@
+/** Opens the databases of a backup, reads them through and counts: at its making, and whenever it is verified. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { APPLICATION_ID, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { type Counts, damaged, EVENTS, LEDGER } from "./manifest.ts";
+
+export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
+
+const LEDGER_COUNTS = {
+  drawers: "drawer",
+  vectors: "vector",
+  closets: "closet",
+  facts: "kg_triple",
+  links: "link",
+  sources: "source",
+  journal: "journal",
+} as const;
+const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
+
+/** Of the files in a folder. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+export function lookInto(folder: string): Look {
+  const ledger = openWhole(join(folder, LEDGER));
+  try {
+    if (ledger.pragma("application_id", { simple: true }) !== APPLICATION_ID) throw damaged(`${LEDGER} is no ledger`);
+    const ledgerSchema = Number(ledger.pragma("user_version", { simple: true }));
+    if (ledgerSchema > SCHEMA_VERSION)
+      throw new PalaceError(
+        "PROTOCOL_VERSION_MISMATCH",
+        `the backup's ledger is of a newer palace-devbox (schema ${ledgerSchema}, this one knows ${SCHEMA_VERSION})`,
+        "update palace-devbox to the version that made it",
+      );
+    const seq = ledger.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'journal'").pluck().get() ?? 0;
+    return {
+      ledgerSchema,
+      journalSeq: seq,
+      counts: { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) },
+    };
+  } catch (error) {
+    throw asDamage(error, LEDGER);
+  } finally {
+    ledger.close();
+  }
+}
+
+function countEvents(file: string): Pick<Counts, "events" | "artifacts"> {
+  if (!existsSync(file)) return { events: 0, artifacts: 0 };
+  const events = openWhole(file);
+  try {
+    return countAll(events, EVENT_COUNTS);
+  } catch (error) {
+    throw asDamage(error, EVENTS);
+  } finally {
+    events.close();
+  }
+}
+
+/** What stands in a palace now, not read through; undefined where there is none, or none that can be read. */
+export function glance(ledgerFile: string): { drawers: number; journalSeq: number } | undefined {
+  if (!existsSync(ledgerFile)) return undefined;
+  try {
+    const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
+    try {
+      const number = (sql: string): number => ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+      return {
+        drawers: number("SELECT count(*) FROM drawer"),
+        journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
+      };
+    } finally {
+      ledger.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** Read through once. A file that came from elsewhere runs nothing of its own here. */
+function openWhole(file: string): Database.Database {
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file, { readonly: true, fileMustExist: true });
+    database.pragma("trusted_schema = OFF");
+    database.pragma("cell_size_check = ON");
+    const found = String(database.pragma("quick_check(1)", { simple: true }));
+    if (found !== "ok") throw damaged(`${file}: ${found}`);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw asDamage(error, file);
+  }
+}
+
+/** A table that an older ledger has not got holds nothing. */
+function countAll<K extends string>(
+  database: Database.Database,
+  tables: Readonly<Record<K, string>>,
+): Record<K, number> {
+  const known = new Set(
+    database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all(),
+  );
+  const count = (table: string): number =>
+    known.has(table) ? (database.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0) : 0;
+  return Object.fromEntries(Object.entries<string>(tables).map(([key, table]) => [key, count(table)])) as Record<
+    K,
+    number
+  >;
+}
+
+function asDamage(error: unknown, file: string): unknown {
+  const code = String((error as { code?: unknown }).code ?? "");
+  return code.startsWith("SQLITE_") ? damaged(`${file}: ${(error as Error).message}`, error) : error;
+}

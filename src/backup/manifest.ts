@@ -1,0 +1,100 @@
+/** What a backup says of itself: `manifest.json`, its first entry. Read with suspicion: the file may come from anywhere. */
+import { isRecord } from "../platform/is-record.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+export const MANIFEST = "manifest.json";
+export const LEDGER = "ledger.sqlite3";
+export const EVENTS = "logstream.sqlite3";
+/** Stand beside the ledger; none of them holds a secret that opens a door (broker/door/tokens.ts). */
+export const DOOR_FILES = ["tokens.json", "listen.json"] as const;
+/** Upstream's settings and names, which a restore puts only where there is none. */
+export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
+/** The last entry: the SHA-256 of every byte before it. */
+export const SEAL = "seal.sha256";
+
+/** Nothing else is ever unpacked, and each at most once. */
+const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES]);
+
+export const MANIFEST_MAX_BYTES = 64 * 1024;
+const SCHEMA = 1;
+
+export type BackedUpFile = { name: string; size: number; sha256: string };
+
+export type Counts = {
+  drawers: number;
+  vectors: number;
+  closets: number;
+  facts: number;
+  links: number;
+  sources: number;
+  journal: number;
+  events: number;
+  artifacts: number;
+};
+
+export type Manifest = {
+  kind: "palace-devbox backup";
+  schema: number;
+  /** Of the program that made it. */
+  version: string;
+  madeAtMs: number;
+  ledgerSchema: number;
+  /** The last write in it: number of its journal row. */
+  journalSeq: number;
+  counts: Counts;
+  /** Collections of the public palace that are not made from the ledger, which a backup does not hold. */
+  leftOut: string[];
+  files: BackedUpFile[];
+};
+
+export type ManifestBody = Omit<Manifest, "kind" | "schema">;
+
+export function formatManifest(body: ManifestBody): Buffer {
+  const manifest: Manifest = { kind: "palace-devbox backup", schema: SCHEMA, ...body };
+  return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for one of a newer version. */
+export function parseManifest(bytes: Buffer): Manifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch (cause) {
+    throw damaged("its manifest is no JSON", cause);
+  }
+  if (!isRecord(value) || value["kind"] !== "palace-devbox backup") throw damaged("it is no backup of ours");
+  if (typeof value["schema"] === "number" && value["schema"] > SCHEMA)
+    throw new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `the backup was made by a newer palace-devbox (${String(value["version"]).slice(0, 40)})`,
+      "update palace-devbox to the version that made it",
+    );
+  if (!isManifest(value)) throw damaged("its manifest lacks something");
+  return value;
+}
+
+export function damaged(why: string, cause?: unknown): PalaceError {
+  return new PalaceError("STORE_CORRUPT", `the backup cannot be used: ${why}`, "take another one: palace verify FILE", {
+    cause,
+  });
+}
+
+function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {
+  const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, files } = value;
+  if (typeof version !== "string" || ![madeAtMs, ledgerSchema, journalSeq].every(isCount)) return false;
+  if (!isRecord(counts) || !Object.values(counts).every(isCount)) return false;
+  if (!Array.isArray(leftOut) || !leftOut.every((name) => typeof name === "string")) return false;
+  if (!Array.isArray(files) || files.length === 0 || !files.every(isFile)) return false;
+  const names = files.map(({ name }) => name);
+  return new Set(names).size === names.length && names[0] === LEDGER;
+}
+
+function isFile(value: unknown): value is BackedUpFile {
+  if (!isRecord(value)) return false;
+  const { name, size, sha256 } = value;
+  return typeof name === "string" && NAMES.has(name) && isCount(size) && /^[0-9a-f]{64}$/.test(String(sha256));
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

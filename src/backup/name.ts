@@ -1,0 +1,29 @@
+/** What a backup is called where nobody gave it a name: by its palace and its moment, so that names sort as they were made. */
+import { readdirSync } from "node:fs";
+
+/** `tag` is the palace's own, 8 hex digits. */
+export function backupName(tag: string, at: Date, isEncrypted: boolean): string {
+  return `palace-${tag}-${at.toISOString().replaceAll(/[-:.]/g, "")}.tar${isEncrypted ? ".age" : ""}`;
+}
+
+/** Of one palace, the oldest first. A folder that cannot be read has none. */
+export function scheduledNames(dir: string, tag: string): { name: string; madeAtMs: number }[] {
+  const pattern = new RegExp(
+    `^palace-${tag}-(\\d{4})(\\d\\d)(\\d\\d)T(\\d\\d)(\\d\\d)(\\d\\d)(\\d{3})Z\\.tar(?:\\.age)?$`,
+  );
+  return namesIn(dir)
+    .flatMap((name) => {
+      const [, year, month, day, hour, minute, second, milli] = pattern.exec(name) ?? [];
+      if (milli === undefined) return [];
+      return [{ name, madeAtMs: Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milli}Z`) }];
+    })
+    .sort((a, b) => a.madeAtMs - b.madeAtMs);
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * What cannot be made again, at one moment, while agents go on writing: a copy of the ledger without its free pages, of the agents'
+ * events, of the files beside them. Everything else, the public palace first, is made from the ledger by the broker that opens it. Runs
+ * on the backup's thread.
+ */
+import { createHash } from "node:crypto";
+import { copyFileSync, createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../platform/fault.ts";
+import type { Steps } from "../platform/steps.ts";
+import { VERSION } from "../platform/version.ts";
+import { lookInto } from "./look.ts";
+import { type BackedUpFile, DOOR_FILES, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES } from "./manifest.ts";
+
+export type SnapshotSource = {
+  home: string;
+  ledgerFile: string;
+  palaceDir: string;
+  /** Upstream's home; its settings are the palace's where both are one folder. */
+  settingsDir: string;
+  /** Of drawers and closets, which are made from the ledger. */
+  collections: readonly string[];
+};
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** All of a file in one step: one that is written meanwhile would begin again, perhaps for ever. */
+const ALL_PAGES = 2 ** 30;
+
+/** Fills an empty folder. Errors: STORE_CORRUPT, SQLite's, the file system's, BROKER_CANCELLED. */
+export async function takeSnapshot(source: SnapshotSource, folder: string, steps: Steps): Promise<ManifestBody> {
+  const madeAtMs = Date.now();
+  await steps.step("copying the ledger", 0, 0);
+  copyLedger(source.ledgerFile, join(folder, LEDGER));
+  faultPoint("backup.after-ledger");
+  await steps.step("copying the agents' events", 0, 0);
+  await copyEvents(join(source.palaceDir, EVENTS), join(folder, EVENTS));
+  for (const name of DOOR_FILES) copyIfThere(join(source.home, name), join(folder, name));
+  if (source.settingsDir === source.home) for (const name of SETTINGS_FILES) copySettings(source.home, folder, name);
+  await steps.step("reading the copy through", 0, 0);
+  const look = lookInto(folder);
+  const names = [LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
+  const files: BackedUpFile[] = [];
+  for (const name of names) files.push(await describe(folder, name));
+  faultPoint("backup.after-snapshot");
+  return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), files };
+}
+
+/** One statement reads one moment of the ledger; who writes does not wait for it. */
+function copyLedger(file: string, copy: string): void {
+  const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    ledger.prepare("VACUUM INTO ?").run(copy);
+  } finally {
+    ledger.close();
+  }
+}
+
+/** With the keys of ours in it: an event that is sent again after a restore is known. Row numbers stay, which a vacuum would change. */
+async function copyEvents(file: string, copy: string): Promise<void> {
+  if (!existsSync(file)) return;
+  const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    await events.backup(copy, { progress: () => ALL_PAGES });
+  } finally {
+    events.close();
+  }
+  const written = new Database(copy);
+  try {
+    // One file, and none beside it.
+    written.pragma("journal_mode = DELETE");
+  } finally {
+    written.close();
+  }
+}
+
+/** Settings that name a folder say where the palace of this machine is, not what is in it. */
+function copySettings(home: string, folder: string, name: string): void {
+  if (
+    name === "config.json" &&
+    existsSync(join(home, name)) &&
+    /"palace_path"/.test(readFileSync(join(home, name), "utf8"))
+  )
+    return;
+  copyIfThere(join(home, name), join(folder, name));
+}
+
+function copyIfThere(from: string, to: string): void {
+  if (statSync(from, { throwIfNoEntry: false })?.isFile() === true) copyFileSync(from, to);
+}
+
+async function describe(folder: string, name: string): Promise<BackedUpFile> {
+  const sum = createHash("sha256");
+  let size = 0;
+  for await (const piece of createReadStream(join(folder, name))) {
+    sum.update(piece as Buffer);
+    size += (piece as Buffer).length;
+  }
+  return { name, size, sha256: sum.digest("hex") };
+}
+
+/** What older versions of MemPalace have left in its palace. A palace that cannot be read is none of a backup's business. */
+function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
+  const file = join(palaceDir, "chroma.sqlite3");
+  if (!existsSync(file)) return [];
+  try {
+    const palace = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      const names = palace.prepare<[], string>("SELECT name FROM collections").pluck().all();
+      return names.filter((name) => !collections.includes(name));
+    } finally {
+      palace.close();
+    }
+  } catch {
+    return [];
+  }
+}

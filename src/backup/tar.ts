@@ -1,0 +1,44 @@
+/**
+ * The container of a backup: a POSIX ustar archive in exactly one spelling, so that any `tar` lists and unpacks it, and a reader that
+ * compares each header with the one it expects notices every flipped bit, and never follows a name, a link or a mode of the archive's.
+ */
+
+export const BLOCK_BYTES = 512;
+/** Two blocks of zeros end an archive. */
+export const END_BYTES = 2 * BLOCK_BYTES;
+
+const OCTAL_SIZE_MAX = 0o77777777777;
+
+/** The header of a regular file. Sizes beyond 8 GiB are in base 256, as GNU tar and bsdtar have it. */
+export function tarHeader(name: string, size: number): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  block.write(name, 0, 100, "latin1");
+  block.write("0000600\0" + "0000000\0" + "0000000\0", 100, "latin1");
+  if (size <= OCTAL_SIZE_MAX) block.write(`${size.toString(8).padStart(11, "0")}\0`, 124, "latin1");
+  else {
+    block[124] = 0x80;
+    block.writeBigUInt64BE(BigInt(size), 128);
+  }
+  block.write("00000000000\0", 136, "latin1");
+  block.write("        0", 148, "latin1");
+  block.write("ustar\0" + "00", 257, "latin1");
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  return block;
+}
+
+/** What the header says, to be held against `tarHeader`. NaN where it says nothing. */
+export function sizeIn(header: Buffer): number {
+  if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
+  return Number.parseInt(header.toString("latin1", 124, 135), 8);
+}
+
+/** Zeros after a file of that size, up to the next block. */
+export function padding(size: number): number {
+  return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
+}
+
+/** What a file takes in the archive. */
+export function entryBytes(size: number): number {
+  return BLOCK_BYTES + size + padding(size);
+}

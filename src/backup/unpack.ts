@@ -1,0 +1,128 @@
+/**
+ * Reads a backup into a folder, byte by byte as one of ours must be: what differs in any bit from what its manifest and the one
+ * spelling of its headers say is refused, and nothing in it names a place to write to.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type BackedUpFile,
+  damaged,
+  type Manifest,
+  MANIFEST,
+  MANIFEST_MAX_BYTES,
+  parseManifest,
+  SEAL,
+} from "./manifest.ts";
+import { BLOCK_BYTES, END_BYTES, entryBytes, padding, sizeIn, tarHeader } from "./tar.ts";
+
+const CUT_SHORT = "it is cut short";
+
+export type UnpackOptions = {
+  /** Where its files are written; must be there, and empty. */
+  folder: string;
+  /** No archive of more bytes is unpacked: the size of the file that it is in. */
+  bytesMax: number;
+  /** Errors end the unpacking. */
+  onBytes?: (done: number, total: number) => Promise<void> | void;
+};
+
+/** Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. What was written until then stays in the folder. */
+export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
+  const { folder, bytesMax, onBytes = () => {} } = options;
+  const reader = new Reader(pieces);
+  const first = await reader.take(BLOCK_BYTES);
+  const size = sizeIn(first);
+  if (!(size <= MANIFEST_MAX_BYTES) || !first.equals(tarHeader(MANIFEST, size)))
+    throw damaged("it is no backup of ours");
+  const bytes = Buffer.from(await reader.take(size));
+  await reader.expect(Buffer.alloc(padding(size)));
+  const manifest = parseManifest(bytes);
+  const total = manifest.files.reduce((sum, file) => sum + file.size, 0);
+  const whole = manifest.files.reduce((sum, file) => sum + entryBytes(file.size), entryBytes(size));
+  if (whole > bytesMax) throw damaged(`${CUT_SHORT}, or says that it is larger than it is`);
+  let done = 0;
+  for (const file of manifest.files) {
+    await reader.expect(tarHeader(file.name, file.size));
+    await writeFile(reader, folder, file, (count) => onBytes((done += count), total));
+  }
+  const seal = Buffer.from(`${reader.digest()}\n`);
+  await reader.expect(tarHeader(SEAL, seal.length));
+  await reader.expect(seal);
+  await reader.expect(Buffer.alloc(padding(seal.length) + END_BYTES));
+  await reader.expectEnd();
+  return manifest;
+}
+
+async function writeFile(
+  reader: Reader,
+  folder: string,
+  { name, size, sha256 }: BackedUpFile,
+  onBytes: (count: number) => Promise<void> | void,
+): Promise<void> {
+  const sum = createHash("sha256");
+  const handle = await open(join(folder, name), "wx", 0o600);
+  try {
+    for (let left = size; left > 0;) {
+      const piece = await reader.some(left);
+      sum.update(piece);
+      await handle.writeFile(piece);
+      left -= piece.length;
+      await onBytes(piece.length);
+    }
+  } finally {
+    await handle.close();
+  }
+  if (sum.digest("hex") !== sha256) throw damaged(`${name} is not what its manifest says`);
+  await reader.expect(Buffer.alloc(padding(size)));
+}
+
+class Reader {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #sum: Hash = createHash("sha256");
+  #left: Buffer = Buffer.alloc(0);
+
+  constructor(pieces: AsyncIterable<Uint8Array>) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+  }
+
+  /** Of all that was read until now. */
+  digest(): string {
+    return this.#sum.copy().digest("hex");
+  }
+
+  /** At least one byte, at most so many. Errors: STORE_CORRUPT at the end. */
+  async some(most: number): Promise<Buffer> {
+    while (this.#left.length === 0) {
+      const next = await this.#pieces.next();
+      if (next.done === true) throw damaged(CUT_SHORT);
+      this.#left = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength);
+    }
+    const piece = this.#left.subarray(0, most);
+    this.#left = this.#left.subarray(piece.length);
+    this.#sum.update(piece);
+    return piece;
+  }
+
+  async take(count: number): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for (let left = count; left > 0;) {
+      const piece = await this.some(left);
+      pieces.push(piece);
+      left -= piece.length;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async expect(bytes: Buffer): Promise<void> {
+    if (!(await this.take(bytes.length)).equals(bytes)) throw damaged("bytes between its files were changed");
+  }
+
+  async expectEnd(): Promise<void> {
+    for (let next = await this.#pieces.next(); ; next = await this.#pieces.next()) {
+      if (this.#left.length > 0 || (next.done !== true && next.value.length > 0))
+        throw damaged("there is something behind its end");
+      if (next.done === true) return;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
+import { readList } from "../../backup/list.ts";
+import { scheduledNames } from "../../backup/name.ts";
+import type { Config } from "../../config/config.ts";
+import { formatDuration, plural } from "../terminal/output.ts";
+import type { Check } from "./checks.ts";
+
+const HOUR_MS = 3_600_000;
+/** An interval and a half: one that waits for a broker, or for a pause, is not late yet. */
+const LATE_FACTOR = 1.5;
+
+export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.now()): Check {
+  const check = (state: Check["state"], detail: string, hint: string): Check => ({
+    name: "backups",
+    state,
+    detail,
+    hint,
+  });
+  const { schedule, backups } = readList(paths.home);
+  const asked = backups.at(-1);
+  const dir = backup.dir ?? schedule?.dir;
+  if (dir === undefined) {
+    const last =
+      asked === undefined ? "none was made here" : `the last one ${formatDuration(nowMs - asked.madeAtMs)} ago`;
+    const none = `none are made by themselves, ${endpoint === undefined ? last : "as far as this machine knows"}`;
+    return check("ok", none, "");
+  }
+  if (schedule === null || schedule.dir !== dir)
+    return check("warn", `the broker that ran last knows nothing of ${dir}`, "palace restart");
+  const made = scheduledNames(dir, paths.tag);
+  const last = made.at(-1);
+  const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;
+  if (schedule.failure !== null)
+    return check("warn", `${said}; the last try failed: ${schedule.failure.message}`, schedule.failure.hint);
+  if (last === undefined || nowMs - last.madeAtMs > schedule.hours * HOUR_MS * LATE_FACTOR)
+    return check(
+      "warn",
+      `${said}, one is due every ${schedule.hours} h`,
+      "it is made while a broker runs: palace start; or now: palace backup",
+    );
+  return check("ok", said, "");
+}

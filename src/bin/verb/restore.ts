@@ -1,0 +1,191 @@
+/** `palace restore`: a backup takes the place of the palace; what was there is kept aside. */
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { glance } from "../../backup/look.ts";
+import { listAllAgain, type Staged, stageBackup } from "../../backup/restore.ts";
+import { finishRestore, type PendingRestore, planSwap, swapIn } from "../../backup/swap.ts";
+import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
+import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
+import { isBridged } from "../../client/bridge.ts";
+import { clearStop, ensureBroker, foreignMount } from "../../client/start.ts";
+import { stopBroker } from "../../client/stop.ts";
+import type { Config } from "../../config/config.ts";
+import { armFault } from "../../platform/fault.ts";
+import { createLog } from "../../platform/log.ts";
+import { isStopped } from "../../platform/state-files.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled } from "../report/job.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { Progress } from "../terminal/progress.ts";
+import { defineVerb } from "../verb.ts";
+
+const LOCK_MAX_MS = 10_000;
+const LOCK_POLL_MS = 50;
+
+export const verb = defineVerb({
+  usage: `palace restore FILE [--dry-run] [--yes] [--passphrase-file FILE]
+
+Puts a backup in the place of the palace, or where there is none. First all of it is read and checked; a bad one changes nothing.
+Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
+place, and a broker that ran is started again; it makes the public palace anew. Killed at any point there is the old palace or
+the new one: the next start, or this command again, finishes it. Tokens and settings that are there stay.
+
+  --dry-run               what is there, what would come
+  --yes                   do not ask
+  --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
+  options: {
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+    "passphrase-file": { type: "string" },
+  },
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args, config, out }) => {
+    armFault(config.fault);
+    assertHere(config);
+    const file = resolve(args[0] ?? "");
+    const { home } = config.paths;
+    const isNew = mkdirSync(home, { recursive: true, mode: 0o700 }) !== undefined;
+    let staged: Staged | undefined;
+    try {
+      staged = await stage(config, file, values["passphrase-file"], out);
+      if (staged === undefined) return reportCancelled(out);
+      const before = glance(config.paths.ledgerFile) ?? null;
+      if (values["dry-run"] === true || !out.isJson) preview(staged, before, out);
+      if (values["dry-run"] === true) {
+        if (out.isJson) out.document({ ...described(file, staged), before });
+        return 0;
+      }
+      if (before !== null && !(await confirm(`Move ${plural(before.drawers, "drawer")} aside for them?`, values.yes)))
+        return 0;
+      listAllAgain(staged.folder);
+      const done = await exchange(config, file, staged);
+      if (out.isJson) out.document({ ...described(file, staged), before, ...done });
+      else {
+        for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
+        out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
+        if (config.driver === "chroma")
+          out.notice(
+            "the Chroma server still has what was filed since, which comes back from there; empty it first if it must not",
+          );
+      }
+      return 0;
+    } finally {
+      if (staged !== undefined) rmSync(staged.folder, { recursive: true, force: true });
+      if (isNew && readdirSync(home).length === 0) rmdirSync(home);
+    }
+  },
+});
+
+function assertHere(config: Config): void {
+  if (config.endpoint !== undefined || isBridged(config))
+    throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace restore FILE");
+  const foreign = foreignMount(config);
+  if (foreign !== undefined) throw foreign;
+}
+
+async function stage(
+  config: Config,
+  file: string,
+  passphraseFile: string | undefined,
+  out: Output,
+): Promise<Staged | undefined> {
+  const progress = new Progress({ silent: out.isJson });
+  try {
+    return await withInterrupt(
+      (signal) =>
+        stageBackup(file, config.paths.home, {
+          signal,
+          passphrase: () => readPassphrase(config, passphraseFile, false),
+          onBytes: (done, total) =>
+            progress.step(done, total, `reading ${formatBytes(done)} of ${formatBytes(total)}`, undefined),
+        }),
+      { onStop: () => progress.end() },
+    );
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** From here on Ctrl-C waits: it takes a moment, and half of it would only be finished later. */
+async function exchange(config: Config, file: string, staged: Staged): Promise<{ aside: string[]; started: boolean }> {
+  const { paths } = config;
+  const wasStopped = isStopped(paths);
+  const wait = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
+  let stopped = false;
+  try {
+    ({ stopped } = await stopBroker(config));
+    const pending = await underLock(config, () => {
+      // What an earlier one has left half done is a whole palace first.
+      finishRestore(paths.home, staged.folder);
+      const names = staged.manifest.files.map(({ name }) => name);
+      const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
+      swapIn(paths.home, plan);
+      return plan;
+    });
+    return { aside: pending.aside, started: stopped };
+  } finally {
+    if (!wasStopped) clearStop(config);
+    if (stopped) await ensureBroker(config);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
+  }
+}
+
+/** Errors: PALACE_LOCKED while a broker, or a MemPalace, has the palace. */
+async function underLock(config: Config, work: () => PendingRestore): Promise<PendingRestore> {
+  const { lockFile, palaceDir, upstreamLocksDir: locksDir } = config.paths;
+  const lock = await waitForLock(lockFile);
+  const upstream = keepUpstreamLock({ palaceDir, locksDir, log: createLog(() => {}, "error"), onChange: () => {} });
+  try {
+    const locked = upstream.lockedBy();
+    if (locked !== undefined) throw locked;
+    return work();
+  } finally {
+    upstream.release();
+    lock.release();
+  }
+}
+
+/** A broker that has just ended gives it back in a moment. */
+async function waitForLock(file: string): Promise<LifetimeLock> {
+  for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
+    const lock = takeLock(file, false);
+    if (!("heldBy" in lock)) return lock;
+    if (performance.now() > deadline)
+      throw new PalaceError(
+        "PALACE_LOCKED",
+        `the palace is held by ${lock.heldBy}; nothing was changed`,
+        "end that process, then repeat it",
+      );
+  }
+}
+
+function described(file: string, { manifest, bytes, isEncrypted }: Staged): Record<string, unknown> {
+  const { version, madeAtMs, journalSeq, counts, leftOut } = manifest;
+  return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut };
+}
+
+function preview({ manifest }: Staged, before: ReturnType<typeof glance> | null, out: Output): void {
+  if (out.isJson) return;
+  const { counts, journalSeq, madeAtMs, version, leftOut } = manifest;
+  const here =
+    before === null || before === undefined
+      ? "nothing that can be read"
+      : `${plural(before.drawers, "drawer")}, up to write ${before.journalSeq}`;
+  out.table([
+    ["there now", here],
+    [
+      "would come",
+      `${plural(counts.drawers, "drawer")}, up to write ${journalSeq}, made ${new Date(madeAtMs).toISOString()} by ${version}`,
+    ],
+  ]);
+  if (leftOut.length > 0) out.notice(`not in the backup: the palace's collection ${leftOut.join(", ")}`);
+}

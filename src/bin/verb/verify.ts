@@ -1,0 +1,92 @@
+/** `palace verify`: whether a backup is whole. */
+import { randomBytes } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { readList } from "../../backup/list.ts";
+import { scheduledNames } from "../../backup/name.ts";
+import { unpackVerified } from "../../backup/verify.ts";
+import type { Config } from "../../config/config.ts";
+import { isAlive } from "../../platform/alive.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled } from "../report/job.ts";
+import { formatBytes, plural } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { Progress } from "../terminal/progress.ts";
+import { defineVerb } from "../verb.ts";
+
+const DRAFT = /^verify-(\d+)-[0-9a-f]{8}$/;
+
+export const verb = defineVerb({
+  usage: `palace verify [FILE] [--passphrase-file FILE]
+
+Reads a backup from its first byte to its last: every hash, both databases opened and read through, everything counted and held
+against what it says of itself. Nothing is changed. Without FILE: the newest of those that the broker makes by itself
+(MEMPALACE_BACKUP_DIR). It is unpacked for that into a folder of the cache, which is removed again.
+
+  --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
+  options: { "passphrase-file": { type: "string" } },
+  args: [0, 1],
+  place: "any",
+  run: async ({ values, args, config, out }) => {
+    const file = args[0] === undefined ? newest(config) : resolve(args[0]);
+    removeDrafts(config.paths.cacheDir);
+    const folder = join(config.paths.cacheDir, `verify-${process.pid}-${randomBytes(4).toString("hex")}`);
+    const progress = new Progress({ silent: out.isJson });
+    try {
+      const { manifest, bytes, isEncrypted } = await withInterrupt(
+        (signal) =>
+          unpackVerified(file, {
+            ...{ folder, signal },
+            passphrase: () => readPassphrase(config, values["passphrase-file"], false),
+            onBytes: (done, total) =>
+              progress.step(done, total, `${formatBytes(done)} of ${formatBytes(total)}`, undefined),
+          }),
+        { onStop: () => progress.end() },
+      );
+      progress.end();
+      const { version, madeAtMs, journalSeq, counts, leftOut } = manifest;
+      if (out.isJson)
+        out.document({ ok: true, file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut });
+      else {
+        out.text(`Whole: ${file} (${formatBytes(bytes)}${isEncrypted ? ", encrypted" : ""})`);
+        out.text(
+          `  made ${new Date(madeAtMs).toISOString()} by ${version}, up to write ${journalSeq}: ${plural(counts.drawers, "drawer")}, ` +
+            `${plural(counts.facts, "fact")}, ${plural(counts.links, "link")}, ${plural(counts.events, "event")}`,
+        );
+      }
+      return 0;
+    } catch (error) {
+      if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return reportCancelled(out);
+      throw error;
+    } finally {
+      progress.end();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+});
+
+function newest({ paths, backup }: Config): string {
+  const dir = backup.dir ?? readList(paths.home).schedule?.dir;
+  const last = dir === undefined ? undefined : scheduledNames(dir, paths.tag).at(-1);
+  if (dir !== undefined && last !== undefined) return join(dir, last.name);
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
+    "name one: palace verify FILE",
+  );
+}
+
+/** What one that was killed has left. */
+function removeDrafts(folder: string): void {
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return;
+  }
+  for (const name of names) {
+    const pid = Number(DRAFT.exec(name)?.[1]);
+    if (pid > 0 && !isAlive(pid)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Backups as the broker makes them: the job, asked for or due. A composition root: the job meets the backup's thread here. Due ones are
+ * made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of theirs are removed; how that fares stands in the list
+ * beside the ledger, where `palace doctor` reads it.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
+import { noteSchedule, readList, type Schedule } from "../../backup/list.ts";
+import { removeDrafts } from "../../backup/make.ts";
+import { backupName, scheduledNames } from "../../backup/name.ts";
+import type { Config } from "../../config/config.ts";
+import type { Log } from "../../platform/log.ts";
+import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import type { JobRequest, JsonObject } from "../../protocol/spec.ts";
+import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
+import type { Peer } from "../peer.ts";
+import type { Jobs, JobWork } from "./jobs.ts";
+
+export type BackupRequest = Extract<JobRequest, { kind: "backup" }>;
+type Scheduled = { scheduled: boolean; passphrase: string | undefined };
+
+const ASKED: Scheduled = { scheduled: false, passphrase: undefined };
+
+/** `settle` waits until others' rows are in the ledger, and says why not where that takes too long. */
+export function beginBackup(
+  config: Config,
+  request: BackupRequest,
+  settle: (say: (step: string) => void) => Promise<string | undefined>,
+  { scheduled, passphrase }: Scheduled = ASKED,
+): JobWork {
+  const { home, ledgerFile, palaceDir, settingsDir } = config.paths;
+  const source = { home, ledgerFile, palaceDir, settingsDir, collections: [config.collection(), CLOSETS] };
+  const { file, replace, goesTo, encrypted } = request;
+  const note = { file: file ?? goesTo, encrypted: encrypted || passphrase !== undefined, scheduled };
+  let thread: Thread<BackupMethods> | undefined;
+  let step = "starting";
+  let isCancelled = false;
+  return {
+    async run() {
+      const unsettled = await settle((now) => {
+        step = now;
+        if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+      });
+      const data: BackupThreadData = { fault: config.fault };
+      thread = await startThread<BackupMethods>(threadFile(import.meta.url, "../../backup/backup-thread"), data);
+      try {
+        if (isCancelled) await thread.call("cancel");
+        const report = await thread.call("make", { source, file, replace, passphrase, note });
+        return { ...report, unsettled: unsettled ?? null } as JsonObject;
+      } finally {
+        await thread.close();
+        thread = undefined;
+      }
+    },
+    progress: async () => (await thread?.call("progress")) ?? { step, done: 0, total: 0 },
+    cancel() {
+      isCancelled = true;
+      void thread?.call("cancel").catch(() => {});
+    },
+  };
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for one that does not come through the socket: it names a file of this machine. */
+export function readBackupRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): BackupRequest {
+  const { file = null, goesTo = null, replace, encrypted } = params;
+  for (const path of [file, goesTo])
+    if (path !== null && (typeof path !== "string" || !isAbsolute(path)))
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", "file must be an absolute path", BAD_PARAMS_HINT);
+  if (door !== "unix")
+    throw new PalaceError(
+      "BROKER_DENIED",
+      "a backup is made on the broker's machine, through its socket",
+      "there: palace backup FILE",
+    );
+  const paths = { file: file as string | null, goesTo: goesTo as string | null };
+  return { kind: "backup", ...paths, replace: replace === true, encrypted: encrypted === true };
+}
+
+const HOUR_MS = 3_600_000;
+/** Of the interval, until one that failed, or that another job was in the way of, is tried again. */
+const RETRY_PART = 1 / 8;
+const RETRY_MAX_MS = HOUR_MS;
+const POLL_MS = 100;
+/** A pause in the writing is waited for so long. */
+const QUIET_WAIT_MAX_MS = 60_000;
+/** Longest that a timer of Node's takes. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** Another job is in the way, somebody has cancelled it, the broker ends: it is due still. */
+const NO_FAILURE: ReadonlySet<string> = new Set(["BROKER_BUSY", "BROKER_CANCELLED", "BROKER_SHUTTING_DOWN"]);
+
+export type BackupSchedule = {
+  config: Config;
+  jobs: Jobs;
+  begin: (request: BackupRequest, scheduled: Scheduled) => JobWork;
+  /** Writes wait. */
+  isBusy: () => boolean;
+  log: Log;
+};
+
+/** Returns what ends it. */
+export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
+  const { home, tag } = config.paths;
+  const { dir, hours, keep } = config.backup;
+  removeDrafts(home);
+  if (dir === undefined) {
+    noteSchedule(home, null);
+    return () => {};
+  }
+  const schedule: Schedule = { dir, hours, keep, failure: readList(home).schedule?.failure ?? null };
+  const everyMs = hours * HOUR_MS;
+  let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
+  const note = (failure: Schedule["failure"]): void => noteSchedule(home, { ...schedule, failure });
+  const inTime = (delayMs: number): void => {
+    if (!isEnded) timer = setTimeout(() => void run(), Math.min(Math.max(delayMs, 0), TIMER_MAX_MS)).unref();
+  };
+  const untilDue = (): number => (scheduledNames(dir, tag).at(-1)?.madeAtMs ?? 0) + everyMs - Date.now();
+  const run = async (): Promise<void> => {
+    let nextMs = Math.min(everyMs * RETRY_PART, RETRY_MAX_MS);
+    try {
+      if (untilDue() <= 0) await make();
+      note(null);
+      // A clock that is put back makes nothing wait for longer than the interval.
+      nextMs = Math.min(untilDue(), everyMs);
+    } catch (error) {
+      const { message, hint = "palace logs" } = error as PalaceError;
+      if (!(error instanceof PalaceError && NO_FAILURE.has(error.code))) {
+        log.warn("the backup failed", { why: message });
+        noteQuietly(() => note({ atMs: Date.now(), message, hint }), log);
+      }
+    }
+    inTime(nextMs);
+  };
+  const make = async (): Promise<void> => {
+    for (let waitedMs = 0; isBusy() && waitedMs < QUIET_WAIT_MAX_MS; waitedMs += POLL_MS) await sleep(POLL_MS);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const passphrase = config.backup.passphrase();
+    const file = join(dir, backupName(tag, new Date(), passphrase !== undefined));
+    const request: BackupRequest = {
+      kind: "backup",
+      file,
+      replace: false,
+      goesTo: null,
+      encrypted: passphrase !== undefined,
+    };
+    const { id } = jobs.start("backup", request, () => begin(request, { scheduled: true, passphrase }));
+    const { error } = await jobs.ended(id);
+    if (error !== null) throw new PalaceError(error.code, error.message, error.hint);
+    for (const { name } of scheduledNames(dir, tag).slice(0, -keep)) rmSync(join(dir, name), { force: true });
+  };
+  noteQuietly(() => note(schedule.failure), log);
+  inTime(untilDue());
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
+}
+
+/** A home that takes no file is told of elsewhere. */
+function noteQuietly(work: () => void, log: Log): void {
+  try {
+    work();
+  } catch (error) {
+    log.warn("the list of backups cannot be written", { why: String(error) });
+  }
+}

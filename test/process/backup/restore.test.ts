@@ -1,0 +1,182 @@
+/** `palace backup` and `palace restore` through a real broker: under writes, after everything is gone, killed at every step. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+
+type Rows = { drawers: string[]; facts: number; links: number; events: number };
+
+it("facts, links and events are put back after everything of a palace was destroyed, and stand in MemPalace's own files again", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using shim = await palace.shim();
+  await fill(palace, 40);
+  await shim.call("mempalace_add_drawer", { wing: "v", room: "s", content: "the other end" });
+  await shim.call("mempalace_kg_add", { subject: "Ada", predicate: "wrote", object: "notes" });
+  await shim.call("mempalace_create_tunnel", {
+    ...{ source_wing: "w", source_room: "r", target_wing: "v", target_room: "s", label: "both" },
+  });
+  await palace.run("palace", ["logstream", "append", "--from", "ada", "--body", "hello", "--type", "note"]);
+  const before = rowsOf(palace);
+  expect(before).toMatchObject({ facts: 1, links: 1 });
+  const made = await palace.run("palace", ["backup", join(palace.home, "b.tar"), "--json"]);
+  expect(JSON.parse(made.stdout)).toMatchObject({ counts: { drawers: before.drawers.length, facts: 1, links: 1 } });
+
+  await palace.run("palace", ["stop"]);
+  rmSync(palace.config.paths.home, { recursive: true });
+  const restored = await palace.run("palace", ["restore", join(palace.home, "b.tar")]);
+  expect(restored).toMatchObject({ code: 0 });
+  expect(rowsOf(palace)).toEqual(before);
+  await palace.run("palace", ["start"]);
+  await using again = await palace.shim();
+  expect(await again.call("mempalace_kg_query", { entity: "Ada" })).toMatchObject({ count: 1 });
+  const { graphFile, tunnelsFile } = palace.config.paths;
+  await expect.poll(() => existsSync(graphFile) && count(graphFile, "triples")).toBe(1);
+  await expect
+    .poll(() => existsSync(tunnelsFile) && (JSON.parse(readFileSync(tunnelsFile, "utf8")) as unknown[]).length)
+    .toBe(1);
+  expect(leftovers(palace)).toEqual([]);
+});
+
+it("a restore into a palace shows both, keeps the old one aside, and a write delivered again is not filed twice", async () => {
+  await using palace = createTestPalace();
+  const client = await palace.client();
+  const again = { wing: "w", room: "r", content: "before the backup" };
+  await client.callTool("mempalace_add_drawer", again, { key: "key-1" });
+  const file = join(palace.home, "b.tar");
+  expect((await palace.run("palace", ["backup", file])).code).toBe(0);
+  await client.callTool("mempalace_add_drawer", { ...again, content: "after the backup" }, { key: "key-2" });
+  client.close();
+  const looked = await palace.run("palace", ["restore", file, "--dry-run", "--json"]);
+  expect(JSON.parse(looked.stdout)).toMatchObject({ before: { drawers: 2 }, counts: { drawers: 1 } });
+  expect(rowsOf(palace).drawers).toHaveLength(2);
+  const done = await palace.run("palace", ["restore", file, "--yes", "--json"]);
+  const { aside, started } = JSON.parse(done.stdout) as { aside: string[]; started: boolean };
+  expect(started).toBe(true);
+  expect(rowsOf(palace).drawers).toHaveLength(1);
+  expect(count(join(aside[0] ?? "", "ledger.sqlite3"), "drawer")).toBe(2);
+  const next = await palace.client();
+  await next.callTool("mempalace_add_drawer", again, { key: "key-1" });
+  next.close();
+  expect(rowsOf(palace).drawers).toHaveLength(1);
+});
+
+it("a bad backup touches nothing", async () => {
+  await using palace = createTestPalace();
+  await fill(palace, 2);
+  const file = join(palace.home, "b.tar");
+  await palace.run("palace", ["backup", file]);
+  const bytes = readFileSync(file);
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+  const { ino } = statSync(palace.config.paths.ledgerFile);
+  for (const verb of [["verify"], ["restore", "--yes"]]) {
+    const refused = await palace.run("palace", [...verb, file, "--json"]);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "STORE_CORRUPT" } });
+    expect(refused.code).toBe(7);
+  }
+  expect(statSync(palace.config.paths.ledgerFile).ino).toBe(ino);
+  expect(leftovers(palace)).toEqual([]);
+});
+
+it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
+  "a broker killed at %s leaves no backup of that name, and the next one leaves nothing beside it",
+  async (point) => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: point });
+    await fill(palace, 2);
+    const folder = join(palace.home, "out");
+    mkdirSync(folder);
+    const file = join(folder, "b.tar");
+    expect((await palace.run("palace", ["backup", file])).code).not.toBe(0);
+    expect((await exitOf(broker))[1]).toBe("SIGKILL");
+    expect(existsSync(file)).toBe(false);
+    expect((await palace.run("palace", ["backup", file])).code).toBe(0);
+    expect(readdirSync(folder)).toEqual(["b.tar"]);
+    expect(leftovers(palace)).toEqual([]);
+  },
+);
+
+it("a restore that is killed at any step leaves the old palace or the new one, and the next broker finishes it", async () => {
+  await using palace = createTestPalace();
+  await fill(palace, 3);
+  const file = join(palace.home, "b.tar");
+  await palace.run("palace", ["backup", file]);
+  const before = ["restore.after-unpack", "restore.before-marker"];
+  const after = ["restore.after-marker", "restore.after-move:1", "restore.after-move:2", "restore.before-end"];
+  for (const point of [...before, ...after]) {
+    await fill(palace, 5);
+    const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
+    expect(killed.code, point).toBeNull();
+    // It was kept off for the restore.
+    expect((await palace.run("palace", ["start"])).code, point).toBe(0);
+    expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
+    expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);
+  }
+  await palace.run("palace", ["restore", file, "--yes"]);
+  expect(leftovers(palace)).toEqual([]);
+});
+
+it("an encrypted backup comes back with its passphrase, from a pipe as well", async () => {
+  await using palace = createTestPalace();
+  await fill(palace, 2);
+  const secret = join(palace.home, "secret");
+  writeFileSync(secret, "correct horse\n");
+  const file = join(palace.home, "b.tar.age");
+  expect((await palace.run("palace", ["backup", file, "--passphrase-file", secret])).code).toBe(0);
+  expect(readFileSync(file, "latin1")).not.toContain("drawer number 1");
+  expect((await palace.run("palace", ["verify", file])).code).toBe(2);
+  expect((await palace.run("palace", ["verify", file], { env: { MEMPALACE_BACKUP_PASSPHRASE: "wrong" } })).code).toBe(
+    7,
+  );
+  await fill(palace, 4);
+  const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
+  expect(done).toMatchObject({ code: 0 });
+  expect(rowsOf(palace).drawers).toHaveLength(2);
+  // A pipe takes it whole.
+  const piped = await palace.run("palace", ["backup", "-"]);
+  expect(piped.code).toBe(0);
+  expect(piped.stdout).toContain("manifest.json");
+  expect(leftovers(palace)).toEqual([]);
+});
+
+/** Drawers number 0 to `upTo`, those that are not there yet. */
+async function fill(palace: TestPalace, upTo: number): Promise<void> {
+  const client = await palace.client();
+  for (let number = 0; number < upTo; number++)
+    await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `drawer number ${number}` });
+  client.close();
+}
+
+/** What nobody needs any more, in the home. */
+function leftovers({ config }: TestPalace): string[] {
+  return readdirSync(config.paths.home).filter((name) => /^\.(?:backup|restore)-|^restore\.json/.test(name));
+}
+
+function rowsOf({ config }: TestPalace): Rows {
+  const ledger = new Database(config.paths.ledgerFile, { readonly: true });
+  try {
+    const number = (table: string): number =>
+      ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    return {
+      drawers: ledger.prepare<[], string>("SELECT id || text || metadata FROM drawer ORDER BY row").pluck().all(),
+      facts: number("kg_triple"),
+      links: number("link"),
+      events: existsSync(join(config.paths.palaceDir, "logstream.sqlite3"))
+        ? count(join(config.paths.palaceDir, "logstream.sqlite3"), "events")
+        : 0,
+    };
+  } finally {
+    ledger.close();
+  }
+}
+
+function count(file: string, table: string): number {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,92 @@
+/** Backups that the broker makes by itself: how many are kept, what `doctor` says of them, and what `forget` does. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+/** About a third of a second. */
+const OFTEN = "0.0001";
+
+it("the broker makes backups by itself, keeps the newest, and doctor says how they fare", async () => {
+  await using palace = createTestPalace();
+  const dir = join(palace.home, "backups");
+  const env = { MEMPALACE_BACKUP_DIR: dir, MEMPALACE_BACKUP_HOURS: OFTEN, MEMPALACE_BACKUP_KEEP: "2" };
+  await palace.startBroker(env);
+  const first = await seen(dir, 1);
+  await expect.poll(() => seenNow(dir).at(-1) !== first.at(-1) && seenNow(dir).length).toBe(2);
+  await palace.run("palace", ["stop"]);
+  expect(seenNow(dir)).toHaveLength(2);
+  expect(seenNow(dir)).not.toContain(first[0]);
+  expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
+  // Nobody has made one for longer than the interval.
+  expect(await backupsCheck(palace, env)).toMatchObject({
+    state: "warn",
+    hint: expect.stringContaining("palace backup") as string,
+  });
+});
+
+it("a backup that fails is told by doctor, and the next that does not clears it", async () => {
+  await using palace = createTestPalace();
+  const dir = join(palace.home, "backups");
+  writeFileSync(dir, "a file stands there");
+  const env = { MEMPALACE_BACKUP_DIR: dir, MEMPALACE_BACKUP_HOURS: "0.001" };
+  await palace.startBroker(env);
+  const list = join(palace.config.paths.home, "backups.json");
+  await expect.poll(() => existsSync(list) && readFileSync(list, "utf8").includes('"message"')).toBe(true);
+  expect(await backupsCheck(palace, env)).toMatchObject({
+    state: "warn",
+    detail: expect.stringContaining("failed") as string,
+  });
+  rmSync(dir);
+  await seen(dir, 1);
+  await expect.poll(() => readFileSync(list, "utf8").includes('"failure": null')).toBe(true);
+});
+
+it("forget names the backups that still hold a text, and makes them anew when told to", async () => {
+  await using palace = createTestPalace();
+  await using shim = await palace.shim();
+  const { drawer_id: id } = await shim.call("mempalace_add_drawer", {
+    wing: "w",
+    room: "r",
+    content: "a plum that is to go",
+  });
+  await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "a pear that stays" });
+  const folder = join(palace.home, "elsewhere");
+  mkdirSync(folder);
+  const file = join(folder, "b.tar");
+  await palace.run("palace", ["backup", file]);
+  await palace.run("palace", ["backup", "-"]);
+  expect(readFileSync(file, "latin1")).toContain("a plum that is to go");
+
+  const looked = await palace.run("palace", ["forget", String(id), "--dry-run", "--json"]);
+  expect(JSON.parse(looked.stdout)).toMatchObject({
+    files: expect.arrayContaining([{ path: file, what: "backup" }]) as unknown,
+  });
+  const done = await palace.run("palace", ["forget", String(id), "--yes", "--rewrite-backups", "--json"]);
+  expect(JSON.parse(done.stdout)).toMatchObject({
+    rewritten: [{ path: file, what: "backup" }],
+    notes: expect.arrayContaining([expect.stringContaining("went into a pipe")]) as unknown,
+  });
+  expect(readFileSync(file, "latin1")).not.toContain("a plum that is to go");
+  expect(readFileSync(file, "latin1")).toContain("a pear that stays");
+  expect((await palace.run("palace", ["verify", file])).code).toBe(0);
+});
+
+function seenNow(dir: string): string[] {
+  return existsSync(dir)
+    ? readdirSync(dir)
+        .filter((name) => /^palace-.*\.tar$/.test(name))
+        .sort()
+    : [];
+}
+
+async function seen(dir: string, least: number): Promise<string[]> {
+  await expect.poll(() => seenNow(dir).length).toBeGreaterThanOrEqual(least);
+  return seenNow(dir);
+}
+
+async function backupsCheck(palace: TestPalace, env: Record<string, string>): Promise<unknown> {
+  const { stdout } = await palace.run("palace", ["doctor", "--json"], { env });
+  const { checks } = JSON.parse(stdout) as { checks: { name: string }[] };
+  return checks.find(({ name }) => name === "backups");
+}
