@@ -11,6 +11,7 @@ import { PalaceError } from "../src/protocol/errors.ts";
 import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
+import { writeStackUser } from "./stack-user.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
 
 type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[] }>;
@@ -79,6 +80,7 @@ function isStale(): boolean {
 
 async function startStack(options: RunOptions): Promise<Stack> {
   const { log } = options;
+  await writeStackUser(options, ROOT);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const compose = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
   const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
@@ -144,9 +146,9 @@ function summary({ kind }: Stack, { ms }: Proof): string[] {
       "The palace is up in Docker: chroma, broker, devbox.",
       proved,
       "Next:",
-      "  docker compose exec devbox zsh             a shell with the palace commands, git, rg and tmux",
+      "  docker compose exec devbox zsh             a shell with pi, opencode, claude and the palace commands",
       "  docker compose exec devbox palace doctor   what runs, and what to do about what does not",
-      "  every agent's MCP entry in the devbox:     mp-shim",
+      "  every agent's MCP entry in the devbox:     mempalace-mcp (pi, opencode and claude have it)",
       "  your project in it:                        DEVBOX_WORKSPACE=DIR ./scripts/up",
       "Stop: docker compose stop.   Erase, memories included: docker compose down --volumes",
     ];
