@@ -24,6 +24,7 @@ export default defineConfig({
       project("differential", ["test/differential/**/*.test.ts"], 1_800_000),
       project("fuzz", ["test/fuzz/**/*.test.ts"], 300_000),
       project("soak", ["test/soak/**/*.test.ts"], 300_000),
+      project("agents", ["test/agents/**/*.test.ts"], 900_000),
       project("install", ["test/install/**/*.test.ts"], 900_000),
       project("topology", ["test/topology/**/*.test.ts"], 900_000),
     ],

@@ -48,6 +48,8 @@ const SUITES: readonly Suite[] = [
   { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
   { name: "soak", vitest: ["--project", "soak"], patient: true },
   { name: "install", vitest: ["--project", "install"] },
+  // Its half without an engine runs everywhere; the other says itself why it is left out.
+  { name: "agents", vitest: ["--project", "agents"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 

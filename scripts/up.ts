@@ -13,6 +13,7 @@ import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import { type Joined, joinStack } from "../src/bin/docker/one-memory.ts";
 import { brokerContainer, composeCommand } from "../src/bin/docker/stack.ts";
+import { writeStackUser } from "./stack-user.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
 import { loadConfig } from "../src/config/config.ts";
 
@@ -83,6 +84,7 @@ function isStale(): boolean {
 
 async function startStack(options: RunOptions): Promise<Stack> {
   const { log } = options;
+  await writeStackUser(options, ROOT);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const compose = composeCommand(ROOT);
   const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
@@ -155,9 +157,9 @@ function summary({ kind, host }: Stack, { ms }: Proof): string[] {
       "The palace is up in Docker: chroma, broker, devbox.",
       proved,
       "Next:",
-      "  docker compose exec devbox zsh             a shell with the palace commands, git, rg and tmux",
+      "  docker compose exec devbox zsh             a shell with pi, opencode, claude and the palace commands",
       "  docker compose exec devbox palace doctor   what runs, and what to do about what does not",
-      "  every agent's MCP entry in the devbox:     mempalace-mcp",
+      "  every agent's MCP entry in the devbox:     mempalace-mcp (pi, opencode and claude have it)",
       ...(host?.state === "joined" ? [`  and on this machine, the same memory:      ${entry}`] : []),
       "  your project in it:                        DEVBOX_WORKSPACE=DIR ./scripts/up",
       "Stop: docker compose stop.   Erase, memories included: docker compose down --volumes",

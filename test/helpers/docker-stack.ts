@@ -53,6 +53,9 @@ export async function openStack(workspace: string): Promise<DockerStack> {
   const env = {
     COMPOSE_PROJECT_NAME: project,
     DEVBOX_WORKSPACE: workspace,
+    // Whatever a .env of this clone says.
+    DEVBOX_UID: "1000",
+    DEVBOX_GID: "1000",
     MEMPALACE_MODEL_DIR: modelFolder(folder),
     MEMPALACE_OFFLINE: "1",
   };

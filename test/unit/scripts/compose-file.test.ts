@@ -47,7 +47,7 @@ test("only the broker shares a network with chroma, and that network leads nowhe
   expect(onStore.map(([name]) => name)).toEqual(["chroma", "broker"]);
 });
 
-test("only broker and chroma can write the palace", () => {
+test("only broker and chroma can write the palace, and what gives it to another uid is run by hand, without a network", () => {
   const mounts = Object.entries(services).flatMap(([name, { volumes }]) =>
     volumes.filter((volume) => volume.startsWith("devbox-palace:")).map((volume) => [name, volume]),
   );
@@ -55,7 +55,9 @@ test("only broker and chroma can write the palace", () => {
     ["chroma", "devbox-palace:/palace"],
     ["broker", "devbox-palace:/palace"],
     ["devbox", "devbox-palace:/palace:ro"],
+    ["owner", "devbox-palace:/palace"],
   ]);
+  expect(services["owner"]).toMatchObject({ profiles: ["owner"], network_mode: "none" });
 });
 
 test("chroma is stopped by SIGINT, because SIGTERM makes it spin for ever", () => {

@@ -1,0 +1,67 @@
+/** How the real agents are run with one prompt against the stub model, on the host and in a devbox alike. */
+import type { Agent } from "../../scripts/agents.ts";
+
+export type Run = { args: string[]; env: Record<string, string>; input: string };
+/** An agent's own view of the memory's tools: the model's name, and what the agent puts before a tool's name. */
+export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
+export const PREFIX_OF: Record<Agent, string> = {
+  pi: "mcp__mempalace__",
+  opencode: "mempalace_",
+  claude: "mcp__mempalace__",
+};
+
+/** pi takes its models from a file of its home alone. */
+export const PI_MODELS = ".pi/agent/models.json";
+export function piModels(url: string): string {
+  const models = [{ id: MODEL_OF.pi, contextWindow: 128_000, maxTokens: 4096 }];
+  return JSON.stringify({
+    providers: { stub: { baseUrl: `${url}/v1`, api: "openai-completions", apiKey: "unused", models } },
+  });
+}
+
+function opencodeSettings(url: string): string {
+  const model = { name: "Stub", tool_call: true, limit: { context: 128_000, output: 8192 } };
+  return JSON.stringify({
+    model: `stub/${MODEL_OF.opencode}`,
+    small_model: `stub/${MODEL_OF.opencode}`,
+    share: "disabled",
+    enabled_providers: ["stub"],
+    provider: {
+      stub: {
+        npm: "@ai-sdk/openai-compatible",
+        options: { baseURL: `${url}/v1`, apiKey: "unused" },
+        models: { [MODEL_OF.opencode]: model },
+      },
+    },
+  });
+}
+
+/** Headless, the prompt on stdin where the agent reads one; the answer is on stdout. */
+export function runOf(agent: Agent, prompt: string, url: string): Run {
+  switch (agent) {
+    case "pi":
+      return { args: ["-p", "--model", `stub/${MODEL_OF.pi}`, prompt], env: { PI_OFFLINE: "1" }, input: "" };
+    case "opencode":
+      return {
+        args: ["run"],
+        env: {
+          OPENCODE_CONFIG_CONTENT: opencodeSettings(url),
+          OPENCODE_DISABLE_MODELS_FETCH: "1",
+          OPENCODE_DISABLE_AUTOUPDATE: "1",
+          OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+        },
+        input: prompt,
+      };
+    case "claude":
+      return {
+        args: ["-p", "--model", MODEL_OF.claude],
+        env: {
+          ANTHROPIC_BASE_URL: url,
+          ANTHROPIC_API_KEY: "stub",
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+          DISABLE_AUTOUPDATER: "1",
+        },
+        input: prompt,
+      };
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * A model without a network, for the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. It does what
+ * the prompt says: each line `@@tool NAME {JSON}` is one tool call, the name found by its end among the tools that are declared;
+ * then it answers with all results. A program too (`node stub-model.ts PORT`): it also runs inside a devbox, and needs only Node.
+ */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Tool = { name: string; description: string; schema: unknown };
+export type StubModel = AsyncDisposable & { port: number; seen: () => Seen };
+/** What it was shown and asked: the tools declared to each model name, and the paths that it does not know. */
+export type Seen = { tools: Record<string, Tool[]>; unknown: string[] };
+
+/** One turn, whatever the wire: what the user said last, the calls that were made since, their results. */
+type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
+type Answer = { text: string } | { tool: string; args: string };
+type Block = { type?: string; text?: string; content?: unknown };
+type Message = { role: string; content: unknown; tool_calls?: unknown[] };
+type Body = { model: string; messages: Message[]; tools?: Record<string, unknown>[] };
+
+export const ANSWER = "The tools said:";
+const MODEL = "stub-model";
+
+export async function startStubModel(port = 0): Promise<StubModel> {
+  const seen: Seen = { tools: {}, unknown: [] };
+  const server: Server = createServer((request, response) => {
+    void readBody(request).then((text) => {
+      const path = (request.url ?? "").split("?")[0] ?? "";
+      if (path === "/seen") return response.end(JSON.stringify(seen));
+      const wire = WIRES.find(({ ends }) => path.endsWith(ends));
+      if (wire === undefined || request.method !== "POST") {
+        seen.unknown.push(`${request.method} ${path}`);
+        return response.writeHead(404, { "content-type": "application/json" }).end(`{"error":{"message":"unknown"}}`);
+      }
+      const body = JSON.parse(text) as Body;
+      const turn = wire.read(body);
+      if (turn.tools.length > 0) seen.tools[body.model] = turn.tools;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(wire.write(answer(turn)).join(""));
+      return response;
+    });
+  });
+  await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
+  return {
+    port: (server.address() as AddressInfo).port,
+    seen: () => seen,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  return Buffer.concat((await request.toArray()) as Buffer[]).toString("utf8");
+}
+
+/** A request without tools is for a title or a summary. */
+function answer({ prompt, calls, results, tools }: Turn): Answer {
+  if (tools.length === 0) return { text: "A title" };
+  const wanted = [...prompt.matchAll(/^@@tool (\S+) (\{.*\})$/gm)];
+  const [, name = "", args = "{}"] = wanted[calls] ?? [];
+  if (wanted.length <= calls) return { text: `${ANSWER}\n${results.join("\n")}` };
+  const tool = tools.find((one) => one.name.endsWith(name))?.name;
+  return tool === undefined ? { text: `no tool ${name} in ${tools.map((one) => one.name).join(" ")}` } : { tool, args };
+}
+
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return String(content ?? "");
+  return (content as Block[])
+    .map(({ text, content: inner }) => text ?? (inner === undefined ? "" : textOf(inner)))
+    .join("\n");
+}
+
+/** From the last message of the user that says what to do. */
+function readTurn(
+  messages: Message[],
+  tools: Tool[],
+  says: (message: Message) => string,
+): Omit<Turn, "calls" | "results"> & { since: Message[] } {
+  const at = messages.findLastIndex((message) => message.role === "user" && /^@@tool /m.test(says(message)));
+  return { prompt: at < 0 ? "" : says(messages[at]!), since: at < 0 ? [] : messages.slice(at + 1), tools };
+}
+
+function readChat({ messages, tools = [] }: Body): Turn {
+  const declared = tools.map((tool) => {
+    const { name, description, parameters } = tool["function"] as {
+      name: string;
+      description: string;
+      parameters: unknown;
+    };
+    return { name, description, schema: parameters };
+  });
+  const { since, ...turn } = readTurn(messages, declared, ({ content }) => textOf(content));
+  const calls = since.reduce((count, { tool_calls = [] }) => count + tool_calls.length, 0);
+  return { ...turn, calls, results: since.filter(({ role }) => role === "tool").map(({ content }) => textOf(content)) };
+}
+
+function readMessages({ messages, tools = [] }: Body): Turn {
+  const declared = tools.map((tool) => ({
+    name: String(tool["name"]),
+    description: String(tool["description"]),
+    schema: tool["input_schema"],
+  }));
+  const blocks = ({ content }: Message, type: string): Block[] =>
+    Array.isArray(content) ? (content as Block[]).filter((block) => block.type === type) : [];
+  const says = (message: Message): string =>
+    typeof message.content === "string" ? message.content : textOf(blocks(message, "text"));
+  const { since, ...turn } = readTurn(messages, declared, says);
+  return {
+    ...turn,
+    calls: since.flatMap((message) => blocks(message, "tool_use")).length,
+    results: since.flatMap((message) => blocks(message, "tool_result")).map(({ content }) => textOf(content)),
+  };
+}
+
+let ids = 0;
+
+function writeChat(said: Answer): string[] {
+  const chunk = (choices: object[], more: object = {}): string =>
+    `data: ${JSON.stringify({ id: "stub", object: "chat.completion.chunk", created: 1, model: MODEL, choices, ...more })}\n\n`;
+  const delta = (value: object, finish_reason: string | null = null): string =>
+    chunk([{ index: 0, delta: value, finish_reason }]);
+  const call = (tool: string, args: string): object => ({
+    tool_calls: [{ index: 0, id: `call_${++ids}`, type: "function", function: { name: tool, arguments: args } }],
+  });
+  const isText = "text" in said;
+  return [
+    delta({ role: "assistant", content: "" }),
+    delta(isText ? { content: said.text } : call(said.tool, said.args)),
+    delta({}, isText ? "stop" : "tool_calls"),
+    chunk([], { usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }),
+    "data: [DONE]\n\n",
+  ];
+}
+
+function writeMessages(said: Answer): string[] {
+  const event = (type: string, data: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+  const isText = "text" in said;
+  const block = isText
+    ? { type: "text", text: "" }
+    : { type: "tool_use", id: `toolu_${++ids}`, name: said.tool, input: {} };
+  const delta = isText
+    ? { type: "text_delta", text: said.text }
+    : { type: "input_json_delta", partial_json: said.args };
+  const message = {
+    id: `msg_${++ids}`,
+    type: "message",
+    role: "assistant",
+    model: MODEL,
+    content: [],
+    stop_reason: null,
+  };
+  return [
+    event("message_start", { message: { ...message, usage: { input_tokens: 1, output_tokens: 1 } } }),
+    event("content_block_start", { index: 0, content_block: block }),
+    event("content_block_delta", { index: 0, delta }),
+    event("content_block_stop", { index: 0 }),
+    event("message_delta", {
+      delta: { stop_reason: isText ? "end_turn" : "tool_use", stop_sequence: null },
+      usage: { output_tokens: 1 },
+    }),
+    event("message_stop", {}),
+  ];
+}
+
+const WIRES = [
+  { ends: "/chat/completions", read: readChat, write: writeChat },
+  { ends: "/v1/messages", read: readMessages, write: writeMessages },
+];
+
+if (import.meta.main) {
+  const { port } = await startStubModel(Number(process.argv[2] ?? 0));
+  console.log(`http://127.0.0.1:${port}`);
+}
