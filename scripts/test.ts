@@ -47,9 +47,9 @@ const SUITES: readonly Suite[] = [
   { name: "differential", vitest: ["--project", "differential"], patient: true },
   { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
   { name: "soak", vitest: ["--project", "soak"], patient: true },
-  { name: "install", vitest: ["--project", "install"] },
+  { name: "install", vitest: ["--project", "install"], patient: true },
   // Its half without an engine runs everywhere; the other says itself why it is left out.
-  { name: "agents", vitest: ["--project", "agents"] },
+  { name: "agents", vitest: ["--project", "agents"], patient: true },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 

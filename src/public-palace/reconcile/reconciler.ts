@@ -56,9 +56,7 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** False while the palace may hold rows that the ledger lacks: nothing may be written there. */
   isSettled(): boolean;
-  /**
-   * True for a palace that cannot be compared now and was fully adopted when the last broker looked: it may be rebuilt.
-   */
+  /** True for a palace that cannot be compared now and was fully adopted when last looked at: it may be rebuilt. */
   wasVerified(): boolean;
   /** Does what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
