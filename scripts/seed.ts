@@ -1,47 +1,24 @@
 /**
- * Settings that a devbox's home begins with, so that every agent in it has the memory without a hand-made entry. A file that
- * is there is its owner's and stays as it is. Run at every start of the container, by several at once on one home volume; uses
- * nothing but Node.
+ * Settings that a devbox's home begins with, beside those that `palace install all` makes there. A file that is there is its
+ * owner's and stays as it is. Run at every start of the container, by several at once on one home volume; uses nothing but Node.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
-type Seed = Readonly<{
-  path: string;
-  content: object | string;
-  /** Where one of these is there, it is not needed. */ unless?: string[];
-}>;
-
-const COMMAND = "mempalace-mcp";
+type Seed = Readonly<{ path: string; content: object | string }>;
 
 const SEEDS: readonly Seed[] = [
-  // Its tools are declared from the first turn on, else it would have to search for them.
-  {
-    path: ".claude.json",
-    content: { mcpServers: { mempalace: { type: "stdio", command: COMMAND, alwaysLoad: true } } },
-  },
-  // As in the others, where no tool of an MCP server is asked about.
+  // As in the other agents, where no tool of an MCP server is asked about.
   { path: ".claude/settings.json", content: { permissions: { allow: ["mcp__mempalace"] } } },
-  { path: ".pi/agent/mcp.json", content: { mcpServers: { mempalace: { command: COMMAND, exposure: "direct" } } } },
-  {
-    path: ".config/opencode/opencode.json",
-    unless: [".config/opencode/opencode.jsonc", ".config/opencode/config.json"],
-    content: {
-      $schema: "https://opencode.ai/config.json",
-      mcp: { mempalace: { type: "local", command: [COMMAND], enabled: true } },
-    },
-  },
   // Without one, zsh begins with questions.
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
 /** Shape: the files it made. Errors: those of the file system. */
 export function seedHome(home: string): string[] {
-  return SEEDS.filter(({ unless = [] }) => !unless.some((path) => existsSync(join(home, path))))
-    .filter(({ path, content }) => create(join(home, path), content))
-    .map(({ path }) => path);
+  return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }
 
 /** Whole or not at all, and never over another: a link is made only where nothing is. */
@@ -66,9 +43,9 @@ function create(file: string, content: object | string): boolean {
 if (import.meta.main) {
   try {
     const made = seedHome(homedir());
-    if (made.length > 0) console.error(`settings for the agents: ${made.map((path) => `~/${path}`).join(", ")}`);
+    if (made.length > 0) console.error(`settings to begin with: ${made.map((path) => `~/${path}`).join(", ")}`);
   } catch (error) {
     // The box is of use without them.
-    console.error(`the agents' settings could not be written: ${(error as Error).message}`);
+    console.error(`the home's first settings could not be written: ${(error as Error).message}`);
   }
 }

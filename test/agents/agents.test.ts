@@ -26,6 +26,7 @@ type Place = AsyncDisposable & {
 
 const RUN_MAX_MS = 300_000;
 const BOX_PORT = 18_080;
+const WAKE_UP_TRIES = 8;
 const PAIRS = AGENTS.flatMap((writer) => AGENTS.map((reader) => ({ writer, reader })));
 
 /** The words are asked for; the mark is not, so that it can only come from the memory. */
@@ -44,15 +45,20 @@ async function onHost(): Promise<Place> {
   // As npm would have linked it.
   const bin = join(palace.home, "bin");
   mkdirSync(bin);
-  const command = `exec '${process.execPath}' '${palace.executable("mp-shim")}' "$@"`;
-  writeFileSync(join(bin, "mempalace-mcp"), `#!/bin/sh\n${command}\n`);
-  chmodSync(join(bin, "mempalace-mcp"), 0o755);
+  for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {
+    const command = `exec '${process.execPath}' '${palace.executable(file)}' "$@"`;
+    writeFileSync(join(bin, name), `#!/bin/sh\n${command}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  // As in the devbox: who runs headless answers no question about tools.
   seedHome(palace.home);
+  const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
+  if (wired.code !== 0) throw new Error(wired.stderr);
   mkdirSync(dirname(join(palace.home, PI_MODELS)), { recursive: true });
   writeFileSync(join(palace.home, PI_MODELS), piModels(url));
   const project = join(palace.home, "project");
   mkdirSync(project);
-  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
   return {
     url,
     run: async (agent, { args, env, input }) => {
@@ -144,6 +150,17 @@ describe.each([
 
     test.each(PAIRS)("what $writer wrote, $reader finds", ({ writer, reader }) => {
       expect(answers[reader]).toContain(MEMORIES[writer].mark);
+    });
+
+    test.each(AGENTS)("a fresh session of %s is told once what the memory knows", async (agent) => {
+      const fences = async (): Promise<number> => {
+        await place.run(agent, runOf(agent, "Say hello", place.url));
+        return (await place.seen()).fences[MODEL_OF[agent]] ?? 0;
+      };
+      let told = await fences();
+      // A hook that is late says nothing: a slow machine has more than one try.
+      for (let again = 0; again < WAKE_UP_TRIES && told === 0; again++) told = await fences();
+      expect(told).toBe(1);
     });
 
     test.each(AGENTS)("the model of %s sees the server's own tools, each with its schema", async (agent) => {

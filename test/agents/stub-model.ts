@@ -8,8 +8,11 @@ import type { AddressInfo } from "node:net";
 
 export type Tool = { name: string; description: string; schema: unknown };
 export type StubModel = AsyncDisposable & { port: number; seen: () => Seen };
-/** What it was shown and asked: the tools declared to each model name, and the paths that it does not know. */
-export type Seen = { tools: Record<string, Tool[]>; unknown: string[] };
+/**
+ * What it was shown and asked: the tools declared to each model name, how many fenced texts of the memory stood in its last request that
+ * declared tools, and the paths that it does not know.
+ */
+export type Seen = { tools: Record<string, Tool[]>; fences: Record<string, number>; unknown: string[] };
 
 /** One turn, whatever the wire: what the user said last, the calls that were made since, their results. */
 type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
@@ -22,7 +25,7 @@ export const ANSWER = "The tools said:";
 const MODEL = "stub-model";
 
 export async function startStubModel(port = 0): Promise<StubModel> {
-  const seen: Seen = { tools: {}, unknown: [] };
+  const seen: Seen = { tools: {}, fences: {}, unknown: [] };
   const server: Server = createServer((request, response) => {
     void readBody(request).then((text) => {
       const path = (request.url ?? "").split("?")[0] ?? "";
@@ -34,7 +37,10 @@ export async function startStubModel(port = 0): Promise<StubModel> {
       }
       const body = JSON.parse(text) as Body;
       const turn = wire.read(body);
-      if (turn.tools.length > 0) seen.tools[body.model] = turn.tools;
+      if (turn.tools.length > 0) {
+        seen.tools[body.model] = turn.tools;
+        seen.fences[body.model] = text.split("<palace-memory>").length - 1;
+      }
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end(wire.write(answer(turn)).join(""));
       return response;
