@@ -47,7 +47,8 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
     await afterGreeting(child.stdout, () => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said)));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
-    channel.on("close", () => endChild(child));
+    // Whoever destroys it while something is under way knows why.
+    channel.on("error", () => {}).on("close", () => endChild(child));
     return channel;
   }
 

@@ -143,7 +143,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
     expect((await list(shim, "content_preview", "load")).length).toBe(acknowledged.size);
     expect(existsSync(host.config.paths.ledgerFile)).toBe(false);
-    expect(await doctor()).not.toContain(`docker:${stack.project}-broker-1`);
+    expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
   });
