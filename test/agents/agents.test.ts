@@ -22,11 +22,23 @@ type Place = AsyncDisposable & {
   run: (agent: Agent, run: Run) => Promise<string>;
   seen: () => Promise<Seen>;
   shim: () => Promise<StdioMcp>;
+  /** Makes the container anew, as `docker compose up --force-recreate` does; `sh` runs a script in it. In a devbox alone. */
+  box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
 
 const RUN_MAX_MS = 300_000;
 const BOX_PORT = 18_080;
 const WAKE_UP_TRIES = 8;
+/** Of a user's, beside the agents: the root folder is read-only, so that whatever works writes to a volume or to /tmp. */
+const A_DAY = `set -e
+git config --global user.name Ada
+mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519
+git init -q ~/tool && cd ~/tool && git -c user.email=ada@example.org commit -q --allow-empty -m first
+npm init -y > /dev/null && npm install --global --offline . > /dev/null
+zsh -ic 'print -s "echo a line of history"; fc -W'`;
+/** Without what is a cache by its name. */
+const FILES_OF_HOME =
+  "cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -name '*-wal' -not -name '*-shm' | sort";
 const PAIRS = AGENTS.flatMap((writer) => AGENTS.map((reader) => ({ writer, reader })));
 
 /** The words are asked for; the mark is not, so that it can only come from the memory. */
@@ -89,11 +101,14 @@ async function inDevbox(): Promise<Place> {
     await stack[Symbol.asyncDispose]();
     rmSync(workspace, { recursive: true, force: true });
   };
-  try {
-    await stack.compose("up", "--detach", "--build", "--wait", "devbox");
+  const start = async (...options: string[]): Promise<void> => {
+    await stack.compose("up", "--detach", "--wait", ...options, "devbox");
     await execa("docker", ["network", "disconnect", `${stack.project}_default`, container]);
     await sh(`node /workspace/stub-model.ts ${BOX_PORT} > /tmp/stub-model.log 2>&1 &`);
     await sh(`curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused ${url}/seen`);
+  };
+  try {
+    await start("--build");
     await sh(`cat > ~/${PI_MODELS}`, piModels(url));
   } catch (error) {
     await close();
@@ -108,6 +123,7 @@ async function inDevbox(): Promise<Place> {
     },
     seen: async () => JSON.parse((await sh(`curl --silent --fail ${url}/seen`)).stdout) as Seen,
     shim: () => stack.shim(1),
+    box: { sh, recreate: () => start("--force-recreate", "--no-deps") },
     [Symbol.asyncDispose]: close,
   };
 }
@@ -162,6 +178,31 @@ describe.each([
       for (let again = 0; again < WAKE_UP_TRIES && told === 0; again++) told = await fences();
       expect(told).toBe(1);
     });
+
+    if (open === inDevbox)
+      test("what a day leaves behind is there when the box is made anew, and its agents find what they wrote", async () => {
+        const { box } = place;
+        expect(box).toBeDefined();
+        if (box === undefined) return;
+        await box.sh(A_DAY);
+        const files = async (): Promise<string[]> => (await box.sh(FILES_OF_HOME)).stdout.split("\n");
+        const before = await files();
+        for (const of of [
+          ".zsh_history",
+          ".gitconfig",
+          ".ssh/id_ed25519",
+          ".claude.json",
+          ".pi/agent/sessions/",
+          "opencode.db",
+        ])
+          expect(before.join("\n")).toContain(of);
+        await box.recreate();
+        const after = new Set(await files());
+        expect(before.filter((file) => !after.has(file))).toEqual([]);
+        const [writer] = AGENTS;
+        await ask(() => [`@@tool mempalace_search ${JSON.stringify({ query: MEMORIES[writer].words, limit: 1 })}`]);
+        for (const agent of AGENTS) expect(answers[agent], agent).toContain(MEMORIES[writer].mark);
+      });
 
     test.each(AGENTS)("the model of %s sees the server's own tools, each with its schema", async (agent) => {
       await using shim = await place.shim();
