@@ -57,6 +57,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     LANG: "C.UTF-8",
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
+    // A stack that runs on this machine is not the test's.
+    DOCKER_HOST: "unix:///none",
     ...options.env,
   };
   const config = loadConfig(env);

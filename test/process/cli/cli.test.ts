@@ -221,6 +221,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "home",
     "stop mark",
     "spool",
+    "backups",
     "broker",
     "instance",
     "protocol",
