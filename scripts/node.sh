@@ -131,5 +131,12 @@ list_watched() {
     echo package-lock.json tsconfig.json tsconfig.build.json
 }
 
+# A hook stands in an agent's way: where something would have to be fetched first, it says nothing.
+is_ready() {
+  [ "$(cksum <"$root/package-lock.json")" = "$(cat "$root/node_modules/.palace-lock" 2>/dev/null)" ] &&
+    { is_new_enough node || is_new_enough "${XDG_CACHE_HOME:-${HOME:-}/.cache}/palace/node/bin/node"; }
+}
+
+if [ "${1-}" = hook ] && ! is_ready 2>/dev/null; then exit 0; fi
 find_node
 install_locked

@@ -17,4 +17,8 @@ is_as_noted() {
   done
 }
 
-if is_as_noted; then exec "$node" "$root/dist/bin/mp-shim.cjs"; fi
+if is_as_noted; then
+  # A hook is on its agent's way as well.
+  if [ "$1" = hook ]; then exec "$node" "$root/dist/bin/palace.js" "$@"; fi
+  exec "$node" "$root/dist/bin/mp-shim.cjs"
+fi

@@ -11,6 +11,8 @@ import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const STDERR_KEPT_CHARS = 500;
+/** For the gate to greet: it may have to start a broker first. */
+const GATE_MAX_MS = 25_000;
 /** For `docker` to end after its input has; then it is killed. */
 const END_MAX_MS = 2_000;
 
@@ -45,7 +47,9 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
     child.stdin.on("error", () => {});
     child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
-    await afterGreeting(child.stdout, () => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said)));
+    const late = setTimeout(() => endChild(child), GATE_MAX_MS);
+    const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said));
+    await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
     // Whoever destroys it while something is under way knows why.
     channel.on("error", () => {}).on("close", () => endChild(child));
@@ -60,15 +64,15 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
 /** The end of its input ends the gate in the container; killing `docker` alone would leave that running. */
 function endChild(child: ChildProcessWithoutNullStreams): void {
   child.stdin.end();
-  const timer = setTimeout(() => child.kill(), END_MAX_MS);
-  child.once("close", () => clearTimeout(timer));
+  const timers = [setTimeout(() => child.kill(), END_MAX_MS), setTimeout(() => child.kill("SIGKILL"), END_MAX_MS * 2)];
+  child.once("close", () => timers.forEach((timer) => clearTimeout(timer)));
 }
 
 function refused(container: string, why: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `no way into the container ${container}: ${why}`,
-    "docker compose up -d devbox (or, for a memory of this machine's own: palace bridge remove)",
+    `docker start ${container} (or, if there is no such stack any more: palace bridge remove)`,
   );
 }
 

@@ -64,7 +64,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
       pipeBoth(local, channel);
       say({ state: "connected", why: "" });
     } catch (error) {
-      say({ state: "down", why: (error as Error).message });
+      say({ state: "down", why: (error as Error).message, ...(error instanceof PalaceError && { hint: error.hint }) });
       local.destroy();
     }
   };

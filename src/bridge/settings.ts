@@ -34,8 +34,9 @@ export type BridgeState = {
   sinceMs: number;
   /** When this was written. */
   atMs: number;
-  /** Why it is down. */
+  /** Why it is down, and what to type. */
   why: string;
+  hint?: string;
   channels: number;
 };
 

@@ -57,12 +57,12 @@ export function isBridgeUp({ paths }: Config): boolean {
 
 /** Why the bridge let nobody through since `sinceMs`; undefined while it is trying, or nothing went wrong. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
-  const { state, atMs, why } = readObject(join(paths.bridgeDir, "state.json"));
+  const { state, atMs, why, hint } = readObject(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `the bridge has no way to the host: ${String(why)}`,
-    "palace bridge status",
+    typeof hint === "string" && hint !== "" ? hint : "palace bridge status",
   );
 }
 

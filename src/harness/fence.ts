@@ -15,8 +15,9 @@ const CUT = "| … (more in the palace: mempalace_search)";
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/u;
 /** What is read as `<` by somebody: the sign, its full-width and its small form. */
 const ANGLE = /[<\uff1c\ufe64]/gu;
-/** Controls (a terminal's sequences begin with one), what turns the direction of text, invisible tags that models read. */
-const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+/** Controls (a terminal's sequences begin with one), what turns the direction of text, invisible tags and selectors that models read. */
+const UNSEEN =
+  /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad\u200b\u115f\u1160\u3164\u{e0000}-\u{e01ef}]/gu;
 
 /** Empty for a text without words. At most `maxBytes` in UTF-8, which must leave room for the fence itself. */
 export function fence(text: string, maxBytes: number): string {

@@ -11,8 +11,8 @@ import type { Want } from "./want.ts";
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/** How an agent starts us: the shim's words, and the hook's line. */
-export type Launch = { shim: readonly [string, ...string[]]; hook: string };
+/** How an agent starts us: the shim's words, the line of Claude Code's hooks, and the words that extensions run for theirs. */
+export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
   /** A file of the agent's with something of ours in it. `fresh`: what a new one begins with. */
@@ -50,7 +50,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
     case "claude-code":
       return [...claudeRows(parts), ...skillRows(shipped, join(places.claudeDir, "skills"))];
     case "opencode": {
-      const plugin = copyRow(join(shipped, "opencode/palace.js"), join(places.opencodeDir, "plugins/palace.js"));
+      const plugin = extensionRow(parts, "opencode/palace.js", join(places.opencodeDir, "plugins/palace.js"));
       return [
         opencodeRow(opencodeFile(places), parts.launch),
         ...(plugin.kind === "own" ? seedRows(places.opencodeDir) : []),
@@ -64,7 +64,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
       const value = { command, args, exposure: "direct" };
       return [
         merge(join(places.piDir, "mcp.json"), { kind: "entry", keys: ["mcpServers", SERVER], value }),
-        copyRow(join(shipped, "pi/palace.js"), join(places.piDir, "extensions/palace.js")),
+        extensionRow(parts, "pi/palace.js", join(places.piDir, "extensions/palace.js")),
         ...skillRows(shipped, join(places.piDir, "skills")),
       ];
     }
@@ -103,6 +103,14 @@ function copyRow(from: string, path: string): Row {
   const content = contentOf(from);
   if (content === undefined) return { kind: "skip", path, note: MISSING };
   return { kind: "own", path, content };
+}
+
+/** What runs inside an agent is told how to start us: there it lies beside nothing of ours, and an agent's PATH is the agent's. */
+function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
+  const row = copyRow(join(shipped, name), path);
+  if (row.kind !== "own") return row;
+  const launch = `const PALACE_LAUNCH = ${JSON.stringify({ hook: extension, shim })};\n`;
+  return { ...row, content: Buffer.concat([Buffer.from(launch), row.content]) };
 }
 
 function skillRows(shipped: string, to: string): Row[] {

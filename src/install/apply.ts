@@ -62,14 +62,20 @@ function write(change: Change, nowMs: number): string | undefined {
     mkdirSync(target, { recursive: true });
     return undefined;
   }
-  const now = contentOf(target);
-  const isSame = now === undefined ? current === undefined : current?.equals(now) === true;
-  if (!isSame) throw new ChangedMeanwhile(target);
+  const assertSame = (): void => {
+    if (!isContent(target, current)) throw new ChangedMeanwhile(target);
+  };
+  assertSame();
   const copy = change.needsBackup && current !== undefined ? backUp(target, current, nowMs) : undefined;
   faultPoint("install.step");
   if (next === undefined) rmSync(target, { force: true });
-  else putFile(target, next);
+  else putFile(target, next, assertSame);
   return copy;
+}
+
+function isContent(target: string, content: Buffer | undefined): boolean {
+  const now = contentOf(target);
+  return now === undefined || content === undefined ? now === content : content.equals(now);
 }
 
 /** Copies of what is in the file again are of no use to anybody. */
@@ -78,7 +84,9 @@ function removeBackups({ target, next }: Change): void {
   for (const path of copies) rmSync(path, { force: true });
 }
 
-function putBack({ target, kind, current }: Change): void {
+function putBack({ target, kind, current, next }: Change): void {
+  // An agent has written it since: it stays.
+  if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);
     else if (current === undefined) rmSync(target, { force: true });

@@ -85,13 +85,22 @@ function nearestFolder(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
 }
 
-/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
-export function putFile(target: string, content: Buffer): void {
+/** `beforeRename` has the last word. Errors: its own; STORE_DISK_FULL, STORE_READ_ONLY. */
+export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
+  let veto: unknown;
   try {
     mkdirSync(dirname(target), { recursive: true });
     const { mode, owner } = ownership(target);
-    writeFileAtomic(target, content, mode, owner);
+    writeFileAtomic(target, content, mode, owner, () => {
+      try {
+        beforeRename();
+      } catch (error) {
+        veto = error;
+        throw error;
+      }
+    });
   } catch (cause) {
+    if (cause === veto) throw cause;
     throw unwritable(dirname(target), cause);
   }
 }

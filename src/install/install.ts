@@ -41,14 +41,18 @@ export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Ou
 
 function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (state: InstallState) => Plan): Outcome {
   const state = new InstallState(parts.stateDir);
-  for (let left = TRIES; ; left -= 1) {
-    const planned = plan(state);
-    if (isDryRun) return { changes: planned.changes, backups: new Map() };
-    try {
-      return { changes: planned.changes, ...apply(agent, planned, state, Date.now()) };
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile) || left <= 1) throw error;
-    }
+  if (isDryRun) return { changes: plan(state).changes, backups: new Map() };
+  const release = state.lock();
+  try {
+    for (let left = TRIES; ; left -= 1)
+      try {
+        const planned = plan(state);
+        return { changes: planned.changes, ...apply(agent, planned, state, Date.now()) };
+      } catch (error) {
+        if (!(error instanceof ChangedMeanwhile) || left <= 1) throw error;
+      }
+  } finally {
+    release();
   }
 }
 

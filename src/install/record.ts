@@ -3,11 +3,13 @@
  * It is written before anything else is, so that whoever comes after a kill knows as much. Imported by plan.ts, apply.ts and install.ts.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { isRecord } from "../platform/is-record.ts";
+import { tryFlock } from "../platform/libc.ts";
 import { unwritable } from "../platform/state-files.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import type { Before, Want } from "./want.ts";
 
 /** `before`: hash of the original, null where there was no file. `after`: hashes of what we have made of that original. */
@@ -33,6 +35,20 @@ export class InstallState {
   /** `stateDir`: the user's state folder of ours. */
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "install");
+  }
+
+  /** One at a time: two would take each other's record for a killed run's. Its answer ends it. Errors: STORE_UNAVAILABLE, STORE_READ_ONLY. */
+  lock(): () => void {
+    let file: number;
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      file = openSync(join(this.#folder, "lock"), "a", 0o600);
+    } catch (cause) {
+      throw unwritable(this.#folder, cause);
+    }
+    if (tryFlock(file)) return () => closeSync(file);
+    closeSync(file);
+    throw new PalaceError("STORE_UNAVAILABLE", "another palace install is at work", "run this again when it is done");
   }
 
   read(agent: string): AgentRecord | undefined {

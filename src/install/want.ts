@@ -10,13 +10,17 @@ type Json = Record<string, unknown>;
 
 export type Want =
   | { kind: "entry"; keys: readonly [container: string, name: string]; value: Json }
-  | { kind: "hooks"; events: readonly string[]; hook: Json & { command: string } };
+  | { kind: "hooks"; events: readonly string[]; hook: Hook };
+type Hook = Json & { command: string };
 
 /** What a file had before us: containers that stay though they are empty, and an entry that had our name. */
 export type Before = { kept: string[]; was: string | null };
 
-const OUR_SERVER = /(?:^|[\s/\\'"])(?:mempalace-mcp|mp-shim(?:\.\w+)?)(?:$|[\s'"])|palace['"]? shim\b/;
-const OUR_HOOK = /palace['"]? hook claude-code\b/;
+/** A clone's launcher; `mempalace-mcp` is also the name of MemPalace's own server, and ours only where it is the very entry we make. */
+const OUR_SERVER = /^(?:.*\/)?palace shim(?: --palace .*)?$/;
+/** The whole command, as this or another install of ours writes it: what somebody has put around it makes it theirs. */
+const OUR_HOOK =
+  /^(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$/;
 
 /** Errors: CONFIG_BAD_VALUE with line and column, where a list or object of the agent's is something else. */
 export function wire(draft: Draft, want: Want): void {
@@ -49,7 +53,7 @@ function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   }
 }
 
-function wireHook(draft: Draft, event: string, hook: Json): void {
+function wireHook(draft: Draft, event: string, hook: Hook): void {
   const root = draft.root();
   const group = { hooks: [hook] };
   const hooks = valueOf(root, "hooks");
@@ -58,19 +62,20 @@ function wireHook(draft: Draft, event: string, hook: Json): void {
   const groups = valueOf(hooks, event);
   if (groups === undefined) return draft.insert(hooks, event, [group]);
   if (groups.type !== "array") throw draft.error(groups.offset, `: hooks.${event} is no list`);
-  if (ourHook(draft, event) === undefined) return draft.insert(groups, undefined, group);
-  settle(draft, () => ourHook(draft, event)?.hook, hook);
+  if (ourHook(draft, event, hook) === undefined) return draft.insert(groups, undefined, group);
+  settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
 
 type HookPlace = { groups: Node; group: Node; hooks: Node; hook: Node };
 
-function ourHook(draft: Draft, event: string): HookPlace | undefined {
+function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | undefined {
+  const isOurs = (text: string): boolean => text === command || OUR_HOOK.test(text);
   const groups = valueOf(valueOf(draft.root(), "hooks"), event);
   if (groups?.type !== "array") return undefined;
   for (const group of groups.children ?? []) {
     const hooks = valueOf(group, "hooks");
     if (hooks?.type !== "array") continue;
-    const hook = hooks.children?.find((one) => OUR_HOOK.test(String(valueOf(one, "command")?.value ?? "")));
+    const hook = hooks.children?.find((one) => isOurs(String(valueOf(one, "command")?.value ?? "")));
     if (hook !== undefined) return { groups, group, hooks, hook };
   }
   return undefined;
@@ -78,15 +83,19 @@ function ourHook(draft: Draft, event: string): HookPlace | undefined {
 
 /** True where something of ours is in it. `isRecorded`: an entry of that name was put there by us, whatever it says now. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
-  if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event) !== undefined);
+  if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = valueOf(valueOf(draft.root(), want.keys[0]), want.keys[1]);
-  return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry)));
+  return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-function looksOurs(value: unknown): boolean {
+function looksOurs(value: unknown, wanted: Json): boolean {
   if (!isRecord(value)) return false;
-  const words = [value["command"], value["args"]].flat().filter((word) => typeof word === "string");
-  return OUR_SERVER.test(words.join(" "));
+  const line = wordsOf(value).join(" ");
+  return line === wordsOf(wanted).join(" ") || OUR_SERVER.test(line);
+}
+
+function wordsOf({ command, args }: Json): unknown[] {
+  return [command, args].flat().filter((word) => typeof word === "string");
 }
 
 /** What is to be put back if we leave: asked before anything is put in. */
@@ -118,12 +127,12 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, container, kept);
   }
-  for (const event of want.events) unwireHook(draft, event, kept);
+  for (const event of want.events) unwireHook(draft, event, want.hook, kept);
 }
 
-function unwireHook(draft: Draft, event: string, kept: readonly string[]): void {
+function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly string[]): void {
   let hasRemoved = false;
-  for (let place = ourHook(draft, event); place !== undefined; place = ourHook(draft, event)) {
+  for (let place = ourHook(draft, event, ours); place !== undefined; place = ourHook(draft, event, ours)) {
     hasRemoved = true;
     const isOurGroup = place.hooks.children?.length === 1 && place.group.children?.length === 1;
     if (isOurGroup) draft.remove(place.groups, place.group);

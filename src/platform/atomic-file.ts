@@ -24,8 +24,17 @@ const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/** `owner`: the file's owner, if it is another user; then the mode applies regardless of the umask. */
-export function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600, owner?: Owner): void {
+/**
+ * `owner`: the file's owner, if it is another user; then the mode applies regardless of the umask. `beforeRename` may still
+ * refuse, by throwing.
+ */
+export function writeFileAtomic(
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o600,
+  owner?: Owner,
+  beforeRename: () => void = () => {},
+): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     const file = openSync(temporary, "w", mode);
@@ -44,6 +53,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, mode
       closeSync(file);
     }
     faultPoint("file.before-rename");
+    beforeRename();
     renameSync(temporary, path);
     faultPoint("file.after-rename");
   } catch (error) {

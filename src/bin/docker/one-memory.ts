@@ -18,7 +18,7 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container` runs the stack's broker. Errors: those of the bridge's set-up. */
+/** `container` runs the stack's broker. */
 export async function joinStack(config: Config, container: string, env: Env): Promise<Joined> {
   const { endpoint, paths } = config;
   const bridge = readSettings(paths);
@@ -29,8 +29,10 @@ export async function joinStack(config: Config, container: string, env: Env): Pr
   if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
   if (existsSync(paths.ledgerFile) || existsSync(join(paths.palaceDir, "chroma.sqlite3")))
     return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
-  await setUpDockerBridge(paths, container, dockerOptions(env));
-  return { state: "joined" };
+  return setUpDockerBridge(paths, container, dockerOptions(env)).then(
+    () => ({ state: "joined" }),
+    (error: Error) => apart(`do not reach the stack's memory: ${error.message}`),
+  );
 }
 
 /**
@@ -48,8 +50,8 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
 
 /** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */
 export function dockerOptions(env: Env): string[] {
-  const named = { "--config": env["DOCKER_CONFIG"], "--host": env["DOCKER_HOST"], "--context": env["DOCKER_CONTEXT"] };
-  return Object.entries(named).flatMap(([option, value]) =>
-    value === undefined || value === "" ? [] : [option, value],
-  );
+  const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
+  // As variables the host wins; as options docker takes one of them.
+  const engine = { "--config": config, "--host": host, "--context": host === "" ? context : "" };
+  return Object.entries(engine).flatMap(([option, value = ""]) => (value === "" ? [] : [option, value]));
 }

@@ -18,8 +18,8 @@ import { ABSENCE_PATIENCE_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
-import { otherMemory } from "../docker/one-memory.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
+import { checkAgents, checkOneMemory } from "./agents.ts";
 import { checkBackups } from "./backups.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
@@ -48,6 +48,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkStop(config),
     checkSpool(config),
     ...(await checkOneMemory(config)),
+    ...checkAgents(config),
     checkBackups(config),
   ];
   const reached = await reachBroker(config, mayStart);
@@ -191,14 +192,6 @@ function checkSpool({ paths }: Config): Check {
     );
   if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
   return ok("spool", "nothing waits");
-}
-
-/** Nothing where no stack runs in Docker beside this machine's own memory. */
-async function checkOneMemory(config: Config): Promise<Check[]> {
-  const container = await otherMemory(config);
-  if (container === undefined) return [];
-  const detail = `a stack runs in Docker (${container}) with another memory than the one this machine's agents use`;
-  return [warn("one memory", detail, `palace bridge setup docker:${container}`)];
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
@@ -385,7 +378,7 @@ function ok(name: string, detail: string): Check {
   return { name, state: "ok", detail, hint: "" };
 }
 
-function warn(name: string, detail: string, hint: string): Check {
+export function warn(name: string, detail: string, hint: string): Check {
   return { name, state: "warn", detail, hint };
 }
 

@@ -1,5 +1,5 @@
 /** What install, uninstall and agents share: how agents start us from here, and what was done as lines. Imported by these verbs. */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
@@ -31,11 +31,21 @@ export function wiringParts(config: Config, palace: string | undefined): Parts {
 function launchOf(folders: readonly string[], palace: readonly string[]): Launch {
   const launcher = join(PACKAGE_ROOT, "scripts/palace");
   const isClone = existsSync(launcher);
-  const named = (name: string, file: string): string =>
-    onPath(name, folders) === undefined ? join(PACKAGE_ROOT, "dist/bin", file) : name;
+  const named = (name: string, file: string): string => {
+    const own = join(PACKAGE_ROOT, "dist/bin", file);
+    const found = onPath(name, folders.filter(isLasting));
+    return found !== undefined && realpathSync(found) === realpathSync(own) ? name : own;
+  };
   const shim: Launch["shim"] = isClone ? [launcher, "shim"] : [named("mempalace-mcp", "mp-shim.cjs")];
-  const hook = [isClone ? launcher : named("palace", "palace.js"), "hook", "claude-code", ...palace];
-  return { shim: [...shim, ...palace], hook: hook.map(quoted).join(" ") };
+  const command = isClone ? launcher : named("palace", "palace.js");
+  // Claude Code takes an exit code of 2 for a veto: whatever befalls the command, it is none.
+  const hook = `${[command, "hook", "claude-code", ...palace].map(quoted).join(" ")} || :`;
+  return { shim: [...shim, ...palace], hook, extension: [command, "hook", ...palace] };
+}
+
+/** npx and npm's scripts put folders on the PATH that nobody else has there. */
+function isLasting(folder: string): boolean {
+  return !/[\\/](?:node_modules[\\/]\.bin|_npx)(?:[\\/]|$)/.test(folder);
 }
 
 /** Errors: CONFIG_USAGE for a name that is none of these. */

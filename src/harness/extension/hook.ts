@@ -19,12 +19,20 @@ const OUTPUT_MAX_CHARS = 131_072;
 export type Hook = { argv: readonly string[]; env: Env; agent: string; log: (line: string) => void };
 export type Session = { harness: "opencode" | "pi"; id: string };
 
+/** Put before a file of these by `palace install`: how we are started from where it lies. */
+declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
+const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
+
 export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
-  return { argv: settings.hookCommand ?? [...commandOf("palace"), "hook"], env, agent, log };
+  return { argv: settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"], env, agent, log };
+}
+
+export function shimOf(settings: HarnessSettings): readonly string[] {
+  return settings.mcpCommand ?? launch?.shim ?? commandOf("mempalace-mcp");
 }
 
 /** An executable of ours: of the package that this file lies in, else of the PATH, where the file was copied away from it. */
-export function commandOf(name: "palace" | "mempalace-mcp"): [string] {
+function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
   try {
     accessSync(file, constants.X_OK);

@@ -6,7 +6,7 @@
 import { basename } from "node:path";
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askWakeUp, commandOf, debugLog, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import { askWakeUp, debugLog, handOver, hookOf, shimOf, TURN_MAX_MS } from "../extension/hook.ts";
 import type { Pi, PiContext, PiMessage } from "./host.ts";
 import { McpServer, type McpTool } from "./mcp-server.ts";
 import { isServedByPi } from "./native-mcp.ts";
@@ -46,7 +46,7 @@ export default function palace(pi: Pi): void {
   const serve = async (): Promise<void> => {
     server ??= new McpServer({
       ...{ settings, env, log, clientName: agent },
-      argv: settings.mcpCommand ?? commandOf("mempalace-mcp"),
+      argv: shimOf(settings),
     });
     registerTools(pi, server, await server.tools(), registered);
   };

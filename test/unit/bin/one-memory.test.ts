@@ -52,7 +52,7 @@ test("a bridge into the stack's own container is left as it is", async () => {
 });
 
 test("the engine that the environment names is named to docker", () => {
-  expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "" })).toEqual([
+  expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",
   ]);

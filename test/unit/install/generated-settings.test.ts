@@ -142,7 +142,7 @@ function partsIn(home: string): Parts {
       ...{ claudeDir: join(home, ".claude"), claudeFile: join(home, ".claude.json") },
       ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [] },
     },
-    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code" },
+    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
     ...{ shipped: join(home, "none"), stateDir: join(home, "state") },
   };
 }

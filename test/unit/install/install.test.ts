@@ -15,9 +15,12 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findAgent } from "../../../src/install/detect.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../src/install/install.ts";
+import { InstallState } from "../../../src/install/record.ts";
 
 let home = "";
 let parts: Parts;
+/** What stands before a copied extension: how it starts us. */
+const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempalace-mcp"]};\n';
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-wire-"));
@@ -26,7 +29,7 @@ beforeEach(() => {
       ...{ claudeDir: join(home, ".claude"), claudeFile: join(home, ".claude.json") },
       ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [join(home, "bin")] },
     },
-    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code" },
+    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
     ...{ shipped: join(home, "package"), stateDir: join(home, "state") },
   };
 });
@@ -195,7 +198,7 @@ test("shipped files are copied beside an agent's own, brought up to date, and go
   put("package/pi/palace.js", "export default 2;\n");
   expect(wiringOf("pi", parts)).toBe("drifted");
   install("pi", parts, false);
-  expect(read("pi/extensions/palace.js")).toBe("export default 2;\n");
+  expect(read("pi/extensions/palace.js")).toBe(`${LAUNCH}export default 2;\n`);
   for (const agent of ["opencode", "pi", "claude-code"] as const) uninstall(agent, parts, false);
   expect(names()).toEqual(names().filter((name) => before.includes(name) || name === "package/pi/palace.js"));
 });
@@ -218,7 +221,7 @@ test("a file of the user's where ours goes is kept beside it, and is back when o
   ship();
   put("pi/extensions/palace.js", "mine\n");
   install("pi", parts, false);
-  expect(read("pi/extensions/palace.js")).toBe("export default 1;\n");
+  expect(read("pi/extensions/palace.js")).toBe(`${LAUNCH}export default 1;\n`);
   uninstall("pi", parts, false);
   expect(read("pi/extensions/palace.js")).toBe("mine\n");
 });
@@ -239,4 +242,47 @@ test("an agent is found by its program or its folder, and its version is read fr
   expect(findAgent("pi", parts.places)).toMatchObject({ program: join(home, "bin/pi"), version: "1.5.2" });
   mkdirSync(join(home, ".claude"));
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
+});
+
+test("without a record, a server of MemPalace's own and hooks with more in their command are their owner's, and come back", () => {
+  const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
+  const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
+  const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];
+  const hooks = {
+    Stop: hook("/opt/mindpalace hook claude-code"),
+    SessionEnd: hook("FOO=1 /usr/bin/palace hook claude-code && notify-send done"),
+  };
+  const settings = JSON.stringify({ hooks }, null, 2);
+  put(".claude.json", theirs);
+  put(".claude/settings.json", settings);
+  uninstall("claude-code", parts, false);
+  expect([read(".claude.json"), read(".claude/settings.json")]).toEqual([theirs, settings]);
+  install("claude-code", parts, false);
+  expect(JSON.parse(read(".claude.json"))).toMatchObject({ mcpServers: { mempalace: { command: "mempalace-mcp" } } });
+  for (const event of ["Stop", "SessionEnd"] as const)
+    expect(JSON.parse(read(".claude/settings.json")).hooks[event]).toEqual([
+      ...hooks[event],
+      expect.objectContaining({ hooks: [expect.objectContaining({ command: "palace hook claude-code" })] }),
+    ]);
+  uninstall("claude-code", parts, false);
+  expect([read(".claude.json"), read(".claude/settings.json")]).toEqual([theirs, settings]);
+});
+
+test.each([
+  "/a/package/dist/bin/palace.js hook claude-code || :",
+  "'/with a blank/palace.js' hook claude-code --palace '/my palace' || :",
+  "/clone/scripts/palace hook claude-code",
+])("a hook that another install of ours wrote is ours: %s", (command) => {
+  put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }));
+  install("claude-code", parts, false);
+  expect(JSON.parse(read(".claude/settings.json")).hooks.Stop).toHaveLength(1);
+});
+
+test("while one install is at work another one changes nothing and says so", () => {
+  const release = new InstallState(parts.stateDir).lock();
+  expect(() => install("pi", parts, false)).toThrow("another palace install is at work");
+  expect(names()).toEqual(names().filter((name) => !name.startsWith("pi")));
+  release();
+  install("pi", parts, false);
+  expect(wiringOf("pi", parts)).toBe("wired");
 });
