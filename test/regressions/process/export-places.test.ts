@@ -52,8 +52,8 @@ test("a slash at the end is no other folder", async () => {
 });
 
 test.skipIf(!existsSync("/proc/self"))("a place that takes no folder is refused, and nothing runs on", () => {
-  const [exporter, steps] = ["export", "steps"].map((name) =>
-    pathToFileURL(join(ROOT, `src/public-palace/rebuild/${name}.ts`)).toString(),
+  const [exporter, steps] = ["public-palace/rebuild/export", "platform/steps"].map((name) =>
+    pathToFileURL(join(ROOT, `src/${name}.ts`)).toString(),
   );
   const program = `
     const [{ exportPalace }, { Steps }] = await Promise.all([import("${exporter}"), import("${steps}")]);
