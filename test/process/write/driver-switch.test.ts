@@ -32,7 +32,8 @@ describe.skipIf(missing !== undefined)("drivers in turns", () => {
         await delay(random() * 400);
         const content = `note ${at} of broker ${round}, killed as ${env["MEMPALACE_DRIVER"]}`;
         const { drawer_id: id } = await shim.call("mempalace_add_drawer", { wing: "w", room: `r${round}`, content });
-        filed.add(String(id));
+        // A write that was kept on a slow machine, because its broker was away for long, has no id yet.
+        if (typeof id === "string") filed.add(id);
       });
       const dying = delay(100 + random() * 600).then(() => broker.kill("SIGKILL"));
       await Promise.allSettled([...writes, dying]);
