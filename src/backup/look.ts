@@ -44,9 +44,21 @@ export function lookInto(folder: string): Look {
   }
 }
 
-function countEvents(file: string): Pick<Counts, "events" | "artifacts"> {
+/** As lookInto counts, without reading everything through. Errors: STORE_CORRUPT. */
+export function countIn(folder: string): Counts {
+  const ledger = openQuietly(join(folder, LEDGER));
+  try {
+    return { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS), openQuietly) };
+  } catch (error) {
+    throw asDamage(error, LEDGER);
+  } finally {
+    ledger.close();
+  }
+}
+
+function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "artifacts"> {
   if (!existsSync(file)) return { events: 0, artifacts: 0 };
-  const events = openWhole(file);
+  const events = open(file);
   try {
     return countAll(events, EVENT_COUNTS);
   } catch (error) {
@@ -75,13 +87,19 @@ export function glance(ledgerFile: string): { drawers: number; journalSeq: numbe
   }
 }
 
-/** Read through once. A file that came from elsewhere runs nothing of its own here. */
+/** A file that came from elsewhere runs nothing of its own here. */
+function openQuietly(file: string): Database.Database {
+  const database = new Database(file, { readonly: true, fileMustExist: true });
+  database.pragma("trusted_schema = OFF");
+  database.pragma("cell_size_check = ON");
+  return database;
+}
+
+/** Read through once. */
 function openWhole(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
-    database = new Database(file, { readonly: true, fileMustExist: true });
-    database.pragma("trusted_schema = OFF");
-    database.pragma("cell_size_check = ON");
+    database = openQuietly(file);
     const found = String(database.pragma("quick_check(1)", { simple: true }));
     if (found !== "ok") throw damaged(`${file}: ${found}`);
     return database;

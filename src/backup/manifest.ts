@@ -5,15 +5,17 @@ import { PalaceError } from "../protocol/errors.ts";
 export const MANIFEST = "manifest.json";
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
-/** Stand beside the ledger; none of them holds a secret that opens a door (broker/door/tokens.ts). */
-export const DOOR_FILES = ["tokens.json", "listen.json"] as const;
+/** Stands beside the ledger; holds no secret that opens a door (broker/door/tokens.ts), and yet says who may enter: put back only when asked. */
+export const TOKENS = "tokens.json";
+/** Where a door is; older backups hold it, and none puts it back: what came from elsewhere opens no port here. */
+const LISTEN = "listen.json";
 /** Upstream's settings and names, which a restore puts only where there is none. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
 /** The last entry: the SHA-256 of every byte before it. */
 export const SEAL = "seal.sha256";
 
 /** Nothing else is ever unpacked, and each at most once. */
-const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES]);
+const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, TOKENS, LISTEN, ...SETTINGS_FILES]);
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
 const SCHEMA = 1;

@@ -11,7 +11,7 @@ import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { VERSION } from "../platform/version.ts";
 import { lookInto } from "./look.ts";
-import { type BackedUpFile, DOOR_FILES, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES } from "./manifest.ts";
+import { type BackedUpFile, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES, TOKENS } from "./manifest.ts";
 
 export type SnapshotSource = {
   home: string;
@@ -35,11 +35,11 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   await copyEvents(join(source.palaceDir, EVENTS), join(folder, EVENTS));
-  for (const name of DOOR_FILES) copyIfThere(join(source.home, name), join(folder, name));
+  copyIfThere(join(source.home, TOKENS), join(folder, TOKENS));
   if (source.settingsDir === source.home) for (const name of SETTINGS_FILES) copySettings(source.home, folder, name);
   await steps.step("reading the copy through", 0, 0);
   const look = lookInto(folder);
-  const names = [LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
+  const names = [LEDGER, EVENTS, TOKENS, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
   const files: BackedUpFile[] = [];
   for (const name of names) files.push(await describe(folder, name));
   faultPoint("backup.after-snapshot");
