@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts } from "../../backup/draft.ts";
-import { readList } from "../../backup/list.ts";
+import { ownBackups, readList } from "../../backup/list.ts";
 import { scheduledNames } from "../../backup/name.ts";
 import { unpackVerified } from "../../backup/verify.ts";
 import type { Config } from "../../config/config.ts";
@@ -70,8 +70,12 @@ against what it says of itself. Nothing is changed. Without FILE: the newest of 
 
 function newest({ paths, backup }: Config): string {
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
-  const last = dir === undefined ? undefined : scheduledNames(dir, paths.tag).at(-1);
-  if (dir !== undefined && last !== undefined) return join(dir, last.name);
+  if (dir !== undefined) {
+    // After everything of the palace was lost its list is lost too.
+    const others = scheduledNames(dir, paths.tag).map(({ name }) => ({ file: join(dir, name) }));
+    const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
+    if (last !== undefined) return last.file;
+  }
   throw new PalaceError(
     "CONFIG_USAGE",
     dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
