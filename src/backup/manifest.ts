@@ -19,6 +19,8 @@ const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, TOKENS, LISTEN, ...S
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
 const SCHEMA = 1;
+/** Beyond it there is no date: ECMAScript's own bound. */
+const TIME_MAX_MS = 8.64e15;
 
 export type BackedUpFile = { name: string; size: number; sha256: string };
 
@@ -84,6 +86,7 @@ export function damaged(why: string, cause?: unknown): PalaceError {
 function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {
   const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, files } = value;
   if (typeof version !== "string" || ![madeAtMs, ledgerSchema, journalSeq].every(isCount)) return false;
+  if ((madeAtMs as number) > TIME_MAX_MS) return false;
   if (!isRecord(counts) || !Object.values(counts).every(isCount)) return false;
   if (!Array.isArray(leftOut) || !leftOut.every((name) => typeof name === "string")) return false;
   if (!Array.isArray(files) || files.length === 0 || !files.every(isFile)) return false;

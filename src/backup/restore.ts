@@ -6,8 +6,9 @@ import { CLOSETS, DRAWERS, OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../platform/fault.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";
-import { damaged, LEDGER, type Manifest } from "./manifest.ts";
+import { damaged, LEDGER, type Manifest, TOKENS } from "./manifest.ts";
 import { sync } from "./move.ts";
+import { CONFIG, namesNoPlace } from "./settings.ts";
 import { pendingRestore, STAGED } from "./swap.ts";
 import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 
@@ -63,6 +64,13 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
     (name) => found[name as keyof typeof found] !== counts[name as keyof typeof counts],
   );
   if (other !== undefined) throw damaged(`what was unpacked has other ${other} than it had`);
+}
+
+/** What of a backup may be put back: who it lets in, and which palace it names, is not for an archive to say. */
+export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
+  return manifest.files
+    .map(({ name }) => name)
+    .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
 /** What is staged is the palace while a list names it, and whoever finishes that takes the folder away; else it goes. */

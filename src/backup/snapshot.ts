@@ -4,7 +4,7 @@
  * on the backup's thread.
  */
 import { createHash } from "node:crypto";
-import { copyFileSync, createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, createReadStream, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../platform/fault.ts";
@@ -12,6 +12,7 @@ import type { Steps } from "../platform/steps.ts";
 import { VERSION } from "../platform/version.ts";
 import { lookInto } from "./look.ts";
 import { type BackedUpFile, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES, TOKENS } from "./manifest.ts";
+import { CONFIG, namesNoPlace } from "./settings.ts";
 
 export type SnapshotSource = {
   home: string;
@@ -74,15 +75,9 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   }
 }
 
-/** Settings that name a folder say where the palace of this machine is, not what is in it. */
+/** Settings that name a palace say where that of this machine is, not what is in it. */
 function copySettings(home: string, folder: string, name: string): void {
-  if (
-    name === "config.json" &&
-    existsSync(join(home, name)) &&
-    /"palace_path"/.test(readFileSync(join(home, name), "utf8"))
-  )
-    return;
-  copyIfThere(join(home, name), join(folder, name));
+  if (name !== CONFIG || namesNoPlace(join(home, name))) copyIfThere(join(home, name), join(folder, name));
 }
 
 function copyIfThere(from: string, to: string): void {

@@ -5,7 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
 import { TOKENS } from "../../backup/manifest.ts";
 import { ownEntries } from "../../backup/places.ts";
-import { assertStaged, leaveStaged, listAllAgain, type Staged, stageBackup } from "../../backup/restore.ts";
+import {
+  assertStaged,
+  leaveStaged,
+  listAllAgain,
+  namesToPutBack,
+  type Staged,
+  stageBackup,
+} from "../../backup/restore.ts";
 import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from "../../backup/swap.ts";
 import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
 import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
@@ -140,7 +147,7 @@ async function exchange(
         // What an earlier one has left half done is a whole palace first.
         finishRestore(paths);
         assertStaged(staged.folder, staged.manifest);
-        const names = staged.manifest.files.map(({ name }) => name).filter((name) => withTokens || name !== TOKENS);
+        const names = namesToPutBack(staged, withTokens);
         const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
         swapIn(paths, plan);
         return plan;
