@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { APPLICATION_ID, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { type Counts, damaged, EVENTS, LEDGER } from "./manifest.ts";
 
@@ -31,6 +31,7 @@ export function lookInto(folder: string): Look {
         `the backup's ledger is of a newer palace-devbox (schema ${ledgerSchema}, this one knows ${SCHEMA_VERSION})`,
         "update palace-devbox to the version that made it",
       );
+    assertNoProgram(ledger, LEDGER, ownPrograms());
     const seq = ledger.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'journal'").pluck().get() ?? 0;
     return {
       ledgerSchema,
@@ -44,10 +45,23 @@ export function lookInto(folder: string): Look {
   }
 }
 
-function countEvents(file: string): Pick<Counts, "events" | "artifacts"> {
-  if (!existsSync(file)) return { events: 0, artifacts: 0 };
-  const events = openWhole(file);
+/** As lookInto counts, without reading everything through. Errors: STORE_CORRUPT. */
+export function countIn(folder: string): Counts {
+  const ledger = openQuietly(join(folder, LEDGER));
   try {
+    return { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS), openQuietly) };
+  } catch (error) {
+    throw asDamage(error, LEDGER);
+  } finally {
+    ledger.close();
+  }
+}
+
+function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "artifacts"> {
+  if (!existsSync(file)) return { events: 0, artifacts: 0 };
+  const events = open(file);
+  try {
+    assertNoProgram(events, EVENTS, new Set());
     return countAll(events, EVENT_COUNTS);
   } catch (error) {
     throw asDamage(error, EVENTS);
@@ -75,19 +89,51 @@ export function glance(ledgerFile: string): { drawers: number; journalSeq: numbe
   }
 }
 
-/** Read through once. A file that came from elsewhere runs nothing of its own here. */
+/** A file that came from elsewhere runs nothing of its own here. */
+function openQuietly(file: string): Database.Database {
+  const database = new Database(file, { readonly: true, fileMustExist: true });
+  database.pragma("trusted_schema = OFF");
+  database.pragma("cell_size_check = ON");
+  return database;
+}
+
+/** Read through once. */
 function openWhole(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
-    database = new Database(file, { readonly: true, fileMustExist: true });
-    database.pragma("trusted_schema = OFF");
-    database.pragma("cell_size_check = ON");
+    database = openQuietly(file);
     const found = String(database.pragma("quick_check(1)", { simple: true }));
     if (found !== "ok") throw damaged(`${file}: ${found}`);
     return database;
   } catch (error) {
     database?.close();
     throw asDamage(error, file);
+  }
+}
+
+/** A trigger runs whenever its table is written: what a ledger of ours does not have was put there by somebody. Errors: STORE_CORRUPT. */
+function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
+  const foreign = programsOf(database).find(({ sql }) => !allowed.has(sql));
+  if (foreign !== undefined) throw damaged(`${file} has a ${foreign.type} of its own, ${foreign.name}`);
+}
+
+type Program = { type: string; name: string; sql: string };
+
+function programsOf(database: Database.Database): Program[] {
+  return database
+    .prepare<[], Program>("SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+    .all()
+    .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
+}
+
+/** Those of a fresh ledger; every version's are the same, once it was opened by this one. */
+function ownPrograms(): ReadonlySet<string> {
+  const fresh = new Database(":memory:");
+  try {
+    fresh.exec(SCHEMA);
+    return new Set(programsOf(fresh).map(({ sql }) => sql));
+  } finally {
+    fresh.close();
   }
 }
 

@@ -1,10 +1,10 @@
 /** Makes one backup: snapshot, archive, its name, and a line in the list of those that were made. Runs on the backup's thread. */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { assertGoal } from "./goal.ts";
 import { type ListedBackup, noteBackup } from "./list.ts";
 import type { Counts } from "./manifest.ts";
 import { packArchive, writeWhole } from "./pack.ts";
@@ -40,7 +40,7 @@ const STAGED_KEPT_MS = 60_000;
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
   const { source, passphrase } = input;
   removeDrafts(source.home, STAGED_KEPT_MS);
-  assertFree(input);
+  if (input.file !== null) assertGoal({ file: input.file, replace: input.replace }, source);
   const draft = join(source.home, `.backup-${randomBytes(4).toString("hex")}`);
   mkdirSync(draft, { mode: 0o700 });
   try {
@@ -66,16 +66,4 @@ export function removeDrafts(home: string, olderMs = 0): void {
     const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
     if (!name.endsWith(".tar") || Math.abs(age) >= olderMs) rmSync(path, { recursive: true, force: true });
   }
-}
-
-function assertFree({ file, replace }: MakeInput): void {
-  if (file === null) return;
-  const refuse = (why: string): PalaceError =>
-    new PalaceError("CONFIG_USAGE", `${file} ${why}`, "name another: palace backup FILE");
-  if (file.includes("\0")) throw refuse("is no path");
-  const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isDirectory() === true) throw refuse("is a folder");
-  if (there !== undefined && !replace) throw refuse("is there already");
-  if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw refuse("lies in a folder that is not there");
 }

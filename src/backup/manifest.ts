@@ -5,18 +5,22 @@ import { PalaceError } from "../protocol/errors.ts";
 export const MANIFEST = "manifest.json";
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
-/** Stand beside the ledger; none of them holds a secret that opens a door (broker/door/tokens.ts). */
-export const DOOR_FILES = ["tokens.json", "listen.json"] as const;
+/** Stands beside the ledger; holds no secret that opens a door (broker/door/tokens.ts), and yet says who may enter: put back only when asked. */
+export const TOKENS = "tokens.json";
+/** Where a door is; older backups hold it, and none puts it back: what came from elsewhere opens no port here. */
+const LISTEN = "listen.json";
 /** Upstream's settings and names, which a restore puts only where there is none. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
 /** The last entry: the SHA-256 of every byte before it. */
 export const SEAL = "seal.sha256";
 
 /** Nothing else is ever unpacked, and each at most once. */
-const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES]);
+const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, TOKENS, LISTEN, ...SETTINGS_FILES]);
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
 const SCHEMA = 1;
+/** Beyond it there is no date: ECMAScript's own bound. */
+const TIME_MAX_MS = 8.64e15;
 
 export type BackedUpFile = { name: string; size: number; sha256: string };
 
@@ -82,6 +86,7 @@ export function damaged(why: string, cause?: unknown): PalaceError {
 function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {
   const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, files } = value;
   if (typeof version !== "string" || ![madeAtMs, ledgerSchema, journalSeq].every(isCount)) return false;
+  if ((madeAtMs as number) > TIME_MAX_MS) return false;
   if (!isRecord(counts) || !Object.values(counts).every(isCount)) return false;
   if (!Array.isArray(leftOut) || !leftOut.every((name) => typeof name === "string")) return false;
   if (!Array.isArray(files) || files.length === 0 || !files.every(isFile)) return false;

@@ -6,6 +6,10 @@ export function backupName(tag: string, at: Date, isEncrypted: boolean): string 
   return `palace-${tag}-${at.toISOString().replaceAll(/[-:.]/g, "")}.tar${isEncrypted ? ".age" : ""}`;
 }
 
+export function isBackupName(name: string): boolean {
+  return /^palace-[0-9a-f]{8}-\d{8}T\d{9}Z\.tar(?:\.age)?$/.test(name);
+}
+
 /** Of one palace, the oldest first. A folder that cannot be read has none. */
 export function scheduledNames(dir: string, tag: string): { name: string; madeAtMs: number }[] {
   const pattern = new RegExp(

@@ -3,7 +3,7 @@ import { ReadableStream } from "node:stream/web";
 import { PalaceError } from "../protocol/errors.ts";
 import { damaged } from "./manifest.ts";
 
-const MAGIC = Buffer.from("age-encryption.org/v1\n");
+export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
@@ -26,8 +26,8 @@ export async function decrypted(
   pieces: Pieces,
   passphrase: () => Promise<string | undefined>,
 ): Promise<{ pieces: Pieces; isEncrypted: boolean }> {
-  const { head, all } = await peek(pieces, MAGIC.length);
-  if (!head.equals(MAGIC)) return { pieces: all, isEncrypted: false };
+  const { head, all } = await peek(pieces, AGE_MAGIC.length);
+  if (!head.equals(AGE_MAGIC)) return { pieces: all, isEncrypted: false };
   const secret = await passphrase();
   if (secret === undefined)
     throw new PalaceError(

@@ -4,14 +4,15 @@
  * on the backup's thread.
  */
 import { createHash } from "node:crypto";
-import { copyFileSync, createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, createReadStream, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { VERSION } from "../platform/version.ts";
 import { lookInto } from "./look.ts";
-import { type BackedUpFile, DOOR_FILES, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES } from "./manifest.ts";
+import { type BackedUpFile, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES, TOKENS } from "./manifest.ts";
+import { CONFIG, namesNoPlace } from "./settings.ts";
 
 export type SnapshotSource = {
   home: string;
@@ -35,11 +36,11 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   await copyEvents(join(source.palaceDir, EVENTS), join(folder, EVENTS));
-  for (const name of DOOR_FILES) copyIfThere(join(source.home, name), join(folder, name));
+  copyIfThere(join(source.home, TOKENS), join(folder, TOKENS));
   if (source.settingsDir === source.home) for (const name of SETTINGS_FILES) copySettings(source.home, folder, name);
   await steps.step("reading the copy through", 0, 0);
   const look = lookInto(folder);
-  const names = [LEDGER, EVENTS, ...DOOR_FILES, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
+  const names = [LEDGER, EVENTS, TOKENS, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
   const files: BackedUpFile[] = [];
   for (const name of names) files.push(await describe(folder, name));
   faultPoint("backup.after-snapshot");
@@ -74,15 +75,9 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   }
 }
 
-/** Settings that name a folder say where the palace of this machine is, not what is in it. */
+/** Settings that name a palace say where that of this machine is, not what is in it. */
 function copySettings(home: string, folder: string, name: string): void {
-  if (
-    name === "config.json" &&
-    existsSync(join(home, name)) &&
-    /"palace_path"/.test(readFileSync(join(home, name), "utf8"))
-  )
-    return;
-  copyIfThere(join(home, name), join(folder, name));
+  if (name !== CONFIG || namesNoPlace(join(home, name))) copyIfThere(join(home, name), join(folder, name));
 }
 
 function copyIfThere(from: string, to: string): void {

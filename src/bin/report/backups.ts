@@ -1,6 +1,5 @@
 /** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
-import { readList } from "../../backup/list.ts";
-import { scheduledNames } from "../../backup/name.ts";
+import { ownBackups, readList } from "../../backup/list.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "./checks.ts";
@@ -27,11 +26,18 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
   }
   if (schedule === null || schedule.dir !== dir)
     return check("warn", `the broker that ran last knows nothing of ${dir}`, "palace restart");
-  const made = scheduledNames(dir, paths.tag);
+  const { made, ahead } = ownBackups(paths, dir, nowMs);
   const last = made.at(-1);
   const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;
   if (schedule.failure !== null)
     return check("warn", `${said}; the last try failed: ${schedule.failure.message}`, schedule.failure.hint);
+  const future = ahead.at(-1);
+  if (future !== undefined)
+    return check(
+      "warn",
+      `${said}; ${future.file} is named by a moment that lies in the future, and does not count`,
+      "set the clock right, then move that file away",
+    );
   if (last === undefined || nowMs - last.madeAtMs > schedule.hours * HOUR_MS * LATE_FACTOR)
     return check(
       "warn",

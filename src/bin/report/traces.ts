@@ -89,6 +89,12 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   return [...found.values()];
 }
 
+/** Whether a file that was made anew has it still. What is encrypted cannot be looked at. */
+export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought): boolean {
+  const needles = needlesOf(traces.concat(ids));
+  return what !== "encrypted backup" && needles.length > 0 && holds(path, needles);
+}
+
 /**
  * What of it is a copy of ours; the rest is for the user to look at. `sources`: of what was forgotten; a staged copy of another
  * source holds the same words for drawers that stay. Undefined: whatever holds them goes. Errors: the file system's.

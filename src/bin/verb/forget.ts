@@ -10,7 +10,7 @@ import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
 import { backUp } from "../report/backup.ts";
-import { findTraces, removeTraces, type Trace } from "../report/traces.ts";
+import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
@@ -72,12 +72,10 @@ export const verb = defineVerb({
       if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
       erased.notes.push(...piped(config));
       const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-      for (const { path } of rewritten)
-        left.splice(
-          left.findIndex((one) => one.path === path),
-          1,
-        );
-      if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left });
+      // The memory may hold the same words for a drawer that stays.
+      const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
+      const standing = left.filter(({ path }) => !cleaned.has(path));
+      if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left: standing });
       else {
         out.text(
           `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}; ` +
@@ -85,7 +83,7 @@ export const verb = defineVerb({
         );
         tellFiles("Removed", removed, out);
         tellFiles("Made anew", rewritten, out);
-        tellFiles("It still stands in", left, out);
+        tellFiles("It still stands in", standing, out);
         for (const note of erased.notes) out.notice(note);
       }
       if (erased.pending === 0) return 0;
@@ -121,9 +119,24 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
     const passphrase = isEncrypted ? await readPassphrase(config, undefined, false) : undefined;
     if (isEncrypted && passphrase === undefined)
       out.notice(`${file} is encrypted: MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE palace backup ${file} --force`);
-    else if ((await backUp(config, { file, passphrase, replace: true }, out)) !== undefined) rewritten.push(trace);
+    else if (await isRewritten(config, file, passphrase, out)) rewritten.push(trace);
   }
   return rewritten;
+}
+
+/** One that cannot be made anew is told of, and stays in what is left. */
+async function isRewritten(
+  config: Config,
+  file: string,
+  passphrase: string | undefined,
+  out: Output,
+): Promise<boolean> {
+  try {
+    return (await backUp(config, { file, passphrase, replace: true }, out)) !== undefined;
+  } catch (error) {
+    out.notice(`${file} was not made anew: ${(error as Error).message}`);
+    return false;
+  }
 }
 
 function isLedger({ paths }: Config, path: string): boolean {

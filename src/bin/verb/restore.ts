@@ -1,10 +1,19 @@
 /** `palace restore`: a backup takes the place of the palace; what was there is kept aside. */
-import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
-import { listAllAgain, type Staged, stageBackup } from "../../backup/restore.ts";
-import { finishRestore, type PendingRestore, planSwap, swapIn } from "../../backup/swap.ts";
+import { TOKENS } from "../../backup/manifest.ts";
+import { ownEntries } from "../../backup/places.ts";
+import {
+  assertStaged,
+  leaveStaged,
+  listAllAgain,
+  namesToPutBack,
+  type Staged,
+  stageBackup,
+} from "../../backup/restore.ts";
+import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from "../../backup/swap.ts";
 import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
 import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
 import { isBridged } from "../../client/bridge.ts";
@@ -27,19 +36,21 @@ const LOCK_MAX_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
 export const verb = defineVerb({
-  usage: `palace restore FILE [--dry-run] [--yes] [--passphrase-file FILE]
+  usage: `palace restore FILE [--dry-run] [--yes] [--with-tokens] [--passphrase-file FILE]
 
 Puts a backup in the place of the palace, or where there is none. First all of it is read and checked; a bad one changes nothing.
 Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
 place, and a broker that ran is started again; it makes the public palace anew. Killed at any point there is the old palace or
-the new one: the next start, or this command again, finishes it. Tokens and settings that are there stay.
+the new one: the next start, or this command again, finishes it. Settings that are there stay.
 
   --dry-run               what is there, what would come
   --yes                   do not ask
+  --with-tokens           the TCP door's tokens too, where there are none: who holds one of them may enter then
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: {
     "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
+    "with-tokens": { type: "boolean" },
     "passphrase-file": { type: "string" },
   },
   args: [1, 1],
@@ -55,15 +66,17 @@ the new one: the next start, or this command again, finishes it. Tokens and sett
       staged = await stage(config, file, values["passphrase-file"], out);
       if (staged === undefined) return reportCancelled(out);
       const before = glance(config.paths.ledgerFile) ?? null;
-      if (values["dry-run"] === true || !out.isJson) preview(staged, before, out);
+      const there = ownEntries(config.paths, config.driver === "chroma").map(({ name }) => name);
+      const withTokens = values["with-tokens"] === true;
+      preview(staged, { before, there, withTokens }, out);
       if (values["dry-run"] === true) {
-        if (out.isJson) out.document({ ...described(file, staged), before });
+        if (out.isJson) out.document({ ...described(file, staged), before, there });
         return 0;
       }
-      if (before !== null && !(await confirm(`Move ${plural(before.drawers, "drawer")} aside for them?`, values.yes)))
-        return 0;
+      const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
+      if (there.length > 0 && !(await confirm(`Move ${what} aside for them?`, values.yes))) return 0;
       listAllAgain(staged.folder);
-      const done = await exchange(config, file, staged);
+      const done = await exchange(config, file, staged, withTokens);
       if (out.isJson) out.document({ ...described(file, staged), before, ...done });
       else {
         for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
@@ -75,7 +88,7 @@ the new one: the next start, or this command again, finishes it. Tokens and sett
       }
       return 0;
     } finally {
-      if (staged !== undefined) rmSync(staged.folder, { recursive: true, force: true });
+      if (staged !== undefined) leaveStaged(home, staged);
       if (isNew && readdirSync(home).length === 0) rmdirSync(home);
     }
   },
@@ -115,26 +128,37 @@ async function stage(
 }
 
 /** From here on Ctrl-C waits: it takes a moment, and half of it would only be finished later. */
-async function exchange(config: Config, file: string, staged: Staged): Promise<{ aside: string[]; started: boolean }> {
+async function exchange(
+  config: Config,
+  file: string,
+  staged: Staged,
+  withTokens: boolean,
+): Promise<{ aside: string[]; started: boolean }> {
   const { paths } = config;
   const wasStopped = isStopped(paths);
   const wait = (): void => {};
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
   let stopped = false;
+  let pending: PendingRestore;
   try {
-    ({ stopped } = await stopBroker(config));
-    const pending = await underLock(config, () => {
-      // What an earlier one has left half done is a whole palace first.
-      finishRestore(paths.home, staged.folder);
-      const names = staged.manifest.files.map(({ name }) => name);
-      const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
-      swapIn(paths.home, plan);
-      return plan;
-    });
-    return { aside: pending.aside, started: stopped };
-  } finally {
-    if (!wasStopped) clearStop(config);
+    try {
+      ({ stopped } = await stopBroker(config));
+      pending = await underLock(config, () => {
+        // What an earlier one has left half done is a whole palace first.
+        finishRestore(paths);
+        assertStaged(staged.folder, staged.manifest);
+        const names = namesToPutBack(staged, withTokens);
+        const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
+        swapIn(paths, plan);
+        return plan;
+      });
+    } finally {
+      if (!wasStopped) clearStop(config);
+    }
+    // Only after a swap: a broker would say in its own words what was in the way.
     if (stopped) await ensureBroker(config);
+    return { aside: asideOf(paths, pending), started: stopped };
+  } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
   }
 }
@@ -173,12 +197,15 @@ function described(file: string, { manifest, bytes, isEncrypted }: Staged): Reco
   return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut };
 }
 
-function preview({ manifest }: Staged, before: ReturnType<typeof glance> | null, out: Output): void {
+type Seen = { before: ReturnType<typeof glance> | null; there: string[]; withTokens: boolean };
+
+function preview({ manifest }: Staged, { before, there, withTokens }: Seen, out: Output): void {
   if (out.isJson) return;
-  const { counts, journalSeq, madeAtMs, version, leftOut } = manifest;
+  const { counts, journalSeq, madeAtMs, version, leftOut, files } = manifest;
+  const unread = there.length === 0 ? "nothing" : `nothing that can be read, in ${there.join(", ")}`;
   const here =
     before === null || before === undefined
-      ? "nothing that can be read"
+      ? unread
       : `${plural(before.drawers, "drawer")}, up to write ${before.journalSeq}`;
   out.table([
     ["there now", here],
@@ -188,4 +215,10 @@ function preview({ manifest }: Staged, before: ReturnType<typeof glance> | null,
     ],
   ]);
   if (leftOut.length > 0) out.notice(`not in the backup: the palace's collection ${leftOut.join(", ")}`);
+  if (files.some(({ name }) => name === TOKENS))
+    out.notice(
+      withTokens
+        ? "tokens of the backup open the TCP door where there are none: palace token list"
+        : "the backup's tokens of the TCP door are not put back; --with-tokens puts them where there are none",
+    );
 }

@@ -1,12 +1,11 @@
 /** `palace verify`: whether a backup is whole. */
-import { randomBytes } from "node:crypto";
-import { readdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { readList } from "../../backup/list.ts";
+import { makeDraft, removeDrafts } from "../../backup/draft.ts";
+import { ownBackups, readList } from "../../backup/list.ts";
 import { scheduledNames } from "../../backup/name.ts";
 import { unpackVerified } from "../../backup/verify.ts";
 import type { Config } from "../../config/config.ts";
-import { isAlive } from "../../platform/alive.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled } from "../report/job.ts";
@@ -15,7 +14,7 @@ import { readPassphrase } from "../terminal/passphrase.ts";
 import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../verb.ts";
 
-const DRAFT = /^verify-(\d+)-[0-9a-f]{8}$/;
+const DRAFT = "verify-";
 
 export const verb = defineVerb({
   usage: `palace verify [FILE] [--passphrase-file FILE]
@@ -30,8 +29,10 @@ against what it says of itself. Nothing is changed. Without FILE: the newest of 
   place: "any",
   run: async ({ values, args, config, out }) => {
     const file = args[0] === undefined ? newest(config) : resolve(args[0]);
-    removeDrafts(config.paths.cacheDir);
-    const folder = join(config.paths.cacheDir, `verify-${process.pid}-${randomBytes(4).toString("hex")}`);
+    const { cacheDir } = config.paths;
+    // What one that was killed has left.
+    removeDrafts(cacheDir, DRAFT);
+    const { folder, release } = makeDraft(cacheDir, DRAFT);
     const progress = new Progress({ silent: out.isJson });
     try {
       const { manifest, bytes, isEncrypted } = await withInterrupt(
@@ -62,31 +63,22 @@ against what it says of itself. Nothing is changed. Without FILE: the newest of 
     } finally {
       progress.end();
       rmSync(folder, { recursive: true, force: true });
+      release();
     }
   },
 });
 
 function newest({ paths, backup }: Config): string {
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
-  const last = dir === undefined ? undefined : scheduledNames(dir, paths.tag).at(-1);
-  if (dir !== undefined && last !== undefined) return join(dir, last.name);
+  if (dir !== undefined) {
+    // After everything of the palace was lost its list is lost too.
+    const others = scheduledNames(dir, paths.tag).map(({ name }) => ({ file: join(dir, name) }));
+    const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
+    if (last !== undefined) return last.file;
+  }
   throw new PalaceError(
     "CONFIG_USAGE",
     dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
     "name one: palace verify FILE",
   );
-}
-
-/** What one that was killed has left. */
-function removeDrafts(folder: string): void {
-  let names: string[] = [];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return;
-  }
-  for (const name of names) {
-    const pid = Number(DRAFT.exec(name)?.[1]);
-    if (pid > 0 && !isAlive(pid)) rmSync(join(folder, name), { recursive: true, force: true });
-  }
 }

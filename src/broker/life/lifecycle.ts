@@ -61,9 +61,9 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const lock = takeLock(paths.lockFile, options.isOnDemand);
   if ("heldBy" in lock) return lock;
   if (mustStayAway() !== undefined) return 0;
-  const restored = finishRestore(paths.home);
+  const restored = finishRestore(paths);
   if (restored !== undefined)
-    log.info("a restore was finished", { file: restored.file, aside: restored.aside.join(", ") });
+    log.info("a restore was finished", { file: restored.file, aside: `before-restore-${restored.stamp}` });
   rmSync(paths.wantedFile, { force: true });
   if (config.engine !== undefined)
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);

@@ -3,13 +3,13 @@
  * made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of theirs are removed; how that fares stands in the list
  * beside the ledger, where `palace doctor` reads it.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
-import { noteSchedule, readList, type Schedule } from "../../backup/list.ts";
+import { noteSchedule, ownBackups, readList, type Schedule } from "../../backup/list.ts";
 import { removeDrafts } from "../../backup/make.ts";
-import { backupName, scheduledNames } from "../../backup/name.ts";
+import { backupName } from "../../backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
@@ -118,7 +118,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
   const inTime = (delayMs: number): void => {
     if (!isEnded) timer = setTimeout(() => void run(), Math.min(Math.max(delayMs, 0), TIMER_MAX_MS)).unref();
   };
-  const untilDue = (): number => (scheduledNames(dir, tag).at(-1)?.madeAtMs ?? 0) + everyMs - Date.now();
+  const untilDue = (): number => (ownBackups(config.paths, dir).made.at(-1)?.madeAtMs ?? 0) + everyMs - Date.now();
   const run = async (): Promise<void> => {
     let nextMs = Math.min(everyMs * RETRY_PART, RETRY_MAX_MS);
     try {
@@ -137,7 +137,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
   };
   const make = async (): Promise<void> => {
     for (let waitedMs = 0; isBusy() && waitedMs < QUIET_WAIT_MAX_MS; waitedMs += POLL_MS) await sleep(POLL_MS);
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir);
     const passphrase = config.backup.passphrase();
     const file = join(dir, backupName(tag, new Date(), passphrase !== undefined));
     const request: BackupRequest = {
@@ -150,7 +150,8 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
     const { id } = jobs.start("backup", request, () => begin(request, { scheduled: true, passphrase }));
     const { error } = await jobs.ended(id);
     if (error !== null) throw new PalaceError(error.code, error.message, error.hint);
-    for (const { name } of scheduledNames(dir, tag).slice(0, -keep)) rmSync(join(dir, name), { force: true });
+    const older = ownBackups(config.paths, dir).made.filter((one) => one.file !== file);
+    for (const one of older.slice(0, Math.max(older.length - (keep - 1), 0))) rmSync(one.file, { force: true });
   };
   noteQuietly(() => note(schedule.failure), log);
   inTime(untilDue());
@@ -158,6 +159,21 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
     isEnded = true;
     clearTimeout(timer);
   };
+}
+
+/** The last folder alone: one above it that is missing is a disk that is not mounted. */
+function makeFolder(dir: string): void {
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `the folder for backups cannot be made: ${(cause as Error).message}`,
+      "mount its disk, or make the folder above it; MEMPALACE_BACKUP_DIR names it",
+      { cause },
+    );
+  }
 }
 
 /** A home that takes no file is told of elsewhere. */

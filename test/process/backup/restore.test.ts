@@ -62,6 +62,30 @@ it("a restore into a palace shows both, keeps the old one aside, and a write del
   expect(rowsOf(palace).drawers).toHaveLength(1);
 });
 
+it("a palace that cannot be read is moved aside by consent alone, and the door's tokens and address come back only where asked", async () => {
+  await using palace = createTestPalace();
+  await fill(palace, 1);
+  const { home, palaceDir, ledgerFile } = palace.config.paths;
+  const file = join(palace.home, "b.tar");
+  await palace.run("palace", ["token", "add", "laptop", "--role", "agent"]);
+  expect((await palace.run("palace", ["backup", file])).code).toBe(0);
+  await palace.run("palace", ["stop"]);
+  rmSync(home, { recursive: true });
+  mkdirSync(palaceDir, { recursive: true });
+  writeFileSync(join(palaceDir, "chroma.sqlite3"), "another's, from before");
+  writeFileSync(join(palaceDir, "thesis.odt"), "mine");
+  const unasked = await palace.run("palace", ["restore", file]);
+  expect(unasked.code).toBe(2);
+  expect(unasked.stdout).toContain("chroma.sqlite3");
+  expect(existsSync(ledgerFile)).toBe(false);
+  const done = await palace.run("palace", ["restore", file, "--yes"]);
+  expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining("--with-tokens") as string });
+  expect(existsSync(join(home, "tokens.json"))).toBe(false);
+  expect(existsSync(join(palaceDir, "thesis.odt"))).toBe(true);
+  await palace.run("palace", ["restore", file, "--yes", "--with-tokens"]);
+  expect(readFileSync(join(home, "tokens.json"), "utf8")).toContain("laptop");
+});
+
 it("a bad backup touches nothing", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);

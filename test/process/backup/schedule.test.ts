@@ -55,6 +55,10 @@ it("forget names the backups that still hold a text, and makes them anew when to
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
+  // A user has put something of their own in the place of another one.
+  const taken = join(folder, "c.tar");
+  await palace.run("palace", ["backup", taken]);
+  writeFileSync(taken, "notes on a plum that is to go");
   await palace.run("palace", ["backup", "-"]);
   expect(readFileSync(file, "latin1")).toContain("a plum that is to go");
 
@@ -65,8 +69,10 @@ it("forget names the backups that still hold a text, and makes them anew when to
   const done = await palace.run("palace", ["forget", String(id), "--yes", "--rewrite-backups", "--json"]);
   expect(JSON.parse(done.stdout)).toMatchObject({
     rewritten: [{ path: file, what: "backup" }],
+    left: expect.arrayContaining([{ path: taken, what: "backup" }]) as unknown,
     notes: expect.arrayContaining([expect.stringContaining("went into a pipe")]) as unknown,
   });
+  expect(readFileSync(taken, "utf8")).toBe("notes on a plum that is to go");
   expect(readFileSync(file, "latin1")).not.toContain("a plum that is to go");
   expect(readFileSync(file, "latin1")).toContain("a pear that stays");
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);

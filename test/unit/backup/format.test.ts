@@ -12,11 +12,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookInto } from "../../../src/backup/look.ts";
-import { formatManifest, LEDGER, MANIFEST, type ManifestBody, SEAL } from "../../../src/backup/manifest.ts";
+import { EVENTS, formatManifest, LEDGER, MANIFEST, type ManifestBody, SEAL } from "../../../src/backup/manifest.ts";
 import { packArchive, writeWhole } from "../../../src/backup/pack.ts";
+import { leaveStaged, namesToPutBack, stageBackup } from "../../../src/backup/restore.ts";
 import { encrypted } from "../../../src/backup/secret.ts";
+import { planSwap } from "../../../src/backup/swap.ts";
 import { padding, tarHeader } from "../../../src/backup/tar.ts";
 import { unpackArchive } from "../../../src/backup/unpack.ts";
 import { unpackVerified } from "../../../src/backup/verify.ts";
@@ -123,6 +126,58 @@ test("counts that differ from the ledger's are found, although every hash is rig
   const bytes = readFileSync(join(folder, "source", LEDGER));
   const lying = forge([{ name: LEDGER, bytes }], { ...body, counts: { ...body.counts, drawers: 1 } });
   await expect(verify(lying)).rejects.toThrow(/holds 0 drawers/);
+});
+
+test.each([
+  ["ledger", LEDGER, "CREATE TRIGGER own AFTER INSERT ON drawer BEGIN DELETE FROM journal; END"],
+  [
+    "ledger, under the name of one of ours,",
+    LEDGER,
+    "DROP TRIGGER journal_gone; CREATE TRIGGER journal_gone AFTER DELETE ON journal BEGIN DELETE FROM drawer; END",
+  ],
+  ["ledger as a view", LEDGER, "CREATE VIEW own AS SELECT 1"],
+  [
+    "logstream",
+    EVENTS,
+    "CREATE TABLE events (a); CREATE TRIGGER own AFTER INSERT ON events BEGIN DELETE FROM events; END",
+  ],
+])("a program in the %s is refused, although every hash is right", async (_what, name, sql) => {
+  const database = new Database(join(folder, "source", name));
+  database.exec(sql);
+  database.close();
+  const names = [...new Set([LEDGER, name])];
+  const forged = forge(names.map((one) => ({ name: one, bytes: readFileSync(join(folder, "source", one)) })));
+  await expect(verify(forged)).rejects.toThrow(/of its own/);
+});
+
+test("a moment that is no date is refused", async () => {
+  const forged = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], { ...body, madeAtMs: 8.64e15 + 1 });
+  await expect(verify(forged)).rejects.toThrow(/manifest lacks/);
+});
+
+test.each([
+  ["{}", true],
+  ['{"palace\\u005fpath": "/elsewhere"}', false],
+  ['{"collection_name": "x"}', false],
+  ["{", false],
+])("settings %s are put back: %s; tokens where asked, a door's address never", async (text, isPutBack) => {
+  const bytes = readFileSync(join(folder, "source", LEDGER));
+  const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];
+  const forged = forge([
+    { name: LEDGER, bytes },
+    { name: config, bytes: Buffer.from(text) },
+    ...[tokens, listen].map((name) => ({ name, bytes: Buffer.from("{}") })),
+  ]);
+  const file = join(folder, "given");
+  writeFileSync(file, forged);
+  const staged = await stageBackup(file, folder, { passphrase: () => Promise.resolve(undefined) });
+  const home = { home: folder, palaceDir: join(folder, "p"), ledgerFile: join(folder, LEDGER) };
+  const paths = { ...home, graphFile: "/g", tunnelsFile: "/t", hallwaysFile: "/h" };
+  const come = (withTokens: boolean): string[] =>
+    planSwap(paths, { file, staged: staged.folder, names: namesToPutBack(staged, withTokens) }, false).come;
+  expect(come(false)).toEqual([...(isPutBack ? [config] : []), LEDGER]);
+  expect(come(true)).toEqual([...(isPutBack ? [config] : []), tokens, LEDGER]);
+  leaveStaged(folder, staged);
 });
 
 test("a backup of a newer version is refused by what to do, not as damage", async () => {

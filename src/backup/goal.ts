@@ -1,0 +1,49 @@
+/** Where a backup may be written: never among the palace's own files, and over nothing but an older backup. */
+import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { PalaceError } from "../protocol/errors.ts";
+import { MANIFEST } from "./manifest.ts";
+import { isBackupName } from "./name.ts";
+import { AGE_MAGIC } from "./secret.ts";
+import { BLOCK_BYTES, sizeIn, tarHeader } from "./tar.ts";
+
+export type Goal = { file: string; replace: boolean };
+
+/** Errors: CONFIG_USAGE. */
+export function assertGoal({ file, replace }: Goal, { home, palaceDir }: { home: string; palaceDir: string }): void {
+  const refuse = (why: string): PalaceError =>
+    new PalaceError("CONFIG_USAGE", `${file} ${why}`, "name another: palace backup FILE");
+  if (file.includes("\0")) throw refuse("is no path");
+  if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw refuse("lies in a folder that is not there");
+  const folder = realpathSync(dirname(file));
+  const isAmongOwn = [home, palaceDir].some((own) => realOf(own) === folder);
+  if (isAmongOwn && !isBackupName(basename(file))) throw refuse("would stand among the palace's own files");
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  if (there.isDirectory()) throw refuse("is a folder");
+  if (!replace) throw refuse("is there already");
+  if (!there.isFile() || (there.size > 0 && !beginsLikeOurs(file)))
+    throw refuse("is no backup of ours, and is not written over");
+}
+
+/** An encrypted one cannot be told from another's. */
+function beginsLikeOurs(file: string): boolean {
+  const head = Buffer.alloc(BLOCK_BYTES);
+  const fd = openSync(file, "r");
+  try {
+    readSync(fd, head, 0, head.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+  const size = sizeIn(head);
+  return head.indexOf(AGE_MAGIC) === 0 || (Number.isSafeInteger(size) && head.equals(tarHeader(MANIFEST, size)));
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}

@@ -1,0 +1,45 @@
+/** Where a backup may be written. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { assertGoal } from "../../../src/backup/goal.ts";
+import { backupName } from "../../../src/backup/name.ts";
+import { tarHeader } from "../../../src/backup/tar.ts";
+
+let root: string;
+let own: { home: string; palaceDir: string };
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "goal-")));
+  own = { home: join(root, "home"), palaceDir: join(root, "home", "palace") };
+  mkdirSync(own.palaceDir, { recursive: true });
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+test.each([
+  ["the ledger", "home/ledger.sqlite3", "SQLite format 3\0"],
+  ["a file of the home that is not there yet", "home/ledger.sqlite3-wal", undefined],
+  ["the public palace", "home/palace/chroma.sqlite3", undefined],
+  ["somebody's file", "thesis.odt", "PK"],
+  ["another tar", "photos.tar", tarHeader("a.jpg", 3)],
+])("a backup is not written over %s, not even with --force", (_what, name, content) => {
+  const file = join(root, name);
+  if (content !== undefined) writeFileSync(file, content);
+  expect(() => assertGoal({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
+});
+
+test("with --force it is written over an older backup, an encrypted one and an empty file, and over no link", () => {
+  const file = join(root, "b.tar");
+  for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
+    writeFileSync(file, content);
+    assertGoal({ file, replace: true }, own);
+    expect(() => assertGoal({ file, replace: false }, own)).toThrow(/is there already/);
+  }
+  symlinkSync(file, join(root, "link.tar"));
+  expect(() => assertGoal({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
+});
+
+test("a folder of backups may be the home itself, for their own names", () => {
+  assertGoal({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
+});
