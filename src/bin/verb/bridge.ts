@@ -176,7 +176,10 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  const hint = state.hint === undefined || state.state !== "down" || state.hint === "palace bridge status" ? "" : ` → ${state.hint}`;
+  const hint =
+    state.hint === undefined || state.state !== "down" || state.hint === "palace bridge status"
+      ? ""
+      : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;
 }
 
