@@ -9,6 +9,7 @@ import { MCP_CONFIG } from "./world.ts";
 const IMAGE_PROJECT = dockerName("grid");
 const IMAGE = `${IMAGE_PROJECT}-devbox`;
 const CALL_TIMEOUT_MS = 120_000;
+const PAUSE_TRIES = 10;
 
 export type Box = AsyncDisposable & {
   readonly name: string;
@@ -30,6 +31,17 @@ const docker = async (...args: string[]): Promise<string> => (await execa("docke
 export async function buildImage(): Promise<void> {
   await sweepLeftovers();
   await execa("docker", ["compose", "build", "devbox"], { env: { COMPOSE_PROJECT_NAME: IMAGE_PROJECT } });
+}
+
+/** The engine gives up on a container that starts processes all the time on a busy machine ("unable to freeze"): once more then. */
+async function pause(name: string): Promise<void> {
+  for (let left = PAUSE_TRIES; ; left--)
+    try {
+      await docker("pause", name);
+      return;
+    } catch (error) {
+      if (left <= 1 || !String(error).includes("unable to freeze")) throw error;
+    }
 }
 
 export async function openBox({ name: title, env = {}, volumes = [] }: BoxOptions): Promise<Box> {
@@ -65,7 +77,7 @@ export async function openBox({ name: title, env = {}, volumes = [] }: BoxOption
     },
     disconnect: async () => void (await docker("network", "disconnect", `${name}-net`, name)),
     connect: async () => void (await docker("network", "connect", `${name}-net`, name)),
-    pause: async () => void (await docker("pause", name)),
+    pause: () => pause(name),
     unpause: async () => void (await docker("unpause", name)),
     killAndRecreate: async () => {
       await docker("kill", "--signal", "KILL", name);
