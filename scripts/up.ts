@@ -171,6 +171,7 @@ function summary({ kind, host }: Stack, { ms }: Proof): string[] {
     "  ./scripts/palace status                what is in it",
     "  ./scripts/palace mine docs DIR         file a project's documents",
     "  ./scripts/palace search WORDS          find them again",
+    "  ./scripts/palace install all           wire Claude Code, opencode and pi",
     `  every agent's MCP entry:               ${entry}`,
     "Stop: ./scripts/palace stop",
   ];
