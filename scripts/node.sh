@@ -131,12 +131,13 @@ list_watched() {
     echo package-lock.json tsconfig.json tsconfig.build.json
 }
 
-# A hook stands in an agent's way: where something would have to be fetched first, it says nothing.
+# True if nothing has to be fetched first.
 is_ready() {
   [ "$(cksum <"$root/package-lock.json")" = "$(cat "$root/node_modules/.palace-lock" 2>/dev/null)" ] &&
     { is_new_enough node || is_new_enough "${XDG_CACHE_HOME:-${HOME:-}/.cache}/palace/node/bin/node"; }
 }
 
-if [ "${1-}" = hook ] && ! is_ready 2>/dev/null; then exit 0; fi
+# A launcher that stands in an agent's way sets this: it says nothing rather than keep the agent waiting.
+if [ -n "${only_if_ready-}" ] && ! is_ready 2>/dev/null; then exit 0; fi
 find_node
 install_locked
