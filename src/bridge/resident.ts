@@ -90,12 +90,21 @@ function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeCon
 function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
   const nowMs = Date.now();
   let state: BridgeState = {
-    ...{ state: "connecting", pid: process.pid, why: "" },
+    ...{ state: "connecting", pid: process.pid, why: "", hint: "" },
     ...{ sinceMs: nowMs, atMs: nowMs, channels: 0 },
   };
   return (more) => {
     const changed = more.state !== undefined && more.state !== state.state;
-    state = { ...state, ...more, channels: channels(), atMs: Date.now(), ...(changed && { sinceMs: Date.now() }) };
+    // A hint belongs to the reason it came with.
+    const hint = more.why === undefined ? state.hint : "";
+    state = {
+      ...state,
+      hint,
+      ...more,
+      channels: channels(),
+      atMs: Date.now(),
+      ...(changed && { sinceMs: Date.now() }),
+    };
     try {
       writeState(paths, state);
     } catch (error) {

@@ -34,9 +34,9 @@ export type BridgeState = {
   sinceMs: number;
   /** When this was written. */
   atMs: number;
-  /** Why it is down, and what to type. */
+  /** Why it is down, and what to type; empty where that is not known. */
   why: string;
-  hint?: string;
+  hint: string;
   channels: number;
 };
 

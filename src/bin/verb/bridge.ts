@@ -176,10 +176,9 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  const hint =
-    state.hint === undefined || state.state !== "down" || state.hint === "palace bridge status"
-      ? ""
-      : ` → ${state.hint}`;
+  // Of an older resident there is none; and who reads this has typed `bridge status`.
+  const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
+  const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;
 }
 
