@@ -130,9 +130,9 @@ test("a session that pauses and ends at once is filed whole, once", async () => 
   await using palace = createTestPalace();
   await palace.startBroker();
   const id = "0f0f0f0f-1111-4222-8333-444444444444";
-  const transcript = join(palace.home, ".claude/projects/-work-fern", `${id}.jsonl`);
+  const transcript = join(palace.home, ".claude/projects/-home-ada-fern", `${id}.jsonl`);
   const line = (n: number, role: string, content: unknown): string =>
-    `${JSON.stringify({ type: role, uuid: `${role}-${n}`, sessionId: id, cwd: "/work/fern", timestamp: "2026-01-01T00:00:00Z", message: { role, content } })}\n`;
+    `${JSON.stringify({ type: role, uuid: `${role}-${n}`, sessionId: id, cwd: "/home/ada/fern", timestamp: "2026-01-01T00:00:00Z", message: { role, content } })}\n`;
   const turns = (count: number): string =>
     Array.from(
       { length: count },
