@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -147,4 +148,34 @@ test("a Node that was replaced since, also by one of an older date, or that is g
   rmSync(node);
   expect(await shimOf(clone, path)).toMatchObject(builtBy(process.execPath));
   expect(await startAsNoted(clone)).toMatchObject(builtBy(process.execPath));
+});
+
+test("a hook of a clone is what is built; where something would have to be fetched first it fetches nothing and says nothing", async () => {
+  const clone = makeClone();
+  writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
+  setAge(join(clone, "dist/bin"), -60);
+  const bin = join(clone, "bin");
+  mkdirSync(bin);
+  writeFileSync(
+    join(bin, "npm"),
+    `#!/bin/sh\necho "$*" >> '${clone.replaceAll("'", String.raw`'\''`)}/npm-called'\nexit 1\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const start = async (path: string, ...words: string[]): Promise<{ exitCode?: number; stdout?: string }> =>
+    execa(join(clone, "scripts/palace"), words, { env: { HOME: folder, PATH: path }, extendEnv: false, reject: false });
+  const path = [bin, withNode].join(delimiter);
+  const built = { exitCode: 0, stdout: "hook claude-code" };
+  expect(await start(path, "hook", "claude-code")).toMatchObject(built);
+  expect(await shimOf(clone, path)).toMatchObject(builtBy(process.execPath));
+  expect(await start("", "hook", "claude-code")).toMatchObject(built);
+
+  writeFileSync(join(clone, "package-lock.json"), "{ }");
+  setAge(join(clone, "package-lock.json"), -120);
+  expect(await start(path, "hook", "claude-code")).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(existsSync(join(clone, "npm-called"))).toBe(false);
+  // Whoever is no hook has it fetched.
+  expect((await start(path, "status")).exitCode).not.toBe(0);
+  expect(existsSync(join(clone, "npm-called"))).toBe(true);
 });
