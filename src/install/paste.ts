@@ -39,7 +39,6 @@ export const CLIENTS = {
   }),
 } as const satisfies Record<string, Client>;
 
-
 function member(key: string, [command, ...args]: Launch["shim"], more: Record<string, string> = {}): string {
   return JSON.stringify({ [key]: { [SERVER]: { ...more, command, args } } }, null, 2);
 }
