@@ -20,6 +20,7 @@ export const LONGEST: readonly string[] = [
   "process/life/broker-life.test.ts",
   "topology/grid/host.test.ts",
   "topology/kill-chroma.test.ts",
+  "topology/fresh-clone.test.ts",
   "topology/grid/reached.test.ts",
   "topology/grid/container.test.ts",
 ];

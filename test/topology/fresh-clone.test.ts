@@ -1,0 +1,119 @@
+/**
+ * `scripts/up` in a fresh clone on a machine with an engine, as a newcomer runs it at work: the Node is too old, the home is empty,
+ * and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { once } from "node:events";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import { resolveListenHost } from "../../src/broker/door/listen.ts";
+import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
+import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
+import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
+
+const missing = engineMissing(process.env) ?? networkMissing();
+if (missing !== undefined) console.warn(`fresh clone with an engine left out: ${missing}`);
+
+const project = dockerName("newcomer");
+const BASE_IMAGE = "node:24-trixie-slim";
+
+describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
+  let newcomer: Newcomer;
+  let proxy: InspectingProxy;
+  let relay: Server;
+
+  beforeAll(async () => {
+    await sweepLeftovers();
+    newcomer = await openNewcomer();
+    const registry = readRegistry();
+    proxy = await startInspectingProxy({
+      folder: join(newcomer.folder, "proxy"),
+      listen: { path: newcomer.proxySocket },
+      allows: (host) => host === registry.hostname,
+    });
+    // The same proxy where the engine's builds reach it.
+    relay = createServer((near) => {
+      const far = connect(newcomer.proxySocket);
+      near.pipe(far).pipe(near);
+      near.on("error", () => far.destroy());
+      far.on("error", () => near.destroy());
+    }).listen(0, resolveListenHost("docker"));
+    await once(relay, "listening");
+    writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
+    writeDockerSettings();
+    forgetEarlierBuilds();
+  });
+  afterAll(async () => {
+    await compose("down", "--volumes", "--rmi", "local", "--timeout", "2");
+    execFileSync("docker", ["image", "rm", "--force", `${project}-base`], { stdio: "ignore" });
+    relay?.close();
+    await proxy?.[Symbol.asyncDispose]();
+    await newcomer?.[Symbol.asyncDispose]();
+  });
+
+  /** As a user tells Docker of a proxy; compose is found where it is on this machine. */
+  const writeDockerSettings = (): void => {
+    const address = relay.address() as { address: string; port: number };
+    const folder = join(newcomer.home, ".docker");
+    const plugins = process.env["DOCKER_CONFIG"];
+    mkdirSync(folder);
+    writeFileSync(
+      join(folder, "config.json"),
+      JSON.stringify({
+        proxies: { default: { httpsProxy: `http://${address.address}:${address.port}` } },
+        ...(plugins !== undefined && { cliPluginsExtraDirs: [join(plugins, "cli-plugins")] }),
+      }),
+    );
+  };
+
+  /** A base image with files that no layer was ever built on, and no npm cache that other builds have filled. */
+  const forgetEarlierBuilds = (): void => {
+    const base = `FROM ${BASE_IMAGE}\nRUN echo ${project} > /etc/palace-run\n`;
+    execFileSync("docker", ["build", "--quiet", "--tag", `${project}-base`, "-"], { input: base });
+    const file = join(newcomer.clone, "Dockerfile.base");
+    const cached = /--mount=type=cache,target=\/var\/cache\/npm,sharing=locked/g;
+    expect(readFileSync(file, "utf8")).toMatch(cached);
+    writeFileSync(file, readFileSync(file, "utf8").replace(cached, "--mount=type=tmpfs,target=/var/cache/npm"));
+  };
+
+  const environment = (): Record<string, string> => {
+    const engine = execFileSync("sh", ["-c", "command -v docker"], { encoding: "utf8" }).trim();
+    return {
+      PATH: [join(newcomer.folder, "old/bin"), dirname(engine), "/usr/local/bin:/usr/bin:/bin"].join(delimiter),
+      COMPOSE_PROJECT_NAME: project,
+      BASE_IMAGE: `${project}-base`,
+      DEVBOX_CLAUDE_CODE: "0",
+      ...(process.env["DOCKER_HOST"] !== undefined && { DOCKER_HOST: process.env["DOCKER_HOST"] }),
+    };
+  };
+  const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
+
+  test("whose certificates nobody has named to the build, scripts/up says how to name them", async () => {
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], environment());
+    expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
+    expect(stderr).toMatch(/hint: a proxy that inspects TLS .*: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
+  });
+
+  test("with them named scripts/up builds the stack through the proxy, and a note is found in the devbox", async () => {
+    proxy.requests.length = 0;
+    const named = { ...environment(), EXTRA_CA_CERTS: proxy.caFile };
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], named);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^The palace is up in Docker: chroma, broker, devbox\.\nOne memory was written/);
+    // The packages of the images came this way, and the agents' among them.
+    const tarballs = new Set(proxy.requests.filter((line) => line.includes(".tgz")));
+    const { packages } = JSON.parse(readFileSync(join(newcomer.clone, "package-lock.json"), "utf8")) as {
+      packages: object;
+    };
+    expect(tarballs.size).toBeGreaterThan(Object.keys(packages).length / 2);
+    expect([...tarballs].join("\n")).toMatch(/opencode/);
+    const shim = await newcomer.shim(["docker", "compose", "exec", "-T", "devbox", "mp-shim"], named);
+    await shim.call("mempalace_add_drawer", { wing: "first", room: "days", content: "the proxy let the images in" });
+    const found = await shim.call("mempalace_search", { query: "proxy images", wing: "first" });
+    expect(JSON.stringify(found["results"])).toContain("the proxy let the images in");
+    await shim.close();
+  });
+});
