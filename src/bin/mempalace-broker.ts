@@ -122,7 +122,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Our own `palace mine`, for this palace. It must not use a broker elsewhere, nor fail because an endpoint is set. */
+/** Our own `palace mine`, for this palace. Its environment names no broker elsewhere and injects no fault. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
