@@ -1,6 +1,6 @@
 /**
- * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each by the packages it can run from
- * without any install script. The image does this, and so do tests on the host. Uses nothing but Node, npm and tar, so that in
+ * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work
+ * without any install script. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that in
  * the image its layer depends on these two files alone.
  */
 import { spawn } from "node:child_process";
@@ -23,7 +23,7 @@ import type { RunOptions } from "./main.ts";
 export const AGENTS = ["pi", "opencode", "claude"] as const;
 export type Agent = (typeof AGENTS)[number];
 
-/** `program` is a path in the packages' folder; `packages` are their names and versions with the digest of each archive. */
+/** `program` is a path in the packages' folder; `packages` maps each name and version to the digest of its archive. */
 type Build = Readonly<{ program: string; packages: Readonly<Record<string, string>> }>;
 type Pinned = Readonly<{ version: string; any?: Build; x64?: Build; arm64?: Build }>;
 
@@ -32,7 +32,7 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** All of them by default. */
+  /** The default is all of them. */
   agents?: readonly Agent[];
 }>;
 
@@ -43,10 +43,10 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** What a folder was made from. */
+/** Name of the file that records what a folder was made from. */
 const MADE_FROM = "made-from";
 
-/** Where tests on this machine have them: made once, for as long as the pins stay the same. */
+/** Returns the folder for tests on this machine; it is made once for a set of pins. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -56,8 +56,9 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * `folder` is there with all of them, or as it was before: they are installed beside it and the whole is renamed. Two at once
- * do the work twice and harm nothing. Shape: true if anything was done. Errors: a plain one that says what failed.
+ * After the call `folder` holds all agents, or is as it was before: they are installed beside it, and the whole is renamed.
+ * Two at once do the work twice and harm nothing. Shape: true if anything was done. Errors: a plain one that names what
+ * failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
@@ -95,7 +96,8 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Not --prefix, and not in a project: npm would look for settings there. Packing fetches an archive and runs nothing of it.
+  // Without --prefix and outside of any project npm reads no settings from there. `npm pack` fetches an archive and
+  // executes nothing of it.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -117,21 +119,21 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** A folder of other pins goes first; in between there is none, never half of one. */
+/** A folder of other pins is moved away first; in between there is none, and never half of one. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {
     if (existsSync(folder)) renameSync(folder, old);
     renameSync(draft, folder);
   } catch (error) {
-    // Somebody else was quicker with the same.
+    // Another process may have installed the same in the meantime.
     if (!isMadeFrom(folder, wanted)) throw error;
   } finally {
     rmSync(old, { recursive: true, force: true });
   }
 }
 
-/** What killed installs left beside it. */
+/** Removes what killed installs left beside it. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
@@ -152,7 +154,7 @@ function digest(algorithm: string, data: string | Buffer, encoding: "hex" | "bas
   return createHash(algorithm).update(data).digest(encoding);
 }
 
-/** Shape: its stdout. */
+/** Shape: the command's stdout. */
 async function execute(
   command: string,
   args: readonly string[],
@@ -171,7 +173,7 @@ async function execute(
 }
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
-  // Only here, because the image has nothing but this file.
+  // The import is lazy, because the image has only this file.
   const { PalaceError } = await import("../src/protocol/errors.ts");
   try {
     const options = {

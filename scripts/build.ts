@@ -1,6 +1,6 @@
 /**
- * Emits dist/ from src/ with tsc, bundles the executables whose start is felt and makes all of them executable. Run by
- * `npm run build`, by prepack, by up.ts and test.ts, and in the image; uses nothing but Node, the compiler and the bundler,
+ * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice and makes all of them executable.
+ * Run by `npm run build`, by prepack, by up.ts and test.ts, and in the image; uses only Node, the compiler and the bundler,
  * so that it works before anything else does.
  */
 import { spawnSync } from "node:child_process";
@@ -14,8 +14,9 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * An agent waits for the shim, a user for the feeder's "nothing to do": as one file each they start twice as quickly. The
- * shim is CommonJS besides: an ES import of node:fs alone evaluates all its getters and costs a tenth of the start.
+ * An agent waits for the shim, a user for the feeder's "nothing to do": bundled into one file each they start in half the
+ * time. The shim is CommonJS as well: an ES import of node:fs alone evaluates all its getters and takes a tenth of the
+ * start.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -24,13 +25,13 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/** Copied out of the package into agents' folders: whole, and in need of nothing but Node. */
+/** These are copied from the package into agents' folders, so each is one file that needs only Node. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Looks for its binary beside its own file, so it stays a package. */
+/** This package looks for its binary beside its own file, so it stays unbundled. */
 const NATIVE = ["better-sqlite3"];
 
-/** Shape: 0, or the compiler's exit code after its messages were logged. dist/ is replaced only by a build that passed. */
+/** Shape: 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/. */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
   const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
@@ -57,7 +58,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** What is imported on demand stays apart; everything lands in bin/, from where paths to other files are the same. */
+/** Lazy imports stay separate files; everything is written to bin/, where relative paths to other files stay valid. */
 async function bundle(folder: string, { name, format, extension }: (typeof BUNDLED)[number]): Promise<void> {
   const bundled = await rolldown({
     input: join(folder, `${name}.js`),
@@ -75,7 +76,7 @@ async function bundle(folder: string, { name, format, extension }: (typeof BUNDL
   await bundled.close();
 }
 
-/** In place of what the compiler emitted; a map would stay behind when the file is copied. */
+/** Replaces the compiler's output; there is no source map, because it would stay behind when the file is copied. */
 async function bundleExtension(file: string): Promise<void> {
   const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
   await bundled.write({ file, format: "esm" });

@@ -1,7 +1,7 @@
 /**
- * Writes docs/environment.md, docs/errors.md and docs/differences.md from the tables that the code itself uses, or that its
- * differential test uses. `node scripts/docs.ts` after a
- * change to one of them; test/house holds that nobody forgot. Pages are what `pages` returns, so tests need no files.
+ * Writes docs/environment.md, docs/errors.md and docs/differences.md from the tables that the code or its differential test
+ * uses. Run `node scripts/docs.ts` after a change to one of them; test/house checks that the pages are up to date. `pages`
+ * returns their content, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

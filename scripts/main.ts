@@ -1,6 +1,6 @@
 /**
- * What the scripts have in common: their options, and how one of them runs as a program. A script exports
- * `run(options)` and calls `runAsMain(run)` only when it is the program; tests call `run` themselves.
+ * Shared by all scripts: their options, and how one of them runs as a program. A script exports `run(options)` and calls
+ * `runAsMain(run)` only when it is the program; tests call `run` themselves.
  */
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../src/protocol/errors.ts";
@@ -10,18 +10,18 @@ export type RunOptions = Readonly<{
   argv: readonly string[];
   env: Env;
   cwd: string;
-  /** Progress, for people: stderr. */
+  /** Prints progress for people, to stderr. */
   log: (line: string) => void;
-  /** The result: stdout. */
+  /** Prints the result, to stdout. */
   print: (line: string) => void;
-  /** Aborted by Ctrl-C and SIGTERM: end what was started, then return. */
+  /** Aborted by Ctrl-C and SIGTERM: the script then ends what it started and returns. */
   signal: AbortSignal;
 }>;
 
-/** Shape: the exit code. Errors: a PalaceError becomes its sentence, its hint and its exit code. */
+/** Shape: the exit code. Errors: a PalaceError is printed as its sentence and hint, and sets the exit code. */
 export type Script = (options: RunOptions) => Promise<number>;
 
-/** The clone's root folder, without a slash at the end. */
+/** The clone's root folder, without a trailing slash. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
 
 export async function runAsMain(script: Script): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Proves that the package is honest: packs it, installs the tarball in a folder elsewhere, and runs it there with an
- * empty home. Reports the installed size without the model. `npm run pack:try`; what is installed how is held by test/install.
+ * Proves that the package is complete: packs it, installs the tarball in another folder, and runs it there with an empty
+ * home. Reports the installed size without the model. Run by `npm run pack:try`; test/install covers the ways of installing
+ * it.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
     log(`installing ${tarball} (${megabytes(statSync(join(folder, tarball)).size)}) elsewhere ...`);
     writeFileSync(join(place, "package.json"), "{}");
-    // Not --prefix: npm would look for its global settings under that folder.
+    // With --prefix, npm would look for its global settings under that folder.
     const quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     await $({ cwd: place, env, signal, quiet: true })`npm install ${quietly} ${join(folder, tarball)}`;
 
@@ -33,13 +34,13 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     print(`installed size without the model: ${megabytes(sizeOf(join(place, "node_modules")))}`);
     return help.exitCode === 0 && doctor.exitCode === 0 ? 0 : 1;
   } finally {
-    // The doctor may have started a broker there; none running is fine.
+    // The doctor may have started a broker there; it is no error if none runs.
     await $({ cwd: place, env: foreignEnv(env, home, bin), quiet: true, nothrow: true })`palace stop`;
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The environment of somebody who has just installed this: an empty home, none of our variables. */
+/** The environment of a new user: an empty home and none of our variables. */
 function foreignEnv(env: RunOptions["env"], home: string, bin: string): NodeJS.ProcessEnv {
   const foreign = Object.entries(env).filter(([name]) => !/^(MEMPAL|XDG_|npm_)/.test(name));
   return { ...Object.fromEntries(foreign), HOME: home, PATH: `${bin}:${env["PATH"] ?? ""}`, MEMPALACE_OFFLINE: "1" };

@@ -1,6 +1,7 @@
 /**
- * Settings that a devbox's home begins with, beside those that `palace install all` makes there. A file that is there is its
- * owner's and stays as it is. Run at every start of the container, by several at once on one home volume; uses nothing but Node.
+ * Writes the initial settings of a devbox's home, beside those that `palace install all` writes there. An existing file
+ * belongs to the user and stays as it is. Runs at every start of the container, possibly several times at once on one home
+ * volume; uses only Node.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -10,9 +11,9 @@ import { dirname, join } from "node:path";
 type Seed = Readonly<{ path: string; content: object | string }>;
 
 const SEEDS: readonly Seed[] = [
-  // As in the other agents, where no tool of an MCP server is asked about.
+  // Claude Code then asks for no permission for our tools, like the other agents.
   { path: ".claude/settings.json", content: { permissions: { allow: ["mcp__mempalace"] } } },
-  // Without one, zsh begins with questions.
+  // Without this file, zsh starts with questions.
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
@@ -21,7 +22,7 @@ export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }
 
-/** Whole or not at all, and never over another: a link is made only where nothing is. */
+/** Creates the file as a whole or not at all, and never over another one: link() fails for an existing name. */
 function create(file: string, content: object | string): boolean {
   if (existsSync(file)) return false;
   const draft = `${file}.new-${randomUUID()}`;
@@ -45,7 +46,7 @@ if (import.meta.main) {
     const made = seedHome(homedir());
     if (made.length > 0) console.error(`settings to begin with: ${made.map((path) => `~/${path}`).join(", ")}`);
   } catch (error) {
-    // The box is of use without them.
+    // The devbox is usable without them.
     console.error(`the home's first settings could not be written: ${(error as Error).message}`);
   }
 }

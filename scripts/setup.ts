@@ -1,7 +1,8 @@
 /**
- * A devbox's first start: makes the bridge that MEMPALACE_BROKER=ssh://user@host[:port] asks for, and goes on trying until it
- * stands. What only somebody on the host can do is said, once, as the command to type there. Beside it the agents work
- * already: their writes are kept until there is a way. Idempotent; the image runs it, needing nothing but zx and `palace`.
+ * Sets up a devbox's bridge at its first start: it makes the bridge that MEMPALACE_BROKER=ssh://user@host[:port] asks for,
+ * and retries until it works. A step that only a user of the host can do is printed once, as the command to type there.
+ * Meanwhile the agents already work, and their writes are spooled. Idempotent; the image runs it, and it needs only zx and
+ * `palace`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:â
   --host-key  the fingerprint of the host's key (default: DEVBOX_BRIDGE_HOST_KEY)
   --once      try once; the exit code says whether the bridge stands`;
 
-/** sshd counts refused keys against an address; at this pace it does not shut us out. */
+/** sshd penalises an address for refused keys; at this pace it does not lock us out. */
 const REFUSED_WAIT_MS = 15_000;
 const AWAY_WAIT_MS = 5_000;
 
@@ -67,7 +68,7 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** As every client reads it; what it means exactly `palace bridge setup` decides. */
+/** Parses the endpoint as every client does; `palace bridge setup` decides what it means exactly. */
 function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   const [, target, port] =
     /^ssh:\/\/((?:\w[\w.+-]*@)?(?:\[[\da-fA-F:]+\]|\w[\w.-]*))(?::(\d+))?\/?$/.exec(endpoint) ?? [];
@@ -80,7 +81,7 @@ function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   return { target: target.replace(/[[\]]/g, ""), port, hostKey: hostKey === "" ? undefined : hostKey };
 }
 
-/** Only one that is set up already is asked: the question itself starts the resident. */
+/** Asks only a bridge that is already set up, because the question itself starts the resident. */
 async function stands({ target, port }: Wanted, options: RunOptions): Promise<boolean> {
   const { bridge, through } = (await palace(options, "bridge", "status")) as {
     bridge?: { target: string; port: number } | null;
@@ -111,15 +112,15 @@ async function explain(wanted: Wanted, { code, message, hint }: Failure, options
   }
   const { publicKey = "" } = (await palace(options, "bridge", "key")) as { publicKey?: string };
   log(`  type this on the host, as ${wanted.target}; it goes on here by itself:`);
-  // Without its comment, which is whatever this container calls itself.
+  // The key is printed without its comment, which is only this container's name.
   log(`  palace gate authorize '${publicKey.split(" ").slice(0, 2).join(" ")}'`);
 }
 
-/** What `palace ARGS --json` says, a failure included. */
+/** Runs `palace ARGS --json` and returns its document, also after a failure. */
 async function palace({ env, signal }: RunOptions, ...args: string[]): Promise<object> {
   const own = join(ROOT, "dist", "bin", "palace.js");
   const command = existsSync(own) ? [process.execPath, own] : ["palace"];
-  // Not where we are: a mounted project may be closed to the devbox's user.
+  // The working directory may be a mounted project that the devbox's user cannot read.
   const done = await $({ cwd: "/", env, signal, quiet: true, nothrow: true })`${command} ${args} --json`;
   signal.throwIfAborted();
   try {

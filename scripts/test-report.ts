@@ -1,11 +1,11 @@
-/** Reads vitest's JSON report into the numbers that test.ts adds up. Pure. */
+/** Reads vitest's JSON report into the numbers that test.ts sums up. Pure. */
 
 export type Tally = Readonly<{
   passed: number;
   failed: number;
-  /** What did not run, a line each. */
+  /** Skipped tests, one line each. */
   leftOut: readonly string[];
-  /** What failed, its message in the lines below its name. */
+  /** Failed tests, each with its message on the lines below its name. */
   failures: readonly string[];
 }>;
 
@@ -25,7 +25,7 @@ type Report = {
   }[];
 };
 
-/** `exitCode` is vitest's own: it also fails for errors outside of any test, which must count as one. */
+/** `exitCode` is vitest's own: it also reports errors outside of any test, which must count as one failure. */
 export function readReport(json: string, exitCode: number): Tally {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(json) as Report;
   const broken = testResults.filter(
@@ -59,7 +59,7 @@ function fileOf(name: string): string {
   return name.slice(name.lastIndexOf("/test/") + 1);
 }
 
-/** A file that was skipped as a whole is one line. */
+/** A file that was skipped as a whole gets one line. */
 function skipped(files: Report["testResults"]): string[] {
   return files.flatMap(({ name, assertionResults }) => {
     const left = assertionResults.filter(({ status }) => ["skipped", "pending", "todo"].includes(status));
@@ -82,7 +82,7 @@ export function total(tallies: readonly Tally[]): Tally {
   );
 }
 
-/** Where everything must run: each test that was left out is a failure. */
+/** Counts each skipped test as a failure, where every test must run. */
 export function withoutSkips(tally: Tally): Tally {
   const { passed, leftOut } = tally;
   const nothingRan = passed + tally.failed + leftOut.length === 0;

@@ -1,6 +1,6 @@
 /**
- * Runs every test this machine can run, says what was left out and why, and ends with `N passed, N failed`. With --all
- * or CI=true every test that was left out is a failure. `./scripts/test` and .ci/run run it.
+ * Runs every test that this machine can run, prints what was left out and why, and ends with `N passed, N failed`. With
+ * --all or CI=true every skipped test is a failure. Run by `./scripts/test` and .ci/run.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,12 +20,12 @@ import {
 
 type Suite = Readonly<{
   name: string;
-  /** Commands, or what to give vitest. */
+  /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** Measures nothing by the clock: it runs at the same time as its neighbours of that kind. */
+  /** A patient suite measures nothing by the clock, so it runs at the same time as patient neighbours. */
   patient?: true;
-  /** Why it cannot run here, or undefined. */
+  /** Returns why it cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
@@ -42,19 +42,20 @@ const SUITES: readonly Suite[] = [
   { name: "unit", vitest: ["--project", "unit"] },
   { name: "simulation", vitest: ["--project", "simulation"] },
   { name: "contract", vitest: ["--project", "contract"] },
-  // Its processes wait for each other most of the time, and none of its tests measures time: one more than there are cores.
+  // Its processes mostly wait for each other, and its tests measure no time, so it gets one worker more than there are
+  // cores.
   { name: "process", vitest: ["--project", "process", "--maxWorkers=3"] },
   { name: "differential", vitest: ["--project", "differential"], patient: true },
   { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
   { name: "soak", vitest: ["--project", "soak"], patient: true },
-  // It packs, which builds dist anew: nothing that starts what is built may run beside it.
+  // This suite packs, which rebuilds dist: nothing that starts the built files may run beside it.
   { name: "install", vitest: ["--project", "install"] },
-  // Its half without an engine runs everywhere; the other says itself why it is left out.
+  // The half without an engine runs everywhere; the other half reports itself why it is skipped.
   { name: "agents", vitest: ["--project", "agents"] },
   { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 
-/** Of the system, for the real sshd and the foreign mount; .ci/run installs them. */
+/** Programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
 function toolMissing(): string | undefined {
   const tool = ["/usr/sbin/sshd", "/usr/bin/bindfs"].find((path) => !existsSync(path));
   return tool === undefined ? undefined : `there is no ${tool} (apt-get install openssh-server bindfs)`;
@@ -71,11 +72,11 @@ export async function run(options: RunOptions): Promise<number> {
     print(USAGE);
     return 0;
   }
-  // A name filter leaves out all other tests on purpose.
+  // A name filter skips all other tests on purpose.
   const filters = argv.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument));
   const strict = (argv.includes("--all") || env["CI"] === "true") && !filters;
   const chosenSuites = chosen(argv.filter((argument) => argument !== "--all"));
-  // What this very run has built is what the process tests start, as users do; else they run the sources.
+  // The process tests start the files that this very run has built, as users do; otherwise they run the sources.
   const builds = chosenSuites.findIndex(({ name }) => name === "build");
   const results: Tally[] = [];
   for (const group of groups(chosenSuites)) {
@@ -88,14 +89,14 @@ export async function run(options: RunOptions): Promise<number> {
   if (leftOut.length > 0) print(`left out:`);
   for (const line of leftOut.slice(0, LEFT_OUT_LINES_MAX)) print(`  ${line}`);
   if (leftOut.length > LEFT_OUT_LINES_MAX) print(`  and ${leftOut.length - LEFT_OUT_LINES_MAX} more`);
-  // Once more at the end, where whoever kept only the last lines of a long run finds it.
+  // Failures are repeated at the end, for a reader who kept only the last lines of a long run.
   if (failures.length > 0) print(`failed:`);
   for (const failure of failures.slice(0, FAILURES_SHOWN_MAX)) print(`  ${failure.replaceAll("\n", "\n  ")}`);
   print(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
-/** Suites by name, or one vitest run for files and options; all suites when nothing is asked for. */
+/** Selects suites by name, or makes one vitest run for files and options; without arguments it selects all suites. */
 function chosen(argv: readonly string[]): readonly Suite[] {
   const named = SUITES.filter(({ name }) => argv.includes(name));
   const rest = argv.filter((argument) => !named.some(({ name }) => name === argument));
@@ -105,7 +106,7 @@ function chosen(argv: readonly string[]): readonly Suite[] {
   return named.map((suite) => (suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] }));
 }
 
-/** Patient neighbours stand together: one of them lasts three minutes, whatever else is done. */
+/** Groups patient neighbours, because one of them lasts three minutes whatever else runs. */
 function groups(suites: readonly Suite[]): Suite[][] {
   return suites.reduce<Suite[][]>((done, suite) => {
     const last = done.at(-1);
@@ -157,7 +158,7 @@ async function runVitest(args: readonly string[], options: RunOptions): Promise<
   }
 }
 
-/** Runs one of the locked tools with its output on stderr: stdout ends with the result and nothing else. */
+/** Runs one of the locked tools with its output on stderr, because stdout is only for the result. */
 async function execute(command: readonly string[], { env, signal }: RunOptions): Promise<number> {
   const path = `${join(ROOT, "node_modules", ".bin")}:${env["PATH"] ?? ""}`;
   const done = await $({

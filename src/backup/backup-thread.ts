@@ -1,4 +1,4 @@
-/** Thread on which a backup is made; started for it and ended with it. */
+/** The thread that makes a backup; started for it and ended with it. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../platform/fault.ts";
 import { type Progress, Steps } from "../platform/steps.ts";

@@ -1,6 +1,6 @@
 /**
- * A folder for what is unpacked, with a lock in it that dies with its process. Whoever finds one that nobody holds takes it away; a
- * number of a process would say nothing to another container that shares the folder.
+ * Makes a folder to unpack into, with a lock in it that ends with its process. Any process that finds a folder whose lock
+ * is free removes it; a pid would mean nothing to another container that shares the folder.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
 import { randomBytes } from "node:crypto";
@@ -9,24 +9,24 @@ import { tryFlock } from "../platform/libc.ts";
 
 export type Draft = {
   folder: string;
-  /** The folder stays. */
+  /** Releases the lock; the folder stays. */
   release: () => void;
 };
 
 const LOCK = "lock";
 
-/** `prefix` says what it is for. Errors: the file system's. */
+/** `prefix` names the purpose. Errors: the file system's. */
 export function makeDraft(parent: string, prefix: string): Draft {
   for (;;) {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const fd = lockIn(folder);
-    // Somebody who cleans up was there between the two lines: another name.
+    // Otherwise a clean-up removed the folder before it was locked: try another name.
     if (fd !== undefined) return { folder, release: once(() => closeSync(fd)) };
   }
 }
 
-/** Those that nobody holds. */
+/** Removes the folders whose lock is free. */
 export function removeDrafts(parent: string, prefix: string): void {
   for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {
     const folder = join(parent, name);
@@ -41,7 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Undefined: another has it. `otherwise`: the answer of a file system that has no locks. */
+/** Returns undefined when another process holds the lock. `otherwise` is the result on a file system without locks. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {
@@ -54,7 +54,7 @@ function lockIn(folder: string, otherwise = true): number | undefined {
   try {
     isOurs = tryFlock(fd);
   } catch {
-    // Nobody can be told apart there: what is made is used, and nothing is taken away.
+    // Without locks a used folder cannot be told from an abandoned one: ours is used, and none is removed.
   }
   if (isOurs) return fd;
   closeSync(fd);

@@ -1,4 +1,4 @@
-/** Where a backup may be written: never among the palace's own files, and over nothing but an older backup. */
+/** Checks where a backup may be written: never among the palace's own files, and over nothing but an older backup. */
 import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
@@ -27,7 +27,7 @@ export function assertGoal({ file, replace }: Goal, { home, palaceDir }: { home:
     throw refuse("is no backup of ours, and is not written over");
 }
 
-/** An encrypted one cannot be told from another's. */
+/** An encrypted backup looks like any other age file. */
 function beginsLikeOurs(file: string): boolean {
   const head = Buffer.alloc(BLOCK_BYTES);
   const fd = openSync(file, "r");

@@ -1,6 +1,7 @@
 /**
- * `backups.json` beside the ledger: which backups were made and where they went, so that `forget` can name those that still hold
- * something and the schedule knows its own; and how that fares, for `doctor`. A hint: a file that is gone is gone. Written by the broker.
+ * Keeps `backups.json` beside the ledger: the backups that were made and where they went, so that `forget` can name those
+ * that still hold a drawer and the schedule knows its own; and the schedule's state, for `doctor`. It is a hint: a file may
+ * have been removed since. Written by the broker.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +10,7 @@ import { isRecord } from "../platform/is-record.ts";
 import { scheduledNames } from "./name.ts";
 
 export type ListedBackup = {
-  /** null: it went into a pipe, and nobody knows where it is. */
+  /** Null when the backup was streamed and nobody knows where it is. */
   file: string | null;
   madeAtMs: number;
   journalSeq: number;
@@ -22,14 +23,14 @@ export type Schedule = {
   dir: string;
   hours: number;
   keep: number;
-  /** Of the last one that was due; null once one was made. */
+  /** The failure of the last scheduled backup; null once one has succeeded. */
   failure: { atMs: number; message: string; hint: string } | null;
 };
 
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Of those that nothing removes by itself. */
+/** Bounds the backups that nothing removes automatically. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
@@ -37,21 +38,21 @@ export function readList(home: string): BackupList {
     const value = JSON.parse(readFileSync(join(home, NAME), "utf8")) as unknown;
     if (isRecord(value) && Array.isArray(value["backups"])) return value as BackupList;
   } catch {
-    // There is none yet, or it is no list of ours: the next backup begins one.
+    // The list is missing or invalid: the next backup begins a new one.
   }
   return { backups: [], schedule: null };
 }
 
 export function noteBackup(home: string, made: ListedBackup): void {
   const { backups, schedule } = readList(home);
-  // One that is written over another is the only one of its name; what went into a pipe is told apart by its moment alone.
+  // A backup that replaces another takes its entry; streamed ones differ only by their time.
   const others = backups.filter(({ file }) => file === null || (file !== made.file && !isGone(file)));
   const asked = others.filter(({ scheduled }) => !scheduled);
   const dropped = new Set(asked.slice(0, -LISTED_MAX));
   write(home, { backups: [...others.filter((one) => !dropped.has(one)), made], schedule });
 }
 
-/** Of a disk that is not mounted nothing is known. */
+/** On an unmounted disk a missing file proves nothing. */
 function isGone(file: string): boolean {
   return !existsSync(file) && existsSync(dirname(file));
 }
@@ -59,8 +60,9 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Backups of this very palace in that folder, the oldest first: another machine's palace may have the same tag and share the folder. An
- * empty file is none. `ahead`: their names lie in the future, as after a clock was put back.
+ * Lists the backups of this very palace in that folder, the oldest first: another machine's palace may have the same tag
+ * and share the folder. Empty files are skipped. `ahead` lists those whose names lie in the future, as after a clock was
+ * set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

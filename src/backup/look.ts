@@ -1,4 +1,6 @@
-/** Opens the databases of a backup, reads them through and counts: at its making, and whenever it is verified. */
+/**
+ * Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -19,7 +21,7 @@ const LEDGER_COUNTS = {
 } as const;
 const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
-/** Of the files in a folder. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+/** Examines the files in a folder. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
 export function lookInto(folder: string): Look {
   const ledger = openWhole(join(folder, LEDGER));
   try {
@@ -45,7 +47,7 @@ export function lookInto(folder: string): Look {
   }
 }
 
-/** As lookInto counts, without reading everything through. Errors: STORE_CORRUPT. */
+/** Counts as lookInto does, without reading everything through. Errors: STORE_CORRUPT. */
 export function countIn(folder: string): Counts {
   const ledger = openQuietly(join(folder, LEDGER));
   try {
@@ -70,7 +72,7 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** What stands in a palace now, not read through; undefined where there is none, or none that can be read. */
+/** Returns what a palace holds now, without reading it through; undefined when there is no readable palace. */
 export function glance(ledgerFile: string): { drawers: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
@@ -89,7 +91,7 @@ export function glance(ledgerFile: string): { drawers: number; journalSeq: numbe
   }
 }
 
-/** A file that came from elsewhere runs nothing of its own here. */
+/** A file from elsewhere must run no code of its own here. */
 function openQuietly(file: string): Database.Database {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   database.pragma("trusted_schema = OFF");
@@ -97,7 +99,7 @@ function openQuietly(file: string): Database.Database {
   return database;
 }
 
-/** Read through once. */
+/** Opens a database and reads it through once. */
 function openWhole(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
@@ -111,7 +113,10 @@ function openWhole(file: string): Database.Database {
   }
 }
 
-/** A trigger runs whenever its table is written: what a ledger of ours does not have was put there by somebody. Errors: STORE_CORRUPT. */
+/**
+ * A trigger runs whenever its table is written: one that our own ledgers lack was put there by others. Errors:
+ * STORE_CORRUPT.
+ */
 function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
   const foreign = programsOf(database).find(({ sql }) => !allowed.has(sql));
   if (foreign !== undefined) throw damaged(`${file} has a ${foreign.type} of its own, ${foreign.name}`);
@@ -126,7 +131,7 @@ function programsOf(database: Database.Database): Program[] {
     .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
 }
 
-/** Those of a fresh ledger; every version's are the same, once it was opened by this one. */
+/** Returns the triggers of a fresh ledger; a ledger of any version has the same ones once this version has opened it. */
 function ownPrograms(): ReadonlySet<string> {
   const fresh = new Database(":memory:");
   try {
@@ -137,7 +142,7 @@ function ownPrograms(): ReadonlySet<string> {
   }
 }
 
-/** A table that an older ledger has not got holds nothing. */
+/** A table that an older ledger lacks counts as empty. */
 function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,

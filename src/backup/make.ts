@@ -1,4 +1,4 @@
-/** Makes one backup: snapshot, archive, its name, and a line in the list of those that were made. Runs on the backup's thread. */
+/** Makes one backup: snapshot, archive, final name, and an entry in the list of backups. Runs on the backup's thread. */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
 
 export type MakeInput = {
   source: SnapshotSource;
-  /** Where it is to be; null: in a file of the home's own, which the caller takes away (`report.staged`). */
+  /** The archive's destination; null: a file in the home, which the caller removes (`report.staged`). */
   file: string | null;
-  /** Over an older one of the same name. */
+  /** True to replace an older file of the same name. */
   replace: boolean;
-  /** Of ours: the caller's own is put around it by the caller. */
+  /** Our own passphrase: the caller adds the encryption with its own. */
   passphrase: string | undefined;
-  /** As the list has it. */
+  /** The backup's entry in the list. */
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
 };
 
@@ -33,10 +33,10 @@ export type MakeReport = {
 };
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
-/** Who was handed one takes it at once. */
+/** The caller reads a staged archive at once, so an older one is left over. */
 const STAGED_KEPT_MS = 60_000;
 
-/** Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED; nothing is left of it then. */
+/** Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED; after an error nothing of the backup is left. */
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
   const { source, passphrase } = input;
   removeDrafts(source.home, STAGED_KEPT_MS);
@@ -59,7 +59,7 @@ export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeRe
   }
 }
 
-/** What a broker that was killed has left in the home. `olderMs`: of archives that somebody may be about to take. */
+/** Removes what a killed broker has left in the home. `olderMs` spares archives that a caller may be about to read. */
 export function removeDrafts(home: string, olderMs = 0): void {
   for (const name of readdirSync(home).filter((one) => DRAFT.test(one))) {
     const path = join(home, name);

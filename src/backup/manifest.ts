@@ -1,25 +1,31 @@
-/** What a backup says of itself: `manifest.json`, its first entry. Read with suspicion: the file may come from anywhere. */
+/**
+ * The description of a backup: `manifest.json`, its first entry. It is read with suspicion, because the file may come from
+ * anywhere.
+ */
 import { isRecord } from "../platform/is-record.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
 export const MANIFEST = "manifest.json";
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
-/** Stands beside the ledger; holds no secret that opens a door (broker/door/tokens.ts), and yet says who may enter: put back only when asked. */
+/**
+ * The tokens' file stands beside the ledger. It holds no secret that opens a door (broker/door/tokens.ts), but says who may
+ * connect, so it is restored only on request.
+ */
 export const TOKENS = "tokens.json";
-/** Where a door is; older backups hold it, and none puts it back: what came from elsewhere opens no port here. */
+/** The address of a door. Older backups hold it, and it is never restored: a file from elsewhere must open no port here. */
 const LISTEN = "listen.json";
-/** Upstream's settings and names, which a restore puts only where there is none. */
+/** Upstream's settings and names, which a restore writes only where they are missing. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
 /** The last entry: the SHA-256 of every byte before it. */
 export const SEAL = "seal.sha256";
 
-/** Nothing else is ever unpacked, and each at most once. */
+/** Only these are ever unpacked, each at most once. */
 const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, TOKENS, LISTEN, ...SETTINGS_FILES]);
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
 const SCHEMA = 1;
-/** Beyond it there is no date: ECMAScript's own bound. */
+/** The latest date that ECMAScript can express. */
 const TIME_MAX_MS = 8.64e15;
 
 export type BackedUpFile = { name: string; size: number; sha256: string };
@@ -39,14 +45,14 @@ export type Counts = {
 export type Manifest = {
   kind: "palace-devbox backup";
   schema: number;
-  /** Of the program that made it. */
+  /** Version of the program that made it. */
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
-  /** The last write in it: number of its journal row. */
+  /** Number of the journal row of the last write in it. */
   journalSeq: number;
   counts: Counts;
-  /** Collections of the public palace that are not made from the ledger, which a backup does not hold. */
+  /** Collections of the public palace that the ledger cannot rebuild, and that a backup leaves out. */
   leftOut: string[];
   files: BackedUpFile[];
 };
@@ -58,7 +64,7 @@ export function formatManifest(body: ManifestBody): Buffer {
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for one of a newer version. */
+/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
 export function parseManifest(bytes: Buffer): Manifest {
   let value: unknown;
   try {

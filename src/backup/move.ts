@@ -1,4 +1,6 @@
-/** A name given to a file or folder, on the same disk or another; the source is gone only when the whole of it is there and synced. */
+/**
+ * Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced.
+ */
 import {
   closeSync,
   cpSync,
@@ -13,13 +15,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** `rename` is the system's. Errors: the file system's; `from` is as it was then. */
+/** `rename` is the system's. Errors: the file system's; `from` is then unchanged. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {
     rename(from, to);
   } catch (error) {
-    // A folder below the home may be on another disk, and a folder of an image's layer cannot be renamed in a container.
+    // A folder below the home may be on another disk, and a container cannot rename a folder of an image's layer.
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     const part = `${to}.part`;
     rmSync(part, { recursive: true, force: true });
@@ -31,7 +33,7 @@ export function move(from: string, to: string, rename: (from: string, to: string
   }
 }
 
-/** What a folder says of its names. One that is not there says nothing. */
+/** Syncs a folder's entries. A missing folder has none. */
 export function sync(path: string): void {
   if (!existsSync(path)) return;
   const opened = openSync(path, "r");

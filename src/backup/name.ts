@@ -1,7 +1,7 @@
-/** What a backup is called where nobody gave it a name: by its palace and its moment, so that names sort as they were made. */
+/** Names a backup that was given no name: by its palace and its time, so that names sort in the order of their making. */
 import { readdirSync } from "node:fs";
 
-/** `tag` is the palace's own, 8 hex digits. */
+/** `tag` is the palace's tag, 8 hex digits. */
 export function backupName(tag: string, at: Date, isEncrypted: boolean): string {
   return `palace-${tag}-${at.toISOString().replaceAll(/[-:.]/g, "")}.tar${isEncrypted ? ".age" : ""}`;
 }
@@ -10,7 +10,7 @@ export function isBackupName(name: string): boolean {
   return /^palace-[0-9a-f]{8}-\d{8}T\d{9}Z\.tar(?:\.age)?$/.test(name);
 }
 
-/** Of one palace, the oldest first. A folder that cannot be read has none. */
+/** Lists the backups of one palace, the oldest first. An unreadable folder counts as empty. */
 export function scheduledNames(dir: string, tag: string): { name: string; madeAtMs: number }[] {
   const pattern = new RegExp(
     `^palace-${tag}-(\\d{4})(\\d\\d)(\\d\\d)T(\\d\\d)(\\d\\d)(\\d\\d)(\\d{3})Z\\.tar(?:\\.age)?$`,

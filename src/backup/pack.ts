@@ -1,4 +1,7 @@
-/** Writes a backup: the archive's bytes from a folder of snapshots, and a file of them that is there as a whole or not at all. */
+/**
+ * Writes a backup: the archive's bytes from a folder of snapshots, and a file of these bytes that appears as a whole or not
+ * at all.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
@@ -9,7 +12,7 @@ import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** `onBytes` is told of each piece of a file; its errors end the archive. */
+/** `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,
@@ -37,7 +40,10 @@ export async function* packArchive(
   yield Buffer.concat([tarHeader(SEAL, seal.length), seal, Buffer.alloc(padding(seal.length) + END_BYTES)]);
 }
 
-/** As writeFileAtomic, for what does not fit into memory. `onBytes` as above. Returns the file's size. Errors: the file system's, the pieces'. */
+/**
+ * Does what writeFileAtomic does, for content that does not fit into memory. Returns the file's size. Errors: the file
+ * system's, the pieces'.
+ */
 export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   await removeParts(file);
   const part = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString("hex")}.part`);
@@ -70,7 +76,7 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
   return size;
 }
 
-/** What writers of the same file that were killed have left. */
+/** Removes what killed writers of the same file have left. */
 async function removeParts(file: string): Promise<void> {
   const names = await readdir(dirname(file));
   const isPart = (name: string): boolean =>

@@ -1,4 +1,7 @@
-/** Which names of which folders a restore may touch: the planner takes nothing else, and a list that names anything else is refused. */
+/**
+ * Lists the names that a restore may touch in each folder: the planner takes nothing else, and a list that names anything
+ * else is refused.
+ */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./manifest.ts";
@@ -16,7 +19,7 @@ export type Place = "home" | "palace";
 export type Entry = { place: Place; name: string };
 
 const SQLITE = ["", "-wal", "-shm", "-journal"];
-/** What MemPalace and we have in a palace's folder. Whatever else lies there is somebody else's. */
+/** Matches the files that MemPalace and we keep in a palace's folder. Everything else there belongs to others. */
 const PALACE_ENTRY =
   /^(?:chroma\.sqlite3|logstream\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:replica|mempalace_embedder)\.json$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EVENTS_ENTRY = /^logstream\.sqlite3(?:-wal|-shm|-journal)?$|^replica\.json$/;
@@ -25,7 +28,10 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/** Whether that name in that folder is the palace's own. A graph, or links, in a third folder are another palace's as well. */
+/**
+ * True when that name in that folder belongs to the palace. A graph, or links, in a third folder belong to other palaces as
+ * well.
+ */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));
@@ -35,7 +41,10 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   return isName && (files.includes(path) || (place === "palace" && PALACE_ENTRY.test(name)));
 }
 
-/** What of the palace is there. `isElsewhere`: the public palace is a server's, whose files are not ours to move. */
+/**
+ * Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to
+ * move.
+ */
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>
@@ -45,11 +54,11 @@ export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const inPalace = own("palace").filter(
     ({ name }) => !isElsewhere || EVENTS_ENTRY.test(name) || !PALACE_ENTRY.test(name),
   );
-  // Where both are one folder, it is listed once.
+  // When both are the same folder, it is listed once.
   return palaceDir === home ? inPalace : [...own("home"), ...inPalace];
 }
 
-/** Where a file of a backup goes; undefined where it is not put anywhere. */
+/** Returns the path that a file of a backup is restored to; undefined for a file that is not restored. */
 export function targetOf({ home, palaceDir, ledgerFile }: SwapPaths, name: string): string | undefined {
   if (name === LEDGER) return ledgerFile;
   if (name === EVENTS) return join(palaceDir, EVENTS);

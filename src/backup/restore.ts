@@ -1,4 +1,6 @@
-/** A backup made ready to take a palace's place, and what stands in that place now. Nothing of the palace is touched here. */
+/**
+ * Prepares a backup to take a palace's place, and describes what stands there now. Nothing of the palace is touched here.
+ */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
@@ -14,10 +16,10 @@ import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 
 export type Staged = Verified & Draft;
 
-/** Where the public palace stood is not where it will stand: it is not there. */
+/** The marks of the old public palace: after a restore the new one does not stand there. */
 const PUBLIC_MARKS = ["driver_target", "closet_target", "palace_seen"];
 
-/** In a folder of the home's own. Errors: as unpackVerified. */
+/** Stages the backup in a folder of the home. Errors: as unpackVerified. */
 export async function stageBackup(file: string, home: string, options: Omit<VerifyOptions, "folder">): Promise<Staged> {
   const draft = makeDraft(home, STAGED);
   try {
@@ -31,10 +33,13 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/** Everything is sent to a public palace again, which is begun anew; what is staged is on disk from then on. Errors: STORE_*. */
+/**
+ * Lists every row for the outbox, because a new public palace is begun. Afterwards the staged files are on disk. Errors:
+ * STORE_*.
+ */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
-  // The writer would make an empty one.
+  // Opening a missing file for writing would make an empty one.
   if (!existsSync(file)) throw damaged(`${file}, which was unpacked, is gone`);
   const ledger = openForWriting(file);
   try {
@@ -55,7 +60,10 @@ export function listAllAgain(folder: string): void {
   faultPoint("restore.after-list");
 }
 
-/** What is about to take a palace's place is all that the backup was read to hold. Errors: STORE_CORRUPT. */
+/**
+ * Checks that the files about to take a palace's place are exactly those that the verified backup held. Errors:
+ * STORE_CORRUPT.
+ */
 export function assertStaged(folder: string, { files, counts }: Manifest): void {
   const gone = files.find(({ name }) => !existsSync(join(folder, name)));
   if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
@@ -66,19 +74,22 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`what was unpacked has other ${other} than it had`);
 }
 
-/** What of a backup may be put back: who it lets in, and which palace it names, is not for an archive to say. */
+/** Lists the files that may be restored: an archive must not decide who may connect, or which palace is opened. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/** What is staged is the palace while a list names it, and whoever finishes that takes the folder away; else it goes. */
+/**
+ * Removes the staged folder unless a pending list names it: then it is the palace, and the process that finishes the list
+ * removes it.
+ */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });
   } catch {
-    // A list that cannot be read may name it.
+    // An unreadable list may name the folder.
   } finally {
     release();
   }

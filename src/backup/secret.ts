@@ -1,4 +1,7 @@
-/** A passphrase around an archive: the age format, which the `age` command reads and writes too. Loaded only where one is asked for. */
+/**
+ * Encrypts an archive with a passphrase, in the age format, which the `age` command reads and writes too. Loaded only when
+ * a passphrase is used.
+ */
 import { ReadableStream } from "node:stream/web";
 import { PalaceError } from "../protocol/errors.ts";
 import { damaged } from "./manifest.ts";
@@ -7,7 +10,9 @@ export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-/** Of age itself: about a second, and 256 MiB, for who makes or reads one, and for each guess of who should not. */
+/**
+ * age's own default: about a second and 256 MiB for each backup that is made or read, and for each guess of an attacker.
+ */
 const WORK_FACTOR = 18;
 
 export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
@@ -19,8 +24,9 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
 }
 
 /**
- * The archive's own bytes, whether it is encrypted or not. `passphrase` is asked only where it is. Errors: STORE_CORRUPT for a wrong
- * passphrase and for a damaged file, which cannot be told apart everywhere; CONFIG_USAGE where there is no passphrase.
+ * Returns the archive's own bytes, whether it is encrypted or not. `passphrase` is called only for an encrypted one.
+ * Errors: STORE_CORRUPT for a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE when
+ * there is no passphrase.
  */
 export async function decrypted(
   pieces: Pieces,
@@ -55,7 +61,7 @@ async function* translated(pieces: Pieces): Pieces {
 }
 
 function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
-  // age takes nothing but plain arrays.
+  // age accepts only plain arrays.
   return ReadableStream.from(plain(pieces)) as unknown as globalThis.ReadableStream<Uint8Array>;
 }
 

@@ -1,12 +1,12 @@
-/** Upstream's settings: what they say of this machine is no part of a memory, and one from elsewhere would say it of another. */
+/** Judges upstream's settings: paths of this machine are no part of a memory, and paths from elsewhere are wrong here. */
 import { readFileSync } from "node:fs";
 import { isRecord } from "../platform/is-record.ts";
 
 export const CONFIG = "config.json";
-/** Which palace is opened, and what of it. */
+/** The keys that choose the palace and its collection. */
 const PLACES = ["palace_path", "collection_name"];
 
-/** Whether that config.json names no place. What is no JSON is not looked into by anybody, and says nothing. */
+/** True when that config.json names no path. A file that is no JSON is ignored by every reader, so it names none. */
 export function namesNoPlace(file: string): boolean {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));

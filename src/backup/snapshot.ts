@@ -1,7 +1,7 @@
 /**
- * What cannot be made again, at one moment, while agents go on writing: a copy of the ledger without its free pages, of the agents'
- * events, of the files beside them. Everything else, the public palace first, is made from the ledger by the broker that opens it. Runs
- * on the backup's thread.
+ * Copies what cannot be rebuilt, as of one moment, while agents keep writing: the ledger without its free pages, the
+ * agents' events, and the files beside them. Everything else, above all the public palace, is rebuilt from the ledger by
+ * the broker that opens it. Runs on the backup's thread.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, existsSync, statSync } from "node:fs";
@@ -18,14 +18,14 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home; its settings are the palace's where both are one folder. */
+  /** Upstream's home; its settings belong to the palace when both are one folder. */
   settingsDir: string;
-  /** Of drawers and closets, which are made from the ledger. */
+  /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** All of a file in one step: one that is written meanwhile would begin again, perhaps for ever. */
+/** Copies a whole file in one step: a step-wise copy starts again after each write, perhaps for ever. */
 const ALL_PAGES = 2 ** 30;
 
 /** Fills an empty folder. Errors: STORE_CORRUPT, SQLite's, the file system's, BROKER_CANCELLED. */
@@ -47,7 +47,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), files };
 }
 
-/** One statement reads one moment of the ledger; who writes does not wait for it. */
+/** A single statement reads one moment of the ledger, and writers do not wait for it. */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -57,7 +57,10 @@ function copyLedger(file: string, copy: string): void {
   }
 }
 
-/** With the keys of ours in it: an event that is sent again after a restore is known. Row numbers stay, which a vacuum would change. */
+/**
+ * The copy keeps our keys, so that an event that is sent again after a restore is recognised, and the row numbers, which a
+ * vacuum would change.
+ */
 async function copyEvents(file: string, copy: string): Promise<void> {
   if (!existsSync(file)) return;
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
@@ -68,14 +71,14 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   }
   const written = new Database(copy);
   try {
-    // One file, and none beside it.
+    // This mode leaves a single file.
     written.pragma("journal_mode = DELETE");
   } finally {
     written.close();
   }
 }
 
-/** Settings that name a palace say where that of this machine is, not what is in it. */
+/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
 function copySettings(home: string, folder: string, name: string): void {
   if (name !== CONFIG || namesNoPlace(join(home, name))) copyIfThere(join(home, name), join(folder, name));
 }
@@ -94,7 +97,10 @@ async function describe(folder: string, name: string): Promise<BackedUpFile> {
   return { name, size, sha256: sum.digest("hex") };
 }
 
-/** What older versions of MemPalace have left in its palace. A palace that cannot be read is none of a backup's business. */
+/**
+ * Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be
+ * read.
+ */
 function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
   const file = join(palaceDir, "chroma.sqlite3");
   if (!existsSync(file)) return [];

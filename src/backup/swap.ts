@@ -1,8 +1,9 @@
 /**
- * Puts a verified backup in the place of a palace: what is there is moved aside, what is staged takes its name, each by a rename, in the
- * order of a list that was written down before the first. Killed anywhere there is the old palace (no list yet) or the rest of the list,
- * which whoever next has the palace's lock does: another `palace restore`, or the next broker before it opens anything. The list holds
- * names alone; where they are is asked of the configuration, so that a palace that was moved meanwhile is finished where it is now.
+ * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by
+ * renames in the order of a list that is written before the first of them. After a kill at any point, either the old palace
+ * is there (no list yet) or the next holder of the palace's lock finishes the list: another `palace restore`, or the next
+ * broker before it opens anything. The list holds names alone; the folders come from the configuration, so that a palace
+ * that was moved meanwhile is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -18,13 +19,13 @@ import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } fro
 
 export type PendingRestore = {
   schema: 2;
-  /** Which backup, as it was named. */
+  /** The backup, as the user named it. */
   file: string;
   /** Name of the staged folder in the home. */
   staged: string;
-  /** The old state is kept in before-restore-STAMP, beside where it was. */
+  /** The old state is kept in before-restore-STAMP, beside its old place. */
   stamp: string;
-  /** What goes there, and what comes, in this order. */
+  /** What moves out, and what moves in, in this order. */
   out: Entry[];
   come: string[];
 };
@@ -33,7 +34,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** `isElsewhere`: the public palace is a server's. */
+/** `isElsewhere` says that a server holds the public palace. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -45,23 +46,26 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Doors and settings that are there stay: a token that was revoked since does not come back.
+  // Existing doors and settings stay: a token that was revoked since must not come back.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger comes last: where it is, everything is.
+    // The ledger moves last: once it is in place, everything is.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
 
-/** Where the old state is kept. */
+/** Lists the folders that keep the old state. */
 export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): string[] {
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/** From the first line of it on the new palace is the one that will be there. The caller has the palace's lock. Errors: as finishRestore. */
+/**
+ * Writes the list and carries it out. From the list's first byte on, the new palace is the one that will be there. The
+ * caller has the palace's lock. Errors: as finishRestore.
+ */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");
@@ -70,7 +74,7 @@ export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   finishRestore(paths);
 }
 
-/** Errors: STORE_CORRUPT for a list that is none of ours. */
+/** Errors: STORE_CORRUPT for an invalid list. */
 export function pendingRestore(home: string): PendingRestore | undefined {
   let value: unknown;
   try {
@@ -85,8 +89,8 @@ export function pendingRestore(home: string): PendingRestore | undefined {
 }
 
 /**
- * Does what is left of a restore that was begun; nothing where none was. The caller has the palace's lock. Errors: STORE_CORRUPT, before
- * anything is moved; the file system's: it can be called again.
+ * Finishes a restore that was begun; does nothing if there is none. The caller has the palace's lock. Errors:
+ * STORE_CORRUPT, before anything is moved; the file system's, after which it may be called again.
  */
 export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   const { home } = paths;
@@ -95,7 +99,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     const moves = movesOf(paths, pending);
     assertThere(moves);
     for (const { from, to } of moves) {
-      // Nothing had that name when the list was made: what has it now is what was moved there.
+      // The name was free when the list was made, so a file there has already been moved.
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
@@ -105,12 +109,12 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     sync(home);
     faultPoint("restore.after-end");
   }
-  // Of restores that were killed before their swap too.
+  // This also removes what restores left that were killed before their swap.
   removeDrafts(home, STAGED);
   return pending;
 }
 
-/** Errors: STORE_CORRUPT for what no planner of ours has written: the folder may come from anywhere. */
+/** Errors: STORE_CORRUPT for a list that our planner cannot have written: the folder may come from anywhere. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
@@ -129,13 +133,13 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
   ];
 }
 
-/** Errors: STORE_CORRUPT where something of it is neither here nor there: then nothing is moved. */
+/** Errors: STORE_CORRUPT when a file is in neither place; nothing is moved then. */
 function assertThere(moves: readonly Move[]): void {
   const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
   if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);
 }
 
-/** Also a link that leads nowhere. */
+/** True also for a dangling link. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

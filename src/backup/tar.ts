@@ -1,6 +1,7 @@
 /**
- * The container of a backup: a POSIX ustar archive in exactly one spelling, so that any `tar` lists and unpacks it, and a reader that
- * compares each header with the one it expects notices every flipped bit, and never follows a name, a link or a mode of the archive's.
+ * The container of a backup: a POSIX ustar archive with exactly one encoding of each header. Any `tar` lists and unpacks
+ * it, and a reader that compares each header with the expected one notices every flipped bit and never follows a name, a
+ * link or a mode of the archive.
  */
 
 export const BLOCK_BYTES = 512;
@@ -9,7 +10,7 @@ export const END_BYTES = 2 * BLOCK_BYTES;
 
 const OCTAL_SIZE_MAX = 0o77777777777;
 
-/** The header of a regular file. Sizes beyond 8 GiB are in base 256, as GNU tar and bsdtar have it. */
+/** Returns the header of a regular file. Sizes beyond 8 GiB are in base 256, as GNU tar and bsdtar write them. */
 export function tarHeader(name: string, size: number): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES);
   block.write(name, 0, 100, "latin1");
@@ -27,18 +28,18 @@ export function tarHeader(name: string, size: number): Buffer {
   return block;
 }
 
-/** What the header says, to be held against `tarHeader`. NaN where it says nothing. */
+/** Reads the size from a header, for a comparison with `tarHeader`. NaN when the field is no number. */
 export function sizeIn(header: Buffer): number {
   if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString("latin1", 124, 135), 8);
 }
 
-/** Zeros after a file of that size, up to the next block. */
+/** Returns the number of zero bytes from the end of a file of that size to the next block. */
 export function padding(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** What a file takes in the archive. */
+/** Returns the bytes that a file of that size takes in the archive. */
 export function entryBytes(size: number): number {
   return BLOCK_BYTES + size + padding(size);
 }

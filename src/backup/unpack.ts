@@ -1,6 +1,6 @@
 /**
- * Reads a backup into a folder, byte by byte as one of ours must be: what differs in any bit from what its manifest and the one
- * spelling of its headers say is refused, and nothing in it names a place to write to.
+ * Reads a backup into a folder and checks every byte: a single bit that differs from the manifest or from the one valid
+ * encoding of a header is refused, and no name in the archive chooses a path.
  */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -19,15 +19,17 @@ import { BLOCK_BYTES, END_BYTES, entryBytes, padding, sizeIn, tarHeader } from "
 const CUT_SHORT = "it is cut short";
 
 export type UnpackOptions = {
-  /** Where its files are written; must be there, and empty. */
+  /** The destination folder, which must exist and be empty. */
   folder: string;
-  /** No archive of more bytes is unpacked: the size of the file that it is in. */
+  /** The most bytes to unpack: the size of the archive's own file. */
   bytesMax: number;
-  /** Errors end the unpacking. */
+  /** Called as bytes are written; an error that it throws ends the unpacking. */
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. What was written until then stays in the folder. */
+/**
+ * Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder.
+ */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);
@@ -86,12 +88,12 @@ class Reader {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** Of all that was read until now. */
+  /** Returns the digest of everything read so far. */
   digest(): string {
     return this.#sum.copy().digest("hex");
   }
 
-  /** At least one byte, at most so many. Errors: STORE_CORRUPT at the end. */
+  /** Returns between one and `most` bytes. Errors: STORE_CORRUPT at the end. */
   async some(most: number): Promise<Buffer> {
     while (this.#left.length === 0) {
       const next = await this.#pieces.next();

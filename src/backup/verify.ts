@@ -1,4 +1,4 @@
-/** Reads a backup from its first byte to its last and opens what is in it. Touches nothing but the folder it is given. */
+/** Reads a backup from its first byte to its last and opens its databases. Writes only to the folder it is given. */
 import { createReadStream, mkdirSync, rmSync, statSync } from "node:fs";
 import { PalaceError } from "../protocol/errors.ts";
 import { lookInto } from "./look.ts";
@@ -7,7 +7,7 @@ import { decrypted } from "./secret.ts";
 import { unpackArchive } from "./unpack.ts";
 
 export type VerifyOptions = {
-  /** Made for it; its files are there when this resolves, and it is gone when this rejects. */
+  /** Created by the call; it holds the files when the call resolves, and is removed when the call rejects. */
   folder: string;
   passphrase: () => Promise<string | undefined>;
   onBytes?: (done: number, total: number) => void;

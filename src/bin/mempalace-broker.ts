@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `mempalace-broker`: the broker itself (--foreground), or making sure that one runs (--ensure). */
+/** `mempalace-broker`: runs the broker itself (--foreground), or makes sure that one runs (--ensure). */
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -22,7 +22,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "./executable.ts";
 import { logFile } from "./terminal/log-file.ts";
 
-/** For the readers of its log: the next broker waits for the lock. */
+/** Bounds the wait for a slow reader of its log, because the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
@@ -72,19 +72,23 @@ async function main(): Promise<number> {
 
 type ServeOptions = {
   palace: string | undefined;
-  /** Started by a client, with nobody at a terminal. */
+  /** True when a client started it, with nobody at a terminal. */
   isOnDemand: boolean;
   isMeantToStay: boolean;
   startAnew: boolean;
 };
 
-/** To the broker's end. Errors: those of runBroker; a broker that holds the palace already is none, unless this one is meant to stay. */
+/**
+ * Runs until the broker ends. Errors: those of runBroker. Another broker that already holds the palace is no error, unless
+ * this one is meant to stay.
+ */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
   if (config.proxy !== undefined) useProxy(config.proxy);
-  // Whoever read our log may be gone, his terminal closed: that ends no broker.
+  // The reader of our log may have closed its end: that must not end the broker.
   process.stderr.on("error", () => {});
-  // The embedding runtime would send usage reports home; said here because its own threads read the real environment.
+  // The embedding runtime would send usage reports; the variable is set here because its own threads read the real
+  // environment.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const foreign = foreignMount(config);
   const write = isOnDemand ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
@@ -102,7 +106,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
-      // The holder may be on its way out, its door closed already: then we are the next.
+      // A holder whose door is closed is about to exit: then this broker is the next.
       else if (await isServed(config)) deadline = 0;
       if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
@@ -118,7 +122,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Our own `palace mine`, for this palace. A broker elsewhere is none of its business, a failure that is asked for neither. */
+/** Our own `palace mine`, for this palace. Its environment names no broker elsewhere and injects no fault. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
@@ -126,14 +130,14 @@ function minerOf(palace: string | undefined): MinerCommand {
   return { command, args: palace === undefined ? args : [...args, "--palace", resolve(palace)], env };
 }
 
-/** Why a broker that was started on demand has no business here (any more). */
+/** Returns why a broker that was started on demand must not run here (any more). */
 function whyNotHere(config: Config): string | undefined {
   if (isStopped(config.paths)) return "stopped by hand";
   if (isWanted(config.paths.wantedFile)) return "another broker is meant to stay";
   return hasBridge(config) ? "a bridge leads to the host's" : undefined;
 }
 
-/** One that is draining does not count: its clients wait for the next. */
+/** A draining broker does not count: its clients wait for the next one. */
 async function isServed(config: Config): Promise<boolean> {
   const live = await findBroker(config);
   return live !== undefined && live.health.status !== "draining";

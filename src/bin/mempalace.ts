@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `mempalace VERB`: upstream's command line (palace.md 9), the same verbs, flags, output and exit codes, through the broker: it
- * never opens the palace. A verb that this version cannot do says so and what to type instead.
+ * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes, through the
+ * broker: it never opens the palace. A verb that this version lacks says so, and what to type instead.
  */
 import { leave } from "../platform/leave.ts";
 import "../platform/node-version.ts";
@@ -10,7 +10,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { ABSENT } from "./upstream/absent.ts";
 import { reportError, type Verb } from "./verb.ts";
 
-/** What an unchanged skill or script may expect of us. */
+/** The version that an unchanged skill or script may expect. */
 const UPSTREAM = "3.11.0";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -39,7 +39,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
 };
 
-// `mempalace search x | head` closes our stdout early; that is no failure.
+// `mempalace search x | head` closes our stdout early, which is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 try {
   const argv = withoutBackend(process.argv.slice(2));
@@ -55,7 +55,7 @@ try {
   await leave(exitCode(reportError("mempalace", error, process.argv)));
 }
 
-/** Upstream knows three: wrong usage, interrupted, failed. */
+/** Upstream has three exit codes: wrong usage, interrupted, failed. */
 function exitCode(code: number): number {
   return [0, EXIT_USAGE, EXIT_INTERRUPTED].includes(code) ? code : EXIT_FAILED;
 }
@@ -72,8 +72,8 @@ function refusal(verb: string, args: readonly string[]): PalaceError {
 }
 
 /**
- * Takes `--backend NAME` out, wherever it stands: what the palace is kept as is not chosen call by call, and Chroma's is the one
- * there is. Errors: ENGINE_UNSUPPORTED for another one.
+ * Removes `--backend NAME` at any position: a palace's storage is not chosen per call, and Chroma's is the only one.
+ * Errors: ENGINE_UNSUPPORTED for another name.
  */
 function withoutBackend(given: readonly string[]): string[] {
   const left: string[] = [];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `mp-shim` and `mempalace-mcp`: stdio MCP. Arguments other than these few are ignored, as upstream ignores them. */
+/** `mp-shim` and `mempalace-mcp`: MCP over stdio. Unknown arguments are ignored, as upstream ignores them. */
 import { loadConfig } from "../config/config.ts";
 import "../platform/node-version.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -21,7 +21,7 @@ if (argv.some((one) => one === "--help" || one === "-h")) process.stdout.write(H
 else if (argv.includes("--version")) void printVersion();
 else void run();
 
-// Loaded when needed, as all that follows in this way: a shim's start time is its whole job.
+// This import and those below are lazy: a shim must start fast.
 async function printVersion(): Promise<void> {
   const { VERSION } = await import("../platform/version.ts");
   process.stdout.write(`palace-devbox ${VERSION}\n`);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `palace VERB`: the command for everything. A verb's file is loaded when it is asked for, and no other. */
+/** `palace VERB`: the command for everything. Only the file of the given verb is loaded. */
 import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -73,7 +73,7 @@ else {
   process.exitCode = reportError("palace", error, [...common, ...rest]);
 }
 
-/** Options that may stand before the verb are given to it. */
+/** Common options before the verb are passed to it. */
 function splitArguments(argv: readonly string[]): { common: string[]; name: string; rest: string[] } {
   let at = 0;
   while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;

@@ -1,4 +1,6 @@
-/** One tool call of a command: put to the broker, or kept for it where it is a write. Imported by the verbs that call tools. */
+/**
+ * Makes one tool call of a command: the broker answers it, or a write is spooled. Imported by the verbs that call tools.
+ */
 import { type Client, connectClient } from "../client/client.ts";
 import type { KeptCall } from "../client/keep-call.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -13,7 +15,7 @@ export async function callOrKeep(call: KeptCall): Promise<Json> {
   try {
     return await callTool(client, call);
   } catch (error) {
-    // A broker that went away under a write may have filed it: kept with its key, the write is done once.
+    // A broker that disappeared during a write may have filed it: spooled with its key, the write is done once.
     if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await keep(call, error);
     throw error;
   } finally {
@@ -21,7 +23,7 @@ export async function callOrKeep(call: KeptCall): Promise<Json> {
   }
 }
 
-/** Errors: `away` for what is no write, or cannot wait. */
+/** Errors: `away` for a call that is no write or cannot wait. */
 async function keep(call: KeptCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
   const { keepCall } = await import("../client/keep-call.ts");

@@ -1,5 +1,5 @@
 /**
- * What a command is, and how one is run: parse, run, print the error, exit. Every executable of ours except the shim and the
+ * Defines a command and how it runs: parse, run, print the error, exit. Every executable of ours except the shim and the
  * broker goes through `runVerb`. Imported by the entry points and the files in verb/.
  */
 import { dirname } from "node:path";
@@ -22,7 +22,7 @@ const COMMON = {
   version: { type: "boolean" },
 } as const satisfies ParseArgsOptionsConfig;
 
-/** What --help says of the folder. */
+/** Text of --help about --palace. */
 const PLACES: Readonly<Record<Place | "writing", string>> = {
   there: " (a palace that is there)",
   anew: " (a palace begins there if there is none)",
@@ -44,11 +44,11 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   /** Shown by --help: the call on the first line, then what it does. */
   usage: string;
   options: T;
-  /** Fewest and most positional arguments. */
+  /** The fewest and the most positional arguments. */
   args: readonly [number, number];
-  /** What must be where --palace points; left out: a palace. */
+  /** What must exist at --palace; by default, a palace. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** Returns the exit code. Errors: PalaceError for what the user can act on. */
+  /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
   run(call: Call<T>): Promise<number>;
 };
 
@@ -73,7 +73,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       const [min, max] = parts.args;
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
-      // A variable that is not set becomes one, and as a folder it is the one we are in.
+      // An unset variable becomes an empty argument, which as a folder would mean the working directory.
       if (positionals.includes("")) throw usageError(parts.usage, "an argument is empty");
       if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
@@ -89,7 +89,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
 
 /** Runs a command to its end and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
-  // `palace search x | head` closes our stdout early; that is no failure.
+  // `palace search x | head` closes our stdout early, which is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
   try {
     return await leave(await verb.execute(argv, env));
@@ -116,7 +116,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/** A disk that takes nothing more is nobody's bug, wherever it shows. */
+/** A full disk is no bug of ours, wherever it appears. */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
@@ -125,7 +125,7 @@ function asKnown(thrown: unknown): unknown {
 
 export function usageError(usage: string, problem: string): PalaceError {
   const [calls = ""] = usage.split("\n\n");
-  // Each call on its line, a long one on several.
+  // Each call gets its own line, a long one several.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
   return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
@@ -154,7 +154,7 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).includes("--json");
 }
 
-/** A whole number option, `min` at least. Errors: CONFIG_USAGE. */
+/** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */
 export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
   if (value === undefined) return fallback;
   if (/^\d{1,9}$/.test(value) && Number(value) >= min) return Number(value);

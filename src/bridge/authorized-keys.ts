@@ -1,6 +1,6 @@
 /**
- * The host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other
- * line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+ * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else.
+ * Every other line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
  */
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { PalaceError } from "../protocol/errors.ts";
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const MARK = "palace-bridge";
 
-/** `command`: the words sshd's shell is to run. True if the file changed. Errors: CONFIG_BAD_VALUE. */
+/** `command` holds the words that sshd's shell runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
 export function authorizeKey(
   file: string,
   publicKey: string,
@@ -18,7 +18,7 @@ export function authorizeKey(
   mayForward: boolean,
 ): boolean {
   const [type, key] = parseKey(publicKey);
-  // sshd cannot limit forwarding to one socket: permitopen takes addresses only, and then refuses every socket.
+  // sshd cannot limit forwarding to one socket: permitopen accepts addresses only, and then refuses every socket.
   const forwarding = mayForward ? ",port-forwarding" : "";
   const line = `restrict,command=${optionText(command.map(shellWord).join(" "))}${forwarding} ${type} ${key} ${MARK}`;
   const lines = readLines(file);
@@ -30,7 +30,7 @@ export function authorizeKey(
   return true;
 }
 
-/** True if there was such a line. Errors: CONFIG_BAD_VALUE. */
+/** Returns true if there was such a line. Errors: CONFIG_BAD_VALUE. */
 export function revokeKey(file: string, publicKey: string): boolean {
   const [, key] = parseKey(publicKey);
   const lines = readLines(file);
@@ -57,9 +57,9 @@ function readLines(file: string): string[] {
   return lines;
 }
 
-/** Root writes another user's file for him: it stays his, or becomes his where there was none. */
+/** When root writes another user's file, it stays, or becomes, that user's. */
 function write(file: string, lines: readonly string[]): void {
-  // A link of somebody's dotfiles stays one.
+  // A symbolic link, as in many dotfiles, stays one.
   if (existsSync(file)) file = realpathSync(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });
@@ -77,12 +77,12 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
-/** sshd hands the command to the user's login shell. */
+/** Quotes a word, because sshd hands the command to the user's login shell. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** An option's value: double quotes inside it are escaped by a backslash, nothing else is. */
+/** Quotes an option's value: a backslash escapes double quotes and nothing else. */
 function optionText(text: string): string {
   if (text.includes("\n"))
     throw new PalaceError("CONFIG_BAD_VALUE", "a path with a line break cannot be authorised", "");

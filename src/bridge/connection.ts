@@ -1,6 +1,6 @@
 /**
- * One SSH connection to the host, kept, and channels through it. It is dialled when a channel is wanted and again with backoff
- * when it breaks; a host key other than the pinned one is refused.
+ * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted, and again with
+ * backoff when the connection breaks; it refuses a host key other than the pinned one.
  */
 import { EventEmitter } from "node:events";
 import type { Duplex, Readable } from "node:stream";
@@ -10,21 +10,23 @@ import { GATE_COMMAND, GATE_GREETING } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const READY_TIMEOUT_MS = 8_000;
-/** A network that swallows packets is noticed after the second unanswered one. */
+/** A network that drops packets is noticed after the second unanswered keep-alive. */
 const KEEPALIVE_MS = 2_000;
 const KEEPALIVE_MAX = 2;
-/** The host may have to start its broker first. */
+/** The limit allows for a host that must start its broker first. */
 const CHANNEL_TIMEOUT_MS = 30_000;
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
-/** What a login shell may print before the gate speaks. */
+/** The most that a login shell may print before the gate's greeting. */
 const NOISE_MAX_BYTES = 64 * 1024;
 const STDERR_KEPT_CHARS = 500;
 
 export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
-/** A connected client. `isKnown` sees the host key as sent. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
+/**
+ * Returns a connected client. `isKnown` gets the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT.
+ */
 export function connectSsh(
   { host, port, user }: Target,
   privateKey: Buffer,
@@ -40,7 +42,7 @@ export function connectSsh(
     client
       .once("ready", () => {
         client.off("error", fail).on("error", () => {});
-        // Else each small message waits for the acknowledgement of the one before, 40 ms.
+        // Otherwise each small message waits 40 ms for the acknowledgement of the previous one.
         client.setNoDelay(true);
         resolve(client);
       })
@@ -95,7 +97,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     this.#privateKey = privateKey;
   }
 
-  /** A byte stream to the broker. Errors: those of connecting, BROKER_DENIED and TRANSPORT_CLOSED of the gate. */
+  /** Opens a byte stream to the broker. Errors: those of connecting; BROKER_DENIED and TRANSPORT_CLOSED from the gate. */
   async channel(): Promise<Duplex> {
     const client = await (this.#client ?? this.#connect());
     const { kind, remoteSocket = "" } = this.#settings;
@@ -103,7 +105,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     return inTime(opening, "palace bridge status");
   }
 
-  /** Fails at once while the last failure is younger than its backoff: nobody waits for a host that is known to be away. */
+  /** Fails at once while the last failure is younger than its backoff, so that nobody waits for a host known to be away. */
   #connect(): Promise<Client> {
     if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
       return Promise.reject(this.#lastFailure);
@@ -139,8 +141,8 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
 }
 
 /**
- * The channel, or TRANSPORT_TIMEOUT with `hint`. Only the channel is given up then: keep-alive ends a connection that is dead,
- * and others may be at work on it.
+ * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only the channel is given up: keep-alive ends a dead
+ * connection, and other channels may still work.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   let timer: NodeJS.Timeout | undefined;
@@ -156,7 +158,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   return Promise.race([opening, late]).finally(() => clearTimeout(timer));
 }
 
-/** Everything behind the gate's greeting. */
+/** Returns the bytes after the gate's greeting. */
 export function openGate(client: Client): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     client.exec(GATE_COMMAND, (error, channel) => {
@@ -168,7 +170,10 @@ export function openGate(client: Client): Promise<Duplex> {
   });
 }
 
-/** The stream, paused behind the gate's greeting. Rejects with `ended()` if it closes before, or is noise. */
+/**
+ * Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends
+ * only noise.
+ */
 export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * The bridge into a container that runs the broker, by the user's own `docker`: each channel is a `palace gate` in that container,
- * so that no port is opened and nobody gets further than a bridge's key would.
+ * The bridge into a container that runs the broker, through the user's own `docker`: each channel is a `palace gate` in
+ * that container, so that no port is opened and a client has no more rights than with a bridge's key.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -11,9 +11,9 @@ import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const STDERR_KEPT_CHARS = 500;
-/** For the gate to greet: it may have to start a broker first. */
+/** The wait for the gate's greeting; the gate may have to start a broker first. */
 const GATE_MAX_MS = 25_000;
-/** For `docker` to end after its input has; then it is killed. */
+/** The time that `docker` has to exit after the end of its input; then it is killed. */
 const END_MAX_MS = 2_000;
 
 export class DockerExec extends EventEmitter<ConnectionEvents> {
@@ -25,7 +25,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     this.#settings = settings;
   }
 
-  /** A byte stream to the broker. Errors: TRANSPORT_REFUSED with what docker said, TRANSPORT_TIMEOUT. */
+  /** Opens a byte stream to the broker. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT. */
   async channel(): Promise<Duplex> {
     try {
       const channel = await inTime(this.#open(), "palace bridge status");
@@ -51,7 +51,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said));
     await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
-    // Whoever destroys it while something is under way knows why.
+    // The side that destroys the channel knows the reason, so its error needs no handling here.
     channel.on("error", () => {}).on("close", () => endChild(child));
     return channel;
   }
@@ -61,7 +61,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/** The end of its input ends the gate in the container; killing `docker` alone would leave that running. */
+/** The end of its input ends the gate in the container; killing only `docker` would leave the gate running. */
 function endChild(child: ChildProcessWithoutNullStreams): void {
   child.stdin.end();
   const timers = [setTimeout(() => child.kill(), END_MAX_MS), setTimeout(() => child.kill("SIGKILL"), END_MAX_MS * 2)];

@@ -1,18 +1,21 @@
-/** Sets the bridge into a container of this machine's own engine up: nothing to pin and no key, the engine's user may enter. */
+/**
+ * Sets up the bridge into a container of this machine's own engine: it needs no pinned host key and no key of its own,
+ * because the engine lets its user in.
+ */
 import { DockerExec } from "./docker-exec.ts";
 import { type BridgePaths, type BridgeSettings, writeSettings } from "./settings.ts";
 
-/** How a target of this kind is written: `docker:NAME`, NAME being the container of the broker. */
+/** Matches a target of this kind, `docker:NAME`, where NAME is the broker's container. */
 const TARGET = /^docker:(?:\/\/)?([\w][\w.-]*)$/;
 
-/** The container that a target names; undefined for a target of another kind. */
+/** Returns the container that a target names; undefined for a target of another kind. */
 export function containerOf(target: string): string | undefined {
   return TARGET.exec(target)?.[1];
 }
 
 /**
- * `dockerOptions` name the engine on docker's command line. The settings, written only when the container's gate has answered.
- * Errors: TRANSPORT_REFUSED with what docker said, TRANSPORT_TIMEOUT.
+ * `dockerOptions` choose the engine on docker's command line. Returns the settings, which are written only after the
+ * container's gate has answered. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
  */
 export async function setUpDockerBridge(
   paths: BridgePaths,

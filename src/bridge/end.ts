@@ -1,4 +1,4 @@
-/** Ends a resident, for a set-up that replaces it and for the removal. */
+/** Ends a resident, for a set-up that replaces it and for the removal of a bridge. */
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,15 +9,15 @@ const END_MAX_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Returns when none runs. The pid in the lock is believed while the lock is held: its holder wrote it. Nobody dials the socket
- * for it, because each connection there makes the host start something.
+ * Returns when no resident runs. The pid in the lock file is valid while the lock is held, because its holder wrote it. The
+ * socket is not dialled, because each connection makes the host start something.
  */
 export async function endBridge(paths: BridgePaths): Promise<void> {
   let asked = 0;
   for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const pid = holderOf(paths);
     if (pid === undefined) return;
-    // Zero: it has the lock, and has not said yet who it is.
+    // Zero means that the holder has not written its pid yet.
     if (pid === 0 || pid === asked) continue;
     asked = pid;
     terminate(pid);
@@ -39,7 +39,7 @@ function terminate(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch (error) {
-    // Gone since.
+    // The process has exited since.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

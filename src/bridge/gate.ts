@@ -1,6 +1,7 @@
 /**
- * What the host's sshd runs for a bridge's key, whatever that asks for: makes sure that a broker runs and passes bytes between
- * the channel and the broker's gate socket. A key that asks for anything else is told no; nothing of the host is said.
+ * Runs on the host for a bridge's key, whatever command the key asks sshd for: makes sure that a broker runs and passes
+ * bytes between the channel and the broker's gate socket. A key that asks for another command is refused and learns nothing
+ * about the host.
  */
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
@@ -10,9 +11,9 @@ import type { Config } from "../config/config.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { dial } from "../transport/endpoint.ts";
 
-/** The command a bridge asks for; sshd hands it to us and runs us instead. */
+/** The command that a bridge asks for; sshd passes it on and runs its forced command, this gate. */
 export const GATE_COMMAND = "palace gate";
-/** Said before the first byte of the broker: what a login shell prints before it is no part of the stream. */
+/** Written before the broker's first byte: output of a login shell precedes it and is no part of the stream. */
 export const GATE_GREETING = "\0palace-gate 1\n";
 
 export type GateOptions = {
@@ -21,11 +22,11 @@ export type GateOptions = {
   stdout: NodeJS.WritableStream;
 };
 
-/** Resolves when either side is done. Errors: BROKER_DENIED for another wish, those of discovery and start. */
+/** Resolves when either side ends. Errors: BROKER_DENIED for another command, those of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
-  // Read from the start, for the end: who is gone already must not have a broker started any more.
+  // Reading begins at once, to notice the end of the input: no broker may be started for a client that is gone.
   const waiting = stdin.pipe(new PassThrough());
   const gone = new Promise<"gone">((resolve) => {
     stdin.once("end", () => waiting.readableLength === 0 && resolve("gone"));
@@ -37,7 +38,9 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
   await pipeBoth(socket, waiting, stdout);
 }
 
-/** As the running broker has it: started by somebody with another runtime folder, its sockets lie there. */
+/**
+ * Returns the running broker's gate socket; a broker that was started with another runtime folder has its sockets there.
+ */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }

@@ -1,11 +1,11 @@
-/** A bridge's own key pair, in the files that `ssh` would use. Made by the set-up and by `palace bridge key`. */
+/** Makes a bridge's own key pair, in files that `ssh` could use. Called by the set-up and by `palace bridge key`. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import ssh2 from "ssh2";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { type BridgePaths, keyFile } from "./settings.ts";
 
-/** The public key, as a line of `authorized_keys` has it. A pair that cannot be used is replaced: it has let nobody in. */
+/** Returns the public key as a line for `authorized_keys`. An unusable pair is replaced: no host can have accepted it. */
 export function ensureKey(paths: BridgePaths): string {
   const file = keyFile(paths);
   const known = readPair(file);
@@ -24,7 +24,9 @@ function readPair(file: string): Pair | undefined {
   return { private: readFileSync(file, "utf8"), public: readFileSync(`${file}.pub`, "utf8") };
 }
 
-/** ssh2 1.17 strips leading zeros from the numbers of a key: some in a thousand of its pairs cannot be read (ssh2 issue 1513). */
+/**
+ * ssh2 1.17 strips leading zeros from the numbers of a key, so a few pairs in a thousand are unreadable (ssh2 issue 1513).
+ */
 function makePair(): Pair {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519", { comment: `palace-bridge@${hostname()}` });

@@ -1,6 +1,6 @@
 /**
- * The one process a container keeps for its bridge: a local socket for all its agents on one side, one SSH connection on the
- * other, a channel for each. Started by the first client that needs it, ends when nobody has been there for a while.
+ * The one process per container that serves its bridge: it has a local socket for all agents, one SSH connection, and a
+ * channel on it for each agent. The first client that needs it starts it, and it exits when it has been idle for a while.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -25,14 +25,14 @@ export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log
 
 const WATCH_MS = 1_000;
 
-/** Resolves when it has ended; at once where another one serves. Errors: CONFIG_USAGE without settings. */
+/** Resolves when the resident has ended, or at once when another one serves. Errors: CONFIG_USAGE without settings. */
 export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
   const settings = readSettings(paths);
   if (settings === undefined)
     throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
-  // For end.ts: who holds it is who wrote it.
+  // The pid tells end.ts which process holds the lock.
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 
@@ -71,7 +71,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
   say({});
   await ending(() => locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
-  // Said while its socket is there still: whoever finds that gone starts the next one.
+  // This is written while the socket still exists, because a client that finds no socket starts the next resident.
   say({ state: "ended", why: "" });
   server.close();
   for (const local of locals) local.destroy();
@@ -95,7 +95,7 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
   };
   return (more) => {
     const changed = more.state !== undefined && more.state !== state.state;
-    // A hint belongs to the reason it came with.
+    // A hint belongs to the reason that it came with.
     const hint = more.why === undefined ? state.hint : "";
     state = {
       ...state,
@@ -108,13 +108,13 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
     try {
       writeState(paths, state);
     } catch (error) {
-      // Said for people; a full disk must not end the bridge.
+      // The state is only for people; a full disk must not end the bridge.
       log.warn("the bridge's state was not written", { why: String(error) });
     }
   };
 }
 
-/** Bytes both ways with backpressure; an end on one side ends the other. */
+/** Pipes bytes both ways with backpressure; the end of one side ends the other. */
 function pipeBoth(local: Socket, channel: Duplex): void {
   channel.on("error", () => local.destroy()).on("close", () => local.destroy());
   local.on("close", () => channel.destroy());
@@ -122,7 +122,7 @@ function pipeBoth(local: Socket, channel: Duplex): void {
   channel.pipe(local);
 }
 
-/** Under the lock, so a socket that lies there is a dead one's. */
+/** Requires the lock, so an existing socket is left from a dead resident. */
 function listen(path: string, onConnection: (local: Socket) => void): Promise<Server> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });

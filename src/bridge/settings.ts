@@ -1,4 +1,7 @@
-/** What `palace bridge setup` keeps, and what the resident says of itself. Read by setup, resident and `bridge status`. */
+/**
+ * The settings that `palace bridge setup` stores, and the state that the resident reports. Read by setup, resident and
+ * `bridge status`.
+ */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
@@ -7,24 +10,24 @@ export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
 
 export type BridgeSettings = {
   schema: 1;
-  /** As the user names the host, and what that stands for. */
+  /** The host as the user names it, and as ssh resolves it. */
   target: string;
   host: string;
   port: number;
   user: string;
-  /** The host key as SSH sends it, base64. */
+  /** The host key in SSH's wire format, base64. */
   hostKey: string;
   /**
-   * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: the same through
-   * the system's `ssh`, which rides on the connection the user's configuration shares; docker: `docker exec` runs the gate in the
-   * container `host`, on this machine's engine.
+   * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: forwarding
+   * through the system's `ssh`, which uses the connection that the user's configuration shares; docker: `docker exec` runs
+   * the gate in the container `host`, on this machine's engine.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
-  /** Of the broker on the host; for streamlocal and command. */
+  /** Socket of the broker on the host; for streamlocal and command. */
   remoteSocket?: string;
-  /** `ssh -F`; for command. */
+  /** Argument of `ssh -F`; for command. */
   sshConfig?: string;
-  /** Which engine `docker` asks, as options of its command line; for docker. */
+  /** Options of docker's command line that choose the engine; for docker. */
   dockerOptions?: string[];
 };
 
@@ -32,15 +35,15 @@ export type BridgeState = {
   state: "connecting" | "connected" | "down" | "ended";
   pid: number;
   sinceMs: number;
-  /** When this was written. */
+  /** Time of this report. */
   atMs: number;
-  /** Why it is down, and what to type; empty where that is not known. */
+  /** The reason why it is down, and what to type; empty when unknown. */
   why: string;
   hint: string;
   channels: number;
 };
 
-/** Undefined where no bridge is set up. */
+/** Undefined when no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
   const settings = read(join(bridgeDir, "bridge.json")) as BridgeSettings | undefined;
   return settings?.schema === 1 ? settings : undefined;

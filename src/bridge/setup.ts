@@ -1,6 +1,6 @@
 /**
- * Sets a bridge up, step by step, each of which may be repeated: a key of its own, the host's key pinned, the key let in on the
- * host, the round trip proved. Uses the user's own `ssh` once, to ask the host for the entry; never keeps anything of it.
+ * Sets a bridge up in steps that may all be repeated: make a key, pin the host's key, authorize our key on the host, prove
+ * the round trip. It uses the user's own `ssh` once, to ask the host for the entry, and keeps nothing of it.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,24 +15,27 @@ import { sshArguments } from "./ssh-command.ts";
 
 export type SetupOptions = {
   paths: BridgePaths;
-  /** As `ssh` takes it: host, user@host, an alias of the user's configuration. */
+  /** The host as `ssh` takes it: host, user@host, or an alias of the user's configuration. */
   target: string;
   port?: number;
   kind: BridgeSettings["kind"];
-  /** SHA256:… of the host's key, from somebody who knows. */
+  /** SHA256:… fingerprint of the host's key, from a trusted source. */
   fingerprint?: string;
-  /** The host was set up anew: its pinned key is forgotten. */
+  /** True after the host was set up anew: its pinned key is dropped. */
   newHostKey: boolean;
   sshConfig?: string;
-  /** How the host calls our command line, and which palace it is about. */
+  /** The command that runs our command line on the host, and the palace it serves. */
   remotePalace: string;
   remoteDir?: string;
-  /** Where forwarding ends, where the host cannot be asked for it. */
+  /** The socket to forward to, when the host cannot be asked for it. */
   remoteSocket?: string;
   onStep: (text: string) => void;
 };
 
-/** The settings, written only when the host has let us in. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
+/**
+ * Returns the settings, which are written only after the host has let us in. Errors: CONFIG_BAD_VALUE, BROKER_DENIED,
+ * TRANSPORT_*.
+ */
 export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings> {
   const { paths, kind, onStep } = options;
   const where = await lookUp(options);
@@ -54,7 +57,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const before = readSettings(paths)?.kind;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
-    // Another kind of channel takes other rights, more or fewer.
+    // A channel of another kind needs other rights, more or fewer.
     if (before !== undefined && before !== kind) await askHost(options, "authorize", [publicKey, ...streamlocal]);
     if (kind === "streamlocal") remoteSocket = await findSocket(options);
     onStep("entry on the host: there already");
@@ -78,7 +81,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** sshd runs the gate through the user's login shell: what that waits for, the gate waits for. */
+/** sshd runs the gate through the user's login shell, so a shell that waits delays the gate. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
@@ -93,7 +96,7 @@ function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, ho
   return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };
 }
 
-/** What the user's ssh makes of the name; without an ssh the name itself. */
+/** Resolves the name with the user's ssh; without an ssh the name stands for itself. */
 async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target> {
   const [, named, bare = target] = /^(?:([^@]+)@)?(.+)$/.exec(target) ?? [];
   const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");
@@ -111,7 +114,7 @@ function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefin
   return Buffer.from(known.hostKey, "base64");
 }
 
-/** The key that the host shows, if we have a reason to believe it. Errors: BROKER_DENIED with its fingerprint. */
+/** Returns the key that the host shows, if there is a reason to trust it. Errors: BROKER_DENIED with its fingerprint. */
 async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
   let shown: Buffer | undefined;
   await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {
@@ -141,7 +144,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
   );
 }
 
-/** The user's own ssh has met this host and believed it. */
+/** True when the user's own ssh already trusts this host's key. */
 async function isInKnownHosts(
   { host, port }: Target,
   key: Buffer,
@@ -159,7 +162,7 @@ async function isInKnownHosts(
   return false;
 }
 
-/** The host's side of it, asked through the user's own ssh. Errors: BROKER_DENIED with what to type there. */
+/** Runs the host's part through the user's own ssh. Errors: BROKER_DENIED with what to type there. */
 async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
   const { target, port, sshConfig, remotePalace, remoteDir } = options;
   const place = remoteDir === undefined ? [] : ["--palace", remoteDir];
@@ -186,7 +189,7 @@ export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** stdout. Errors: what it said on stderr. */
+/** Returns stdout. Errors: the text of stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {
@@ -196,7 +199,7 @@ function run(command: string, args: string[]): Promise<string> {
   });
 }
 
-/** Takes the entry away on the host, as far as that can be done from here. */
+/** Removes the entry on the host, as far as that is possible from here. */
 export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
   const settings = readSettings(paths);
   if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))

@@ -1,6 +1,6 @@
 /**
- * The bridge through the user's own `ssh`: one process that forwards a local socket, with the user's configuration, so that it
- * rides on a shared connection (ControlMaster), jump hosts and agents as that says.
+ * The bridge through the user's own `ssh`: one process that forwards a local socket under the user's configuration, and so
+ * uses its shared connection (ControlMaster), jump hosts and agents.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -17,7 +17,7 @@ const START_MAX_MS = 10_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;
 
-/** `ssh` with its options, before the host's name. Never asks: nobody is there to answer. */
+/** Returns `ssh` with its options, up to the host's name. It never prompts, because nobody is there to answer. */
 export function sshArguments(sshConfig: string | undefined): string[] {
   return [...(sshConfig === undefined ? [] : ["-F", sshConfig]), "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"];
 }
@@ -34,7 +34,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     this.#at = { kind: "unix", path: join(bridgeDir, "forward.sock") };
   }
 
-  /** Errors: TRANSPORT_REFUSED with what ssh said. */
+  /** Errors: TRANSPORT_REFUSED with ssh's message. */
   async channel(): Promise<Duplex> {
     try {
       return await dial(this.#at);
@@ -44,7 +44,9 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** With a shared connection `ssh` hands the forwarding to its master and ends: what counts is that somebody listens. */
+  /**
+   * With a shared connection `ssh` hands the forwarding to its master and exits, so readiness means that somebody listens.
+   */
   async #start(): Promise<void> {
     const { target } = this.#settings;
     rmSync(this.#at.path, { force: true });
@@ -96,7 +98,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     const child = this.#child;
     this.#child = undefined;
     if (child !== undefined) child.kill();
-    // The master stays the user's; only our forwarding is taken out of it.
+    // The master belongs to the user; only our forwarding is removed from it.
     else if (existsSync(this.#at.path))
       this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }

@@ -1,6 +1,7 @@
 /**
- * How a client comes in: on a UNIX socket the kernel vouches for it, over TCP it proves its token, and the broker proves that
- * it knows it too, before anything of the palace is said. Whoever squats on the port learns nothing that opens a door.
+ * Authorizes a connection: on a UNIX socket the kernel vouches for the client; over TCP the client proves its token, and
+ * the broker proves that it knows the token too, before either says anything about the palace. A process that squats on the
+ * port learns nothing that opens a door.
  */
 import type { Socket } from "node:net";
 import { PalaceError } from "../protocol/errors.ts";
@@ -8,15 +9,15 @@ import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
 export type Authorization = {
-  /** Go with the one request. */
+  /** Sent with the one request. */
   headers: Record<string, string>;
-  /** Looks at the answer's headers. Errors: BROKER_DENIED when the other side does not know the token. */
+  /** Checks the response headers. Errors: BROKER_DENIED when the other side does not know the token. */
   verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
 /**
- * For one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a text that
- * is none.
+ * Prepares one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when the
+ * text is no token.
  */
 export async function authorize(
   socket: Socket,
@@ -27,7 +28,7 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  // Not even asked: whoever lets us in without a token is no broker of ours, and would be told everything.
+  // A server that accepts us without a token is no broker of ours and would learn everything, so it gets no request at all.
   if (token === undefined) {
     socket.destroy();
     throw new PalaceError(
@@ -36,7 +37,7 @@ export async function authorize(
       "on the broker's machine: palace token add NAME; here: export MEMPALACE_TOKEN=…",
     );
   }
-  // Only here: node:crypto is a tenth of a shim's start.
+  // The import is lazy: node:crypto takes a tenth of a shim's start.
   const proof = await import("../protocol/proof.ts");
   const id = proof.tokenId(token);
   if (id === undefined)

@@ -1,6 +1,6 @@
 /**
- * What the client knows of an SSH bridge: whether one is set up here, and what its resident says when there is no way
- * through. Everything else is in src/bridge.
+ * The client's view of an SSH bridge: whether one is set up here, and what its resident process reports when no connection
+ * is possible. Everything else is in src/bridge.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,21 +9,21 @@ import { PalaceError } from "../protocol/errors.ts";
 
 const PORT_MAX = 65_535;
 
-/** Looks before it names: the folder's name takes hashing, which a shim's start does without. */
+/** Checks for the root first: the folder's name needs hashing, which a shim's start avoids. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
 }
 
 const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
 
-/** True where the way leads over the bridge: MEMPALACE_BROKER says ssh://, or says nothing and a bridge is set up. */
+/** True when the broker is reached over the bridge: MEMPALACE_BROKER says ssh://, or is not set and a bridge is set up. */
 export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }
 
 /**
- * Why the bridge that MEMPALACE_BROKER asks for is not there; undefined where it is, or nothing is asked. A user or port that
- * is not named may be any: the set-up took them from the user's own ssh. Errors: CONFIG_BAD_VALUE.
+ * Returns why the bridge that MEMPALACE_BROKER asks for is missing; undefined when it exists or none is asked for. An
+ * unnamed user or port matches any: the set-up took them from the user's own ssh settings. Errors: CONFIG_BAD_VALUE.
  */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
@@ -50,12 +50,12 @@ export function missingBridge(config: Config): PalaceError | undefined {
   );
 }
 
-/** It has come through before and nothing is known against it: what it takes to open a channel is worth waiting for. */
+/** True when the bridge connected before and has reported no fault since: opening a channel is then worth the wait. */
 export function isBridgeUp({ paths }: Config): boolean {
   return readObject(join(paths.bridgeDir, "state.json"))["state"] === "connected";
 }
 
-/** Why the bridge let nobody through since `sinceMs`; undefined while it is trying, or nothing went wrong. */
+/** Returns why the bridge connected nobody since `sinceMs`; undefined while it is trying, or when nothing went wrong. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
   const { state, atMs, why, hint } = readObject(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
@@ -66,7 +66,7 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
   );
 }
 
-/** Empty where there is no such file. */
+/** Returns an empty object when there is no such file. */
 function readObject(file: string): Record<string, unknown> {
   try {
     return (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * The typed client: what feeders, the command line and other programs use. Every call that may change something carries an
- * idempotency key, so a repeated one is done once.
+ * The typed client, which feeders, the command line and other programs use. Every call that may change something carries an
+ * idempotency key, so a repeated call is done once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
@@ -31,13 +31,13 @@ export type ToolInfo = { name: string; description: string; inputSchema: JsonObj
 
 export interface Client {
   readonly health: Health;
-  /** Our own methods. Errors: PalaceError, the broker's or the transport's. */
+  /** Calls one of our own methods. Errors: PalaceError, the broker's or the transport's. */
   call<M extends MethodName>(
     method: M,
     params: Methods[M]["params"],
     options?: CallOptions,
   ): Promise<Methods[M]["result"]>;
-  /** One tool, full name; its value, decoded. Errors: PalaceError carrying upstream's message. */
+  /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError carrying upstream's message. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
   listTools(): Promise<ToolInfo[]>;
   close(): void;
@@ -88,7 +88,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
       (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
-      // A wait for events is ended by the broker.
+      // The broker itself ends a wait for events in time.
       const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
       return toolValue(await request("tools/call", params, options.timeoutMs ?? usualMs));
     },
@@ -102,7 +102,7 @@ function noAnswer(method: string, timeoutMs: number): PalaceError {
   return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
 }
 
-/** The broker that was just spoken to, or the one that it made way for: between the two there is none for a moment. */
+/** Finds the broker that just answered, or its successor: for a moment between the two, none answers. */
 async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
     const found = await findBroker(config);
@@ -110,12 +110,12 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
-/** What a tool said, decoded from its MCP result. */
+/** Decodes a tool's value from its MCP result. */
 export function toolValue(result: unknown): Json {
   return JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? "null") as Json;
 }
 
-/** Errors that are not ours by code (upstream's numbers) get the code of the same meaning. */
+/** Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };

@@ -1,11 +1,11 @@
-/** What is kept for a broker, and how it gets there: one by one, in order, each until it is acknowledged. Loaded when needed. */
+/** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
 import { isRecord } from "../platform/is-record.ts";
 import type { WireErrorData } from "../protocol/errors.ts";
 import { type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
 import { findTool, type Tool } from "../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
-/** What became of all that was kept; `interrupted` and `stuck` leave the rest where it is, in its order. */
+/** The result of a delivery; `interrupted` and `stuck` leave the remaining writes in place and in order. */
 export type Delivery = "delivered" | "interrupted" | "stuck";
 
 export type Message = RpcRequest & { params?: Record<string, unknown> };
@@ -15,14 +15,14 @@ export function isWrite(line: string): boolean {
   return method === "tools/call" && findTool(params?.["name"])?.kind === "write";
 }
 
-/** Whether such a call can wait for a broker. */
+/** True when such a call may wait for a broker. */
 export function isForLater({ spool }: Tool, values: Record<string, unknown>): boolean {
   return spool === "always" || (spool === "unless dry" && values["dry_run"] === false);
 }
 
 /**
- * Puts what is kept to a broker, one by one, in order; `ask` gives its answer, undefined when the connection ended. Each goes
- * away when it is acknowledged, and aside when the broker refuses it for good.
+ * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined when the connection ended.
+ * A write is removed when it is acknowledged, and set aside when the broker refuses it for good.
  */
 export async function deliver(
   spool: Spool,
@@ -53,7 +53,7 @@ function dated({ params, ...message }: Message, atMs: number): Message {
   return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs } } };
 }
 
-/** A full disk passes; wrong arguments do not, nor does a tool's own "no". */
+/** A full disk is a passing refusal; wrong arguments and a tool's own failure are not. */
 function refusalOf(response: RpcResponse): "passing" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
@@ -64,7 +64,7 @@ function refusalOf(response: RpcResponse): "passing" | { why: string } | undefin
   return refusalIn(parseMessage(content?.[0]?.text ?? ""));
 }
 
-/** A tool's own "no", or what a checkpoint says of the parts that it could not file. */
+/** Returns a tool's own failure, or what a checkpoint reports about parts that it could not file. */
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
   if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
@@ -72,7 +72,7 @@ function refusalIn(answer: object): { why: string } | undefined {
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 
-/** Empty for what is no message. */
+/** Returns an empty message for text that is no message. */
 export function parseMessage(line: string): Message {
   try {
     const message = JSON.parse(line) as unknown;

@@ -1,6 +1,6 @@
 /**
- * Where is the broker? `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: what counts is a handshake
- * that returns the same instance id. A pid from a file proves nothing and is never looked at.
+ * Finds the broker: `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: the proof is a handshake that
+ * returns the same instance id. A pid from a file proves nothing and is never used.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -26,21 +26,21 @@ import { isBridged, missingBridge } from "./bridge.ts";
 type Candidate = {
   endpoint: Endpoint;
   instanceId: string | undefined;
-  /** For its answer; behind a bridge a broker may have to be started first. */
+  /** Limits the wait for its answer; behind a bridge, a broker may have to be started first. */
   timeoutMs: number;
 };
 const BRIDGE_TIMEOUT_MS = 10_000;
 
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** What a broker writes is a thirtieth of it. */
+/** Thirty times the size of the file that a broker writes. */
 const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
-/** Each door that does not answer costs a dial's time-out. */
+/** Bounds the search: each door that does not answer costs a dial's time-out. */
 const DOORS_MAX = 4;
 
 /**
- * Reads broker.json; undefined where there is none or it is no such file. Never throws, never waits. Doors of a kind that
- * this client does not know are left out.
+ * Reads broker.json; returns undefined when it is missing or malformed. Never throws, never blocks. Doors of a kind unknown
+ * to this client are left out.
  */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
@@ -53,8 +53,8 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
 }
 
 /**
- * Whether it came along when the folder of a running broker was copied: the very file is where the broker wrote it, and another one.
- * Seen from another mount point that place is not there, or holds something else.
+ * True when this file is a copy made together with the folder of a running broker: the original still exists where the
+ * broker wrote it, as another file. From another mount point, that path is missing or holds something else.
  */
 function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
@@ -64,7 +64,7 @@ function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   return (JSON.parse(readSmallFile(original)) as BrokerFile | null)?.instanceId === instanceId;
 }
 
-/** Of a regular file only, and never more than it may have: a pipe in its place would be waited for. */
+/** Reads a regular file only, and no more than the limit: reading a pipe in its place would block. */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -77,7 +77,7 @@ function readSmallFile(path: string): string {
   }
 }
 
-/** Node's connect() takes much more for an address than a door is. */
+/** Checks the shape: Node's connect() accepts much more than a door's address. */
 function isDoor(value: unknown): value is Door {
   const { kind, path, host, port } = (value ?? {}) as Record<string, unknown>;
   if (kind === "unix") return typeof path === "string" && isAbsolute(path) && !path.includes("\0");
@@ -85,10 +85,10 @@ function isDoor(value: unknown): value is Door {
   return /^[\w.:%-]+$/.test(host) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Endpoints worth dialling, best first. */
+/** Lists the endpoints worth dialling, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  // Who set a bridge up wants the host's memory: a broker of this machine's own would split it in two.
+  // Users who set a bridge up want the host's memory: a broker on this machine would split it in two.
   if (isBridged(config)) {
     if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
@@ -97,12 +97,15 @@ function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
-  // A TCP door is for who has a token: without one it would only refuse, and hide that the socket is about to be there.
+  // A TCP door needs a token: without one it only refuses, and the refusal hides that the socket is about to appear.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
 
-/** A message stream to the live broker, or undefined. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE. */
+/**
+ * Opens a message stream to the live broker; undefined when there is none. Errors: PROTOCOL_VERSION_MISMATCH,
+ * CONFIG_BAD_VALUE.
+ */
 export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
   return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
@@ -128,8 +131,9 @@ export async function openStream(config: Config, agent: string): Promise<Stream 
 }
 
 /**
- * The live broker's health, or undefined where none answers. Never starts one. `answerMs`: who must know whether there is one waits
- * so long for its answer. Errors: those of openStream; with `answerMs` TRANSPORT_TIMEOUT, of one that is there and silent.
+ * Returns the live broker's health, or undefined when none answers. Never starts one. `answerMs` is the wait for an answer,
+ * for callers that must be certain. Errors: those of openStream; with `answerMs` also TRANSPORT_TIMEOUT, when a broker
+ * accepts and stays silent.
  */
 export async function findBroker(
   config: Config,

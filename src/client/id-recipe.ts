@@ -1,6 +1,6 @@
 /**
- * How the palace makes drawer ids, as its answers show: each palace has one of two recipes, and both make an id of wing, room and
- * text. It is noted, so that a write which is kept in an outage can tell the id that it will have. Loaded when it happens.
+ * Learns the palace's id recipe from its answers: each palace has one of two, and both make a drawer's id of wing, room and
+ * text. The recipe is noted, so that a write spooled in an outage can already tell its id. Loaded only in an outage.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -14,24 +14,24 @@ import { parseMessage } from "./delivery.ts";
 type IdRecipe = Parameters<typeof newDrawerId>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
-/** Notes what the answer to an add_drawer shows; an answer that shows nothing changes nothing. Never throws. */
+/** Notes what the answer to an add_drawer reveals; an answer that reveals nothing changes nothing. Never throws. */
 export function learnIdRecipe(paths: Paths, request: string, answer: string): void {
   try {
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
     const { success, reason, drawer_id: id } = JSON.parse(content?.[0]?.text ?? "null") as Record<string, unknown>;
-    // A text that was there may have come from elsewhere.
+    // The id of a text that was already there may come from elsewhere.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
     if (recipe === undefined || recipe === readIdRecipe(paths)) return;
     mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
     writeFileAtomic(noteOf(paths), `${recipe}\n`);
   } catch {
-    // It is learnt from the next answer.
+    // The next answer teaches the same.
   }
 }
 
-/** The id that the drawer of a kept add_drawer will have; undefined while no answer has shown how this palace makes ids. */
+/** Returns the id that the drawer of a spooled add_drawer will have; undefined until an answer has revealed the recipe. */
 export function promisedId(paths: Paths, params: Record<string, unknown>): string | undefined {
   const recipe = readIdRecipe(paths);
   return recipe === undefined ? undefined : newDrawerId(recipe, params);
@@ -46,7 +46,7 @@ function readIdRecipe(paths: Paths): IdRecipe | undefined {
   }
 }
 
-/** One for each palace, as spools are. */
+/** Each palace has one note, as it has one spool. */
 function noteOf({ spoolDir, stateDir }: Paths): string {
   return join(stateDir, `id-recipe-${basename(spoolDir)}`);
 }

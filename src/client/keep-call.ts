@@ -1,4 +1,7 @@
-/** One tool call of a command whose broker is away: answered as an agent's is, a write kept. Loaded when it happens. */
+/**
+ * Answers one tool call of a command whose broker is away, as an agent's call is answered: a write is spooled. Loaded only
+ * in an outage.
+ */
 import type { Config } from "../config/config.ts";
 import type { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../protocol/spec.ts";
@@ -8,7 +11,10 @@ import { Spool } from "./spool.ts";
 
 export type KeptCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 
-/** The tool's value, when the write is on disk. Errors: `away` for all else, and what the broker would say of the arguments. */
+/**
+ * Returns the tool's value once the write is on disk. Errors: `away` for any other call, and the broker's own errors about
+ * arguments.
+ */
 export function keepCall({ config, agent, name, args, key }: KeptCall, away: PalaceError): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };

@@ -1,7 +1,7 @@
 /**
- * A lasting line to the broker for whoever speaks JSON-RPC: the shim and the typed client. Requests that got no answer are
- * sent again over a new connection, with their idempotency keys, so a broker that restarts is only a delay. Where no broker
- * can be reached, a link that spools answers in its place and delivers the writes it kept before anything else later.
+ * A lasting connection to the broker for clients that speak JSON-RPC: the shim and the typed client. Unanswered requests
+ * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. When no broker
+ * can be reached, a link with a spool answers in its place, and later delivers the spooled writes before anything else.
  * Concurrency: one owner; `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
@@ -25,9 +25,9 @@ export type LinkOptions = {
   start: "auto" | "never";
   /** One message of the broker, without its LF: a response to a request, or a notification. */
   onLine: (line: Buffer | string) => void;
-  /** Without a broker: requests fail, or they are answered in its place and writes are kept for it (default: fail). */
+  /** Decides what happens without a broker: requests fail (the default), or the link answers them and spools writes. */
   outage?: "fail" | "spool";
-  /** How a broker is reached, and the time; the simulation brings its own. */
+  /** Reaches a broker; the simulation passes its own. */
   reach?: Reach;
   clock?: Clock;
 };
@@ -39,50 +39,52 @@ export type Reach = {
 
 const REACH: Reach = {
   open: openStream,
-  // Loaded when there is nobody: a shim that finds its broker starts without it.
+  // The import is lazy: a shim that finds its broker starts without it.
   ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
 type Pending = { line: string; since: number };
 
-/** How often a request is put to a busy broker, or to brokers that keep dying, before its owner hears of it. */
+/**
+ * Limits how long a request is sent again to a busy broker, or to brokers that keep dying, before the caller gets an error.
+ */
 const PATIENCE_MS = 60_000;
-/** Who waits for an answer as long as that is told before then that there is none to be had, and why. */
+/** Shorter than PATIENCE_MS, so that a caller that waits that long still hears the reason. */
 const BUSY_PATIENCE_MS = 45_000;
-/** A broker elsewhere that was there a moment ago: it is being started again, or the way to it is broken. */
+/** Limits the wait for a remote broker that was there a moment ago: it restarts, or the connection to it is broken. */
 const RESTART_PATIENCE_MS = 10_000;
-/** The same for who can do without: an agent hears within a second that there is no broker. */
+/** The same limit for a link that spools: an agent hears within a second that there is no broker. */
 const OUTAGE_PATIENCE_MS = 700;
-/** A broker that is being started here answers in a fraction of this. */
+/** Far longer than a broker that is being started here takes to answer. */
 const STARTING_PATIENCE_MS = 10_000;
-/** A request that holds it may be one whose answer tells how ids are made. */
+/** Marks a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
 const RETRY_MS = 50;
 const RETRY_MAX_MS = 1_000;
-/** How often a broker is looked for while writes are kept for it. */
+/** Limits the pause between attempts to find a broker for spooled writes. */
 const SPOOL_RETRY_MAX_MS = 5_000;
 
-/** Loaded when there is an outage, or something was kept in one. */
+/** Loaded in an outage, or when the spool holds writes. */
 type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & { spool: Spool };
 
 export class Link {
   readonly #options: LinkOptions;
   readonly #pending = new Map<RequestId, Pending>();
-  /** Kept writes that are being delivered, by the ids we gave them. */
+  /** Spooled writes under delivery, by the request ids that this link gave them. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
-  /** Notifications of a moment without connection; a few, they are never many. */
+  /** Notifications sent while there is no connection; they are always few. */
   #unsent: string[] = [];
   readonly #silence: Silence;
   readonly #clock: Clock;
   readonly #reach: Reach;
   #socket: Socket | undefined;
-  /** True once what was kept is delivered: requests flow. */
+  /** True once the spool is delivered and requests may be sent. */
   #isOpen = false;
   #openedAtMs = 0;
   #connecting: Promise<void> | undefined;
   #closed = false;
   #wasConnected = false;
-  /** Nobody was there just now: it is not waited for again, only looked for. */
+  /** True after an outage was noticed: the link looks for a broker, but no longer waits for one. */
   #isAway = false;
   #startingUntilMs = 0;
   #hasLearnt = false;
@@ -91,7 +93,7 @@ export class Link {
   #retry: Timer | undefined;
   #retryMs = RETRY_MAX_MS;
   #outage: Outage | undefined;
-  /** The broker does not take what was kept (a full disk, say): later writes line up behind it. */
+  /** True when the broker refuses the spooled writes for now (a full disk, say): later writes are spooled behind them. */
   #isStuck = false;
 
   constructor(options: LinkOptions) {
@@ -106,7 +108,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** The name that the next connections give. */
+  /** Sets the name that later connections give. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -115,7 +117,7 @@ export class Link {
     return this.#pending.size;
   }
 
-  /** Sends one message. With an id its answer comes to `onLine`, an error answer of our own making if all fails. */
+  /** Sends one message. When it has an id, `onLine` gets its answer, or an error made here if everything fails. */
   send(id: RequestId | undefined, line: string): void {
     if (id !== undefined) {
       if (this.#isStuck && this.#outage?.isWrite(line) === true) return this.#answerInstead(line, STUCK);
@@ -130,13 +132,15 @@ export class Link {
     this.#reconnect();
   }
 
-  /** Its owner wants no answer to this request any more; the broker is told, and it is not sent again. */
+  /** Drops a request whose caller no longer wants the answer: the broker is told, and the request is not sent again. */
   cancel(id: RequestId, notification: string): void {
     if (!this.#pending.delete(id)) return;
     if (this.#isOpen) this.#socket?.write(`${notification}\n`);
   }
 
-  /** Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests are answered with it. */
+  /**
+   * Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests are answered with them.
+   */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
     return this.#connecting;
@@ -163,12 +167,12 @@ export class Link {
     void this.connect().catch(() => {});
   }
 
-  /** An agent is not kept waiting for a network that swallows everything; what is sought goes on being sought. */
+  /** A network that drops every packet must not keep an agent waiting; the search for a broker goes on. */
   readonly #onImpatience = (): void => {
     const { config } = this.#options;
     this.#impatience = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
-    // Once away, what is started here leaves again for all we know: the palace is held by whom we cannot reach.
+    // Once the broker is away, one started here may exit again, because a process that we cannot reach holds the palace.
     const isStarting = !this.#isAway && this.#clock.now() < this.#startingUntilMs;
     const isWorthIt = isStarting || (isBridged(config) && isBridgeUp(config));
     if (isWorthIt) this.#reconnect();
@@ -243,18 +247,18 @@ export class Link {
 
   #onFrame(bytes: Buffer): void {
     const response = toResponse(bytes);
-    // Whoever says that is no broker, or one that has lost its way: the next connection may be better.
+    // The other side is no broker or has lost track of the stream: the next connection may be better.
     if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
     if (this.#silence.isPong(id)) return;
     const delivered = id === undefined ? undefined : this.#delivering.get(id);
     if (delivered !== undefined) return delivered(response);
     const pending = id === undefined ? undefined : this.#pending.get(id);
-    // An answer that came already, of a request that was put twice.
+    // The request was sent twice, and its first answer has already arrived.
     if (id !== undefined && pending === undefined) return;
     if (id !== undefined && pending !== undefined) {
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
-      // Neither was the call taken: it is put again, to this broker or to the next.
+      // The broker did not take the call: it is sent again, to this broker or to the next.
       if (data?.code === "BROKER_SHUTTING_DOWN") return;
       if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < BUSY_PATIENCE_MS) {
         this.#clock.after(data.retryAfterMs ?? RETRY_MAX_MS, () => this.#repeat(id));
@@ -266,7 +270,7 @@ export class Link {
     if (!this.#hasLearnt && pending?.line.includes(ADD_DRAWER) === true) void this.#learn(pending.line, bytes);
   }
 
-  /** Once: how this palace makes ids, for writes that are kept later. */
+  /** Learns once how this palace makes ids, for writes that are spooled later. */
   async #learn(request: string, answer: Buffer): Promise<void> {
     this.#hasLearnt = true;
     const { learnIdRecipe } = await import("./id-recipe.ts");
@@ -282,13 +286,13 @@ export class Link {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
     const now = this.#clock.now();
-    // What it was at work on all that time, a wait for an event say, begins its patience with brokers that go away now.
+    // A request that was served for long, a wait for an event say, gets its full patience from this disconnection on.
     if (now - this.#openedAtMs > PATIENCE_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
     this.#silence.stop();
     for (const settle of this.#delivering.values()) settle(undefined);
-    // Without open requests the next one connects: a broker that ended for want of work is not woken for nothing.
+    // Without open requests the next request connects: a broker that exited when idle is not started for nothing.
     if (!this.#closed && this.#pending.size > 0) this.#reconnect();
   }
 
@@ -306,14 +310,16 @@ export class Link {
 
   // --- without a broker ---
 
-  /** Answers all that wait, in the broker's place or with `error`, and looks again later where writes are kept. */
+  /**
+   * Answers all pending requests, in the broker's place or with `error`; with spooled writes, it schedules another search.
+   */
   async #withdraw(error: PalaceError): Promise<void> {
     const outage = this.#spools ? await this.#loadOutage() : undefined;
     if (outage?.isOutage(error) !== true) {
       for (const id of [...this.#pending.keys()]) this.#fail(id, error);
       return;
     }
-    // A broker may have come meanwhile and may be at work on them.
+    // A broker may have connected meanwhile and may be working on them.
     if (this.#socket !== undefined || this.#closed) return;
     this.#isAway = true;
     for (const [id, { line }] of [...this.#pending]) {
@@ -323,7 +329,7 @@ export class Link {
     if (this.#hasKept()) this.#lookAgain();
   }
 
-  /** Behind what the broker does not take yet, nothing of ours may go first. */
+  /** Writes wait behind the spooled ones that the broker does not take yet, or their order would change. */
   #withdrawWrites(): void {
     for (const [id, { line }] of [...this.#pending]) {
       if (this.#outage?.isWrite(line) !== true) continue;
@@ -350,13 +356,13 @@ export class Link {
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 
-  /** Looks before it names: the palace's tag takes hashing, which a shim's start does without. */
+  /** Checks for the root first: the palace's tag needs hashing, which a shim's start avoids. */
   #hasKept(): boolean {
     const { paths } = this.#options.config;
     return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);
   }
 
-  /** Everything kept for this palace, by whomever, before anything of our own. */
+  /** Delivers every write spooled for this palace, by any process, before requests of this link. */
   async #deliver(socket: Socket): Promise<void> {
     const outage = await this.#loadOutage();
     let lastId = 0;
@@ -369,10 +375,10 @@ export class Link {
       this.#silence.watch(socket, this.#isAwaiting);
       return promise.finally(() => this.#delivering.delete(id));
     };
-    // A spool that cannot be read or cleared is no reason to hold back what the broker can answer.
+    // A spool that cannot be read or cleared must not hold back requests that the broker can answer.
     const delivery = await outage.deliver(outage.spool, ask).catch(() => "stuck" as const);
     this.#isStuck = delivery === "stuck" && this.#spools;
-    // Cut off in the middle: nobody may ask for anything any more, and what is left must still arrive.
+    // After a cut nobody may send another request, and the remaining writes must still be delivered.
     if (this.#isStuck || (delivery === "interrupted" && this.#spools)) this.#lookAgain();
   }
 
@@ -389,7 +395,7 @@ export class Link {
 
 const STUCK = new PalaceError("STORE_UNAVAILABLE", "the broker does not take writes for now", "run `palace doctor`");
 
-/** Undefined for what no broker says. */
+/** Returns undefined for bytes that no broker sends. */
 function toResponse(bytes: Buffer): RpcResponse | undefined {
   const decoded = decodeFrame(bytes);
   if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;

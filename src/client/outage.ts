@@ -1,6 +1,6 @@
 /**
- * What an agent is told while no broker can be reached: that the server is there and which tools it has, that its write is
- * kept and will be filed, and, at once, that nothing can be read for now. Loaded when it happens.
+ * Answers an agent while no broker can be reached: the handshake, the list of tools, a spooled write's acknowledgement, and
+ * an immediate error for every read. Loaded only in an outage.
  */
 import type { Config } from "../config/config.ts";
 import { answerWithoutPalace } from "../engine/tools/apply.ts";
@@ -17,16 +17,16 @@ import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 
-/** Why there is no broker, and where writes are kept meanwhile. */
+/** The reason why there is no broker, and the spool for writes. */
 export type Absence = { agent: string; config: Config; spool: Spool; away: PalaceError };
 
-/** The broker's errors that leave nothing but waiting for a broker; others are the user's to mend and say so. */
+/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
 }
 
-/** The answer to `line`, a request, in the broker's place. A write has been kept when this returns. */
+/** Returns the answer to the request `line` in the broker's place. A write is on disk when this returns. */
 export function answerInstead(line: string, absence: Absence): string {
   const message = parseMessage(line);
   const id = message.id ?? null;

@@ -1,4 +1,4 @@
-/** Our own errors as an agent gets them where no broker answers in its words. */
+/** Converts our own errors to JSON-RPC errors, for an agent that no broker answers. */
 import { PalaceError } from "../protocol/errors.ts";
 import { RPC, type RpcError } from "../protocol/spec.ts";
 

@@ -1,13 +1,13 @@
 /**
- * Tells a broker that thinks from one that is cut off: a network that drops packets ends no connection. While answers are
- * awaited and nothing comes, the broker is asked for a sign of life; without one the connection is given up.
+ * Tells a busy broker from an unreachable one: a network that drops packets ends no connection. While answers are awaited
+ * and no byte arrives, the link pings the broker; without a reply it gives the connection up.
  */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../platform/clock.ts";
 import type { RequestId } from "../protocol/spec.ts";
 
 const LOOK_MS = 500;
-/** A broker whose machine is busy is given this long for any byte at all. */
+/** How long a broker on a busy machine may send no byte at all before the ping. */
 const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
@@ -23,14 +23,14 @@ export class Silence {
     this.#clock = clock;
   }
 
-  /** Called with every request: watches until nothing is awaited. */
+  /** Called with every request: watches until no answer is awaited. */
   watch(socket: Socket, isAwaiting: () => boolean): void {
     if (this.#timer !== undefined) return;
     this.heard();
     const look = (): void => {
       this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
-      // A long message on a slow line: what goes out is a sign of life as well.
+      // A long message on a slow connection takes time: bytes that leave also prove that it is alive.
       const sent = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
       this.#sent = sent;
@@ -44,7 +44,7 @@ export class Silence {
     this.#timer = this.#clock.after(LOOK_MS, look);
   }
 
-  /** Something came. */
+  /** Called when bytes arrive. */
   heard(): void {
     this.#heardAt = this.#clock.now();
     this.#pinged = false;

@@ -1,7 +1,7 @@
 /**
- * Writes that found no broker, kept on this machine until one takes them: one small file each, fsynced before the agent hears
- * that its write is safe, readable by its user alone. A file goes away only after the broker has acknowledged it, so it may
- * be put twice, by two processes even; its idempotency key makes that one write.
+ * Spools writes that found no broker, until one takes them: one small file each, fsynced before the agent hears that its
+ * write is safe, readable by its user alone. A file is removed only after the broker has acknowledged it, so a write may be
+ * sent twice, even by two processes; its idempotency key makes that one write.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,9 +18,9 @@ export type RefusedEntry = { name: string; atMs: number; tool: string; why: stri
 const SUFFIX = ".json";
 const REFUSED = "refused";
 const PUT_ATTEMPTS = 5;
-/** Writing one takes a moment; what is half for longer stays half. */
+/** Far longer than writing a file takes; a half-written file this old stays half-written. */
 const HALF_MAX_MS = 60_000;
-/** Orders one process's writes among each other; those of two processes have no order to keep. */
+/** Orders the writes of one process; writes of two processes have no order. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
 
@@ -31,7 +31,10 @@ export class Spool {
     this.folder = folder;
   }
 
-  /** On disk when it returns. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is kept then. */
+  /**
+   * Returns once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is spooled
+   * then.
+   */
   append(write: SpooledWrite): void {
     const names = this.#names();
     const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
@@ -50,7 +53,7 @@ export class Spool {
     }
   }
 
-  /** Another process may take the empty folder away between its making and the file. */
+  /** Retries, because another process may remove the empty folder before the file is written. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -62,7 +65,7 @@ export class Spool {
     }
   }
 
-  /** What waits, one process's writes in their order. Files that are none of ours are put aside. */
+  /** Lists the spooled writes, those of one process in order. Files that are no spooled writes are set aside. */
   entries(): SpoolEntry[] {
     this.#sweep();
     return this.#names().flatMap((name) => {
@@ -79,7 +82,10 @@ export class Spool {
     return this.#names().length === 0;
   }
 
-  /** After its acknowledgement. Errors: STORE_* where it cannot be removed; it is put again then, and is done once. */
+  /**
+   * Called after the acknowledgement. Errors: STORE_* when the file cannot be removed; the write is then sent again and
+   * done once.
+   */
   remove(name: string): void {
     try {
       rmSync(join(this.folder, name), { force: true });
@@ -95,7 +101,10 @@ export class Spool {
     }
   }
 
-  /** Put aside with its reason, for the user to look at: the broker will not take it. False if that is not possible now. */
+  /**
+   * Sets a write that the broker will never take aside, with its reason, for the user to look at. Returns false if that
+   * fails for now.
+   */
   refuse(name: string, why: string): boolean {
     const aside = join(this.folder, REFUSED);
     try {
@@ -104,7 +113,7 @@ export class Spool {
       renameSync(join(this.folder, name), join(aside, name));
       return true;
     } catch {
-      // Another process may have done so.
+      // Another process may already have set it aside.
       return !existsSync(join(this.folder, name));
     }
   }
@@ -118,7 +127,7 @@ export class Spool {
     });
   }
 
-  /** Half a file of a process that was killed; nobody was told that its write is safe. */
+  /** Removes half-written files of killed processes; nobody was told that those writes are safe. */
   #sweep(): void {
     for (const name of list(this.folder, ".tmp")) {
       const file = join(this.folder, name);
@@ -132,7 +141,7 @@ export class Spool {
   }
 }
 
-/** Errors: STORE_* for a folder that cannot be read; one that is not there, or goes away meanwhile, is empty. */
+/** Errors: STORE_* for a folder that cannot be read; a missing folder counts as empty. */
 function list(folder: string, suffix = SUFFIX): string[] {
   try {
     return readdirSync(folder)
@@ -144,7 +153,7 @@ function list(folder: string, suffix = SUFFIX): string[] {
   }
 }
 
-/** "gone": another process has delivered it. Undefined: no spooled write. */
+/** Returns "gone" when another process has delivered it, and undefined when the file is no spooled write. */
 function readEntry(file: string): SpooledWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";

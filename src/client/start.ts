@@ -1,6 +1,6 @@
 /**
- * Starts the broker by executing it, at most once at a time. The start lock only saves work (twenty clients would start twenty
- * processes, nineteen of which leave again at the broker's own lock); it proves nothing.
+ * Starts the broker by executing it, at most once at a time. The start lock only saves work (twenty clients would start
+ * twenty processes, nineteen of which exit again at the broker's own lock); it proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
@@ -24,16 +24,16 @@ import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
 import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
-/** A start mark older than that was left by somebody who died. */
+/** An older start mark belongs to a process that died. */
 const START_MARK_MS = START_TIMEOUT_MS / 2;
-/** A start that came to nothing is repeated after this, then after twice as long, and so on. */
+/** The first pause before a failed start is repeated; it doubles each time. */
 const START_AGAIN_MS = 1_000;
-/** A resident that runs makes a second one leave at once. */
+/** The pause between attempts: when a resident already runs, a second one exits at once. */
 const BRIDGE_RESTART_MS = 5_000;
 
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
-/** True after `palace stop`: nothing starts a broker by itself then. */
+/** True after `palace stop`: no client starts a broker then. */
 export function isStopped(config: Config): boolean {
   return hasStopMark(config.paths);
 }
@@ -44,16 +44,19 @@ export function clearStop(config: Config): void {
 }
 
 export type EnsureOptions = {
-  /** How long a broker that is not ours to start is waited for; left out: not at all, or where the palace can only be read, until it must be there. */
+  /**
+   * The wait for a broker that we cannot start. By default there is none, except for a read-only palace: there it lasts
+   * until the start's deadline.
+   */
   patienceMs?: number | undefined;
-  /** A broker is being started here: it is worth waiting for. */
+  /** Called when a broker is being started here, which is worth waiting for. */
   onStarting?: () => void;
 };
 
 /**
- * A live broker, started if need be; not from here behind a verbatim endpoint, nor where the palace can only be read.
- * Errors: BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED where the
- * endpoint was given verbatim, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, and what the started broker failed with.
+ * Returns a live broker and starts one if needed, but never for a verbatim endpoint or a read-only palace. Errors:
+ * BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED for a verbatim endpoint, PALACE_GONE,
+ * PROTOCOL_VERSION_MISMATCH, and the error that the started broker failed with.
  */
 export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
@@ -72,7 +75,8 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
         canStart,
         hasStarted: lastStart !== undefined,
       });
-      // Again after a while, ever longer: what was started may have died, or ended for want of work before we came.
+      // The start is repeated at growing intervals: the started process may have died, or may have exited when idle before
+      // we connected.
       if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
         if (lastStart !== undefined) againMs *= 2;
         started = (await startUnlessUp(config)) || started;
@@ -84,7 +88,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   }
 }
 
-/** As ensureBroker, over this container's bridge, whose resident is started if need be. */
+/** Does what ensureBroker does, over this container's bridge, and starts its resident if needed. */
 async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const sinceMs = Date.now();
@@ -107,7 +111,7 @@ async function ensureBridged(config: Config, onStarting: (() => void) | undefine
 
 type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
 
-/** Errors: why no broker will come, or none came in time. */
+/** Errors: the reason why no broker will come, or that none came in time. */
 function assertWorthWaiting(config: Config, { patienceMs, waitedMs, canStart, hasStarted }: Waiting): void {
   const { paths } = config;
   if (isStopped(config))
@@ -132,10 +136,10 @@ function assertWorthWaiting(config: Config, { patienceMs, waitedMs, canStart, ha
   if (failed !== undefined) throw failed;
 }
 
-/** True: a broker was started here, and not somebody else's start waited for. */
+/** Returns true when this process started a broker, and false when it waits for another's start. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // Who held the mark until now may have brought one up since we looked; what is wrong with it the next look tells.
+  // The previous owner of the mark may have started a broker since we looked; the next look reports what is wrong with it.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,
@@ -145,7 +149,7 @@ async function startUnlessUp(config: Config): Promise<boolean> {
   return !isUp;
 }
 
-/** The error for an endpoint that was given verbatim, behind which nobody is. */
+/** Returns the error for a verbatim endpoint where nothing answers. */
 export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
@@ -159,8 +163,8 @@ function bridgeSilent(): PalaceError {
 }
 
 /**
- * False where the palace can only be read, as in the devbox: its broker runs elsewhere and is waited for. A process of ours
- * could not open the palace anyway; the kernel sees to that.
+ * False for a read-only palace, as in the devbox: its broker runs elsewhere, and clients wait for it. The kernel enforces
+ * this: a process started here could not open the palace.
  */
 function mayStart(config: Config): boolean {
   const { paths } = config;
@@ -173,9 +177,12 @@ function mayStart(config: Config): boolean {
   }
 }
 
-/** The error for a palace whose lock would not keep another machine's broker out: it is never opened from here. */
+/**
+ * Returns the error for a palace on a mount where its lock does not exclude another machine's broker; such a palace is
+ * never opened from here.
+ */
 export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
-  // A palace that config.json has moved may lie elsewhere.
+  // config.json may place the palace on another mount than its home.
   const places = trustMount ? [] : [paths.home, paths.palaceDir].map((path) => ({ path, mount: mountOf(path) }));
   const foreign = places.find(({ mount }) => !hasCoherentLocks(mount));
   if (foreign === undefined) return undefined;
@@ -187,11 +194,11 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   );
 }
 
-/** `more`: further arguments of the broker's. */
+/** `more` holds further arguments of the broker. */
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
-  // One that leaves before anybody could have started the next has left its mark behind, and would hold up all others.
+  // A child that exits before anybody could start the next one leaves its mark behind, which would delay every other start.
   child.on("exit", () => {
     if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
   });
@@ -206,14 +213,14 @@ export function spawnBroker(config: Config, more: readonly string[] = []): void 
   });
 }
 
-/** Starts the bridge's resident; one that runs already keeps its lock, and the second leaves again. */
+/** Starts the bridge's resident; if one already runs, it holds its lock and the second one exits. */
 function spawnResident(config: Config): void {
   spawnDetached(config, "palace", ["bridge", "run"]).on("error", () => {});
 }
 
-/** One of our executables, with this very Node, that outlives us. */
+/** Starts one of our executables with this very Node, detached, so that it outlives this process. */
 function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
-  // Not this file's own extension: in the shim's bundle that is .cjs.
+  // The extension is not this file's own: in the shim's bundle that is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../bin/${name}.${extension}`, import.meta.url));
   const { palace, env } = config.handedOn();

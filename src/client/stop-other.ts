@@ -1,7 +1,7 @@
 /**
- * Ends a broker that speaks no protocol of ours: it cannot be asked, so it is signalled. Never by what a file says alone: the
- * one that listens on the socket must give the instance id of broker.json, and the kernel must name the same process for that
- * socket as broker.json does. SIGTERM then drains it, as a broker of any version does.
+ * Ends a broker that speaks another protocol: it cannot be asked, so it is signalled. A file alone never decides which
+ * process that is: the listener on the socket must give the instance id of broker.json, and the kernel must name the same
+ * process for that socket as broker.json does. SIGTERM then drains it, as it drains a broker of any version.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
@@ -14,7 +14,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when it is gone. Errors: `mismatch`, with another hint, where nothing proves which process it is. */
+/** Resolves when the broker is gone. Errors: `mismatch`, with another hint, when nothing proves which process it is. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)
@@ -39,7 +39,7 @@ async function provenPid(brokerFile: string): Promise<number | undefined> {
   if (file === undefined || door === undefined) return undefined;
   const { peerCredentials } = await import("../platform/libc.ts");
   const socket = await dial(door);
-  // Of a connected socket the kernel tells who made it listen.
+  // For a connected socket the kernel names the process that made it listen.
   const listener = peerCredentials(socket);
   const { body } = await get(socket, "/health");
   const { instanceId } = JSON.parse(body) as { instanceId?: unknown };

@@ -1,4 +1,4 @@
-/** Ends the broker in order and keeps it off: for whoever stops or restarts it by hand. */
+/** Stops the broker cleanly and keeps it stopped, for users who stop or restart it by hand. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { isStarting, setStopped } from "../platform/state-files.ts";
@@ -10,15 +10,15 @@ import { findBroker, readBrokerFile } from "./discover.ts";
 import { endOtherBroker } from "./stop-other.ts";
 
 const POLL_MS = 15;
-/** A busy broker is not taken for none. */
+/** Long enough that a busy broker is not mistaken for none. */
 const ANSWER_MAX_MS = 10_000;
-/** For the palace to be closed, when nobody is served any more. */
+/** The wait for the palace to be closed after the last peer was served. */
 const CLOSE_MAX_MS = 10_000;
 
 /**
- * Drains and stops the broker; returns when it is gone. Where it is started from here it stays off until `clearStop`. Errors:
- * TRANSPORT_TIMEOUT, of one that does not answer or does not end; STORE_DISK_FULL and STORE_READ_ONLY, of one that has ended and would
- * not stay off.
+ * Drains and stops the broker; returns when it is gone. If this machine starts it, it stays stopped until `clearStop`.
+ * Errors: TRANSPORT_TIMEOUT, when it does not answer or does not end; STORE_DISK_FULL and STORE_READ_ONLY, when it has
+ * ended but the mark that keeps it stopped cannot be written.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
@@ -29,11 +29,11 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
     await endOtherBroker(config, error);
     return true;
   });
-  // One that is being started has perhaps not seen the mark: it is waited for, and ended as well.
+  // A starting broker may not have seen the mark: we wait for it and end it as well.
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
-  // One that looked at the mark before it was asked has ended by itself.
+  // A broker that saw the mark before our request has ended by itself.
   if (!stopped && before !== undefined) {
     await untilClosed(config, before.health.instanceId);
     stopped = true;
@@ -48,7 +48,7 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   return { stopped, staysOff: true };
 }
 
-/** A disk that is full is a reason to end a broker, and no reason to leave it running. Returns why there is no mark. */
+/** A full disk must not prevent a stop. Returns the reason why the mark could not be written. */
 function markStopped({ paths }: Config): PalaceError | undefined {
   try {
     setStopped(paths);
@@ -59,7 +59,7 @@ function markStopped({ paths }: Config): PalaceError | undefined {
   }
 }
 
-/** Ends the running broker without the sticky mark; true if there was one. */
+/** Ends the running broker without the sticky mark; returns true if there was one. */
 async function endBroker(config: Config): Promise<boolean> {
   const isOurs = config.endpoint === undefined && !hasBridge(config);
   const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {
@@ -70,7 +70,7 @@ async function endBroker(config: Config): Promise<boolean> {
     const client = await connectClient({ config, agent: "palace stop", start: "never" });
     await client.call("broker.stop", { sticky: false }).finally(() => client.close());
   } catch (error) {
-    // It may have seen the mark itself, and be gone by now.
+    // It may have seen the mark itself and be gone already.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
   }
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -87,7 +87,9 @@ async function endBroker(config: Config): Promise<boolean> {
   return true;
 }
 
-/** Its door is shut; it takes its name away last, when everything is on disk and the lock is free in a moment. */
+/**
+ * Waits after its door is shut: it removes broker.json last, when everything is on disk and the lock is about to be free.
+ */
 async function untilClosed({ paths }: Config, instanceId: string): Promise<void> {
   const closedBy = performance.now() + CLOSE_MAX_MS;
   while (readBrokerFile(paths.brokerFile)?.instanceId === instanceId && performance.now() < closedBy)

@@ -1,4 +1,4 @@
-/** Where coding agents keep their settings, by their own rules. Pure. Used by config.ts. */
+/** Locates the settings of coding agents, by the agents' own rules. Pure. Used by config.ts. */
 import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";

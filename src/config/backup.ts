@@ -1,15 +1,15 @@
-/** Backups that the broker makes by itself, and the passphrase of all of them. Used by config.ts. */
+/** Reads the settings of scheduled backups and the passphrase of all backups. Used by config.ts. */
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 
 export type BackupConfig = Readonly<{
-  /** Undefined: none are made but those that are asked for. */
+  /** Undefined: there are no scheduled backups, only those that are asked for. */
   dir: string | undefined;
   hours: number;
   keep: number;
-  /** Read when it is needed; undefined: backups are not encrypted. Errors: CONFIG_BAD_VALUE. */
+  /** Read lazily; undefined: backups are not encrypted. Errors: CONFIG_BAD_VALUE. */
   passphrase: (file?: string) => string | undefined;
 }>;
 

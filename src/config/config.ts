@@ -1,6 +1,6 @@
 /**
- * Environment and arguments become one frozen object, once, in an entry point. Everything else takes it, or parts of it,
- * as a value. Called by bin, scripts and tests only.
+ * Turns environment and arguments into one frozen object, once, in an entry point. Everything else takes it, or parts of
+ * it, as a value. Called by bin, scripts and tests only.
  */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../platform/container.ts";
@@ -21,7 +21,7 @@ import { namedCollection } from "./upstream-settings.ts";
 export type ChromaConfig = Readonly<{ url: string; token: string | undefined; tenant: string; database: string }>;
 
 export type ModelConfig = Readonly<{
-  /** Folder named by the user; looked into first. */
+  /** Folder named by the user, which is searched first. */
   dir: string | undefined;
   /** Folder of the cross-encoder, named by the user. */
   rerankDir: string | undefined;
@@ -29,63 +29,63 @@ export type ModelConfig = Readonly<{
   url: string | undefined;
   offline: boolean;
   cacheDir: string;
-  /** The user's home, for the files Python's Chroma has already fetched. */
+  /** The user's home, which holds the files that Python's Chroma has already fetched. */
   userHome: string;
 }>;
 
 export type Config = Readonly<{
   paths: Paths;
-  /** Arguments and environment by which another command of ours finds the very same palace. */
+  /** Arguments and environment that lead another command of ours to the very same palace. */
   handedOn: () => { palace: string[]; env: Env };
-  /** What all this was read from; a broker that is started for it gets the same. */
+  /** The environment that this was read from; a broker that is started for this palace gets the same. */
   env: Env;
-  /** Endpoint used verbatim, or undefined: discover. */
+  /** Endpoint used verbatim; undefined: discovered. */
   endpoint: string | undefined;
   agentName: string | undefined;
   tools: ToolProfile;
   /**
-   * TCP door to open besides the socket; `docker` as host stands for the address containers are led to. Undefined = as the
-   * last time.
+   * TCP door to open besides the socket; the host `docker` stands for the address that containers reach. Undefined: as last
+   * time.
    */
   listen: Readonly<{ host: string; port: number }> | "off" | undefined;
   allowedHosts: readonly string[];
-  /** Folders that agents of other machines may have mined. */
+  /** Folders that agents on other machines may have mined. */
   mineRoots: readonly string[];
-  /** Drawers that one mined file may become; 0 = any number. */
+  /** The most drawers that one mined file may become; 0: unlimited. */
   chunksMax: number;
-  /** Read when it is needed: the token of this client, undefined where it has none. Errors: CONFIG_BAD_VALUE. */
+  /** This client's token, read lazily; undefined when there is none. Errors: CONFIG_BAD_VALUE. */
   token: () => string | undefined;
   idleExitMs: number;
-  /** The palace's mount has been vouched for by the user. */
+  /** True when the user has vouched for the palace's mount. */
   trustMount: boolean;
   topology: string;
-  /** Undefined = as the last time, else builtin. */
+  /** Undefined: as last time, else builtin. */
   engine: EngineConfig | undefined;
-  /** An engine that was remembered as text; same errors as loadConfig. */
+  /** Parses an engine that was stored as text. Errors: as loadConfig. */
   parseEngine: (text: string | undefined) => EngineConfig;
   driver: "none" | "files" | "chroma";
-  /** Read when it is needed: what the drawers' collection in the public palace is called. */
+  /** Name of the drawers' collection in the public palace, read lazily. */
   collection: () => string;
-  /** Read when it is needed: how things are cut, sorted and joined. */
+  /** Rules for cutting, sorting and linking drawers, read lazily. */
   filing: () => FilingSettings;
   chroma: ChromaConfig;
   vectors: "local" | "chroma";
   model: ModelConfig;
-  /** Where coding agents keep their sessions. */
-  /** Undefined: the broker goes out directly. */
+  /** Undefined: the broker connects directly. */
   proxy: ProxySettings | undefined;
+  /** Where coding agents keep their sessions. */
   sessions: SessionPlaces;
   /** Where coding agents keep their settings. */
   agents: AgentPlaces;
-  /** What the hooks of coding agents do; upstream's config.json may say more. */
+  /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
   hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
-  /** Secrets in what agents are handed. */
+  /** Masking of secrets in what agents receive. */
   redact: (typeof REDACT)[number];
   /** How long the journal keeps its rows. */
   journalRetentionMs: number;
   backup: BackupConfig;
   logLevel: LogLevel;
-  /** What a key that is let in by a forced command asked sshd for. */
+  /** The command that sshd passes on when a forced command replaced it. */
   sshCommand: string | undefined;
   fault: string | undefined;
 }>;
@@ -94,12 +94,12 @@ const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
 const CHUNKS_MAX = 50_000;
 
-/** As engine/text/redact.ts has them. */
+/** The modes of engine/text/redact.ts. */
 const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };
 
-/** Errors: CONFIG_BAD_VALUE naming the variable and what it takes. */
+/** Errors: CONFIG_BAD_VALUE, which names the variable and the values that it takes. */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
   const chromaUrl = readVariable(env, "MEMPALACE_CHROMA_URL");
@@ -155,7 +155,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   });
 }
 
-/** As upstream: what is no such number counts as not given. */
+/** Parses as upstream does: an invalid number counts as not set. */
 function chunksMax(env: Env): number {
   const value = readVariable(env, "MEMPALACE_MAX_CHUNKS_PER_FILE")?.trim() ?? "";
   return /^\+?\d{1,15}$/.test(value) ? Number(value) : CHUNKS_MAX;
@@ -187,7 +187,7 @@ function tokenFromFile(env: Env): string | undefined {
   }
 }
 
-/** Not shorter than a repeated key must be known. */
+/** The journal must outlive the time in which a repeated key is recognised. */
 function journalRetentionMs(env: Env): number {
   const value = readVariable(env, "MEMPALACE_AUDIT_DAYS");
   if (value === undefined) return AUDIT_DAYS * DAY_MS;

@@ -1,6 +1,4 @@
-/**
- * `MEMPALACE_ENGINE` as a value: the engine of our own, or a command whose process serves the palace. Called by config.ts.
- */
+/** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. Called by config.ts. */
 import { resolve } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
 import { type Env, readVariable } from "./env.ts";
@@ -8,20 +6,20 @@ import type { Paths } from "./paths.ts";
 
 export type CommandConfig = Readonly<{
   kind: "command";
-  /** The setting as it was written, for the next broker. */
+  /** The setting as written, stored for the next broker. */
   text: string;
-  /** Program and arguments; no shell is between. */
+  /** Program and arguments, executed without a shell. */
   argv: readonly [string, ...string[]];
   /** Environment of the child. */
   env: Env;
-  /** Folder that the child writes, as far as its arguments tell. */
+  /** Folder that the child writes, as far as its arguments name one. */
   palaceDir: string;
   requestTimeoutMs: number;
 }>;
 
 export type EngineConfig = Readonly<{ kind: "builtin" }> | CommandConfig;
 
-/** Answers that take longer are given up: mining in one call is the slowest thing a MemPalace does. */
+/** The limit suits the slowest call of a MemPalace, which mines within one call. */
 const TIMEOUT_DEFAULT_SECONDS = 120;
 const EXAMPLE = `export MEMPALACE_ENGINE='command:["/path/to/mempalace-mcp","--palace","/path/to/palace"]'`;
 
@@ -31,21 +29,21 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
   if (!text.startsWith("command:")) throw bad(`${text} is neither builtin nor command:ARGV`);
   const [program, ...args] = splitCommand(text.slice("command:".length).trim());
   if (program === undefined || program === "") throw bad("command: has no program");
-  // The broker's working directory is nobody's: a program is found on the PATH or by its whole path.
+  // The broker's working directory is arbitrary: a program is found on the PATH or by its absolute path.
   if (program.includes("/") && !program.startsWith("/")) throw bad(`${program} is a relative path`);
   const { MEMPALACE_ENGINE: _own, ...rest } = env;
   return {
     kind: "command",
     text,
     argv: [program, ...args],
-    // A palace that the broker was given by an argument; upstream has the same variable for it.
+    // An argument may have named the broker's palace; upstream reads it from this variable.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: timeoutSeconds(env) * 1000,
   };
 }
 
-/** A JSON array of strings, or words with blanks between them. Quotes need the array: we are no shell. */
+/** Splits a JSON array of strings, or words separated by blanks. Quoting needs the array, because no shell parses this. */
 function splitCommand(text: string): string[] {
   if (text.startsWith("[")) {
     let value: unknown;
@@ -62,7 +60,7 @@ function splitCommand(text: string): string[] {
   return text.split(/\s+/).filter(Boolean);
 }
 
-/** Upstream's own argument. */
+/** Reads upstream's own argument. */
 function palaceOf(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((one) => one === "--palace" || one.startsWith("--palace="));
   const value = args[at] === "--palace" ? args[at + 1] : args[at]?.slice("--palace=".length);

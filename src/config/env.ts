@@ -296,7 +296,10 @@ const NOT_LASTING: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** NAME=value of what decides which palace and which broker; no secret, nothing of one client alone. */
+/**
+ * Lists NAME=value for the variables that decide which palace and broker is used, without secrets and settings of a single
+ * client.
+ */
 export function lastingSettings(env: Env): string[] {
   return (Object.keys(VARIABLES) as VariableName[]).flatMap((name) => {
     const value = NOT_LASTING.has(name) ? undefined : readVariable(env, name);

@@ -1,7 +1,8 @@
 /**
- * What MemPalace's config.json and environment say of how things are filed: sizes of drawers, keywords of halls, from when on
- * names and topics join, languages of names. As upstream reads them: the environment before the file, and what cannot be used
- * counts as not said. Where its versions differ, as 3.11. Used by config.ts. Source: palace.md 3.3, config modules of 3.3.6 and 3.11.
+ * Reads what MemPalace's config.json and environment say about filing: sizes of drawers, keywords of halls, thresholds for
+ * links between names and topics, languages of names. It reads as upstream does: the environment wins over the file, and an
+ * unusable value counts as not set. Where upstream's versions differ, it follows 3.11. Used by config.ts. Source: palace.md
+ * 3.3, config modules of 3.3.6 and 3.11.
  */
 import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import {
@@ -16,25 +17,28 @@ import {
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { faultOfUpstreamFile, readUpstreamFile, type UpstreamFile } from "./upstream-file.ts";
 
-/** Upstream's codes of languages that name-languages.ts in engine does not know, and upstream does. */
+/** Language codes that upstream knows and name-languages.ts in engine does not. */
 const CHINESE = new Set(["zh-cn", "zh-tw"]);
 
 export type FilingSettings = Readonly<{
   cut: Cut;
-  /** What is too short for a drawer of a transcript; undefined: nobody has said so. */
+  /** The least size of a transcript's drawer, in characters; undefined: not set. */
   transcriptMin: number | undefined;
   /** Undefined: MemPalace's own. */
   halls: HallKeywords | undefined;
-  /** Drawers that two names must share for a hallway, topics that two wings must share for a tunnel; undefined: nothing is said. */
+  /**
+   * The least number of drawers that two names share for a hallway, or of topics that two wings share for a tunnel;
+   * undefined: not set.
+   */
   hallwayMin: number | undefined;
   topicsMin: number | undefined;
-  /** Whose names are looked for, by upstream's codes; at least one. */
+  /** Languages in which names are looked for, by upstream's codes; at least one. */
   languages: readonly string[];
-  /** Of settings that are there and are not used as they stand, a sentence each. */
+  /** One sentence for each setting that is present but not used as written. */
   ignored: readonly string[];
 }>;
 
-/** Reads the file anew each time: who mines has the settings of now. `settingsDir` is upstream's home. */
+/** Reads the file on each call, so that a mine uses the current settings. `settingsDir` is upstream's home. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const file = readUpstreamFile(settingsDir);
   const fault = faultOfUpstreamFile(settingsDir);
@@ -51,7 +55,7 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
   };
 }
 
-/** A larger overlap than half a drawer might never come to an end: 3.11 takes the usual one then, 3.3.6 tried. */
+/** An overlap of more than half a drawer might never end: 3.11 then falls back to the default, 3.3.6 tried it. */
 function readCut(file: UpstreamFile, ignored: string[]): Cut {
   const asked = (key: string, usual: number, least: number): number => {
     const value = file[key] === undefined ? usual : wholeNumber(file[key], least);
@@ -83,7 +87,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
   return value === undefined || value > size ? undefined : value;
 }
 
-/** A word list that is a text counts by its characters, as it does in Python. */
+/** A word list that is a string counts by its characters, as it does in Python. */
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
@@ -116,7 +120,7 @@ function leastCount(
     ignored.push(`${name} is no whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // Here, other than for sizes, Python counts a yes as 1, and less than one as one.
+  // Here, unlike for sizes, Python counts True as 1, and numbers below one as one.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is no whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);
@@ -137,7 +141,7 @@ function orEnglish(languages: string[]): string[] {
   return languages.length === 0 ? ["en"] : languages;
 }
 
-/** As Python's `int()`: digits with underscores between them, spaces around; of a fraction what stands before the point. */
+/** Parses as Python's `int()` does: digits with underscores between them and spaces around; a fraction is truncated. */
 function wholeNumber(value: unknown, least: number): number | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   const isNumeral = /^[+-]?\d+(?:_\d+)*$/.test(text);

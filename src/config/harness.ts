@@ -1,6 +1,6 @@
 /**
- * The variables of what runs inside or beside an agent. A value that is none counts as not given: no agent fails by it. Reads nothing
- * but env.ts, since it is part of the files that are copied into agents' folders.
+ * Reads the variables of code that runs inside or beside an agent. An invalid value counts as not set: it must not break an
+ * agent. Imports only env.ts, because it is part of the files that are copied into agents' folders.
  */
 import { type Env, readVariable, type VariableName } from "./env.ts";
 
@@ -8,11 +8,11 @@ export type HarnessSettings = Readonly<{
   wakeUp: boolean;
   /** Undefined: the whole palace. */
   wing: string | undefined;
-  /** Of an injected text, its fence included. */
+  /** Limit of an injected text, its fence included. */
   injectedMaxBytes: number;
   recall: boolean;
   agentName: string | undefined;
-  /** Argument vectors; undefined: to be looked for. */
+  /** Argument vectors; undefined: the program is looked for. */
   hookCommand: readonly string[] | undefined;
   mcpCommand: readonly string[] | undefined;
   /** 0 = no limit. */
@@ -25,7 +25,7 @@ export type HarnessSettings = Readonly<{
 }>;
 
 const INJECTED_BYTES = { min: 512, usual: 4_096, max: 65_536 } as const;
-/** As much as a timer takes. */
+/** The longest delay that a timer accepts. */
 const NUMBER_MAX = 2 ** 31 - 1;
 
 export function readHarness(env: Env): HarnessSettings {
@@ -56,7 +56,7 @@ function number(env: Env, name: VariableName, usual: number): number {
   return /^\d{1,12}$/.test(value) ? Math.min(Number(value), NUMBER_MAX) : usual;
 }
 
-/** Words, or a JSON array where one of them holds a space. */
+/** Splits words, or a JSON array when one of them contains a space. */
 function command(env: Env, name: VariableName): string[] | undefined {
   const value = readVariable(env, name)?.trim();
   if (value === undefined) return undefined;

@@ -1,5 +1,6 @@
 /**
- * Where everything lives, from the environment (docs/files.md) and, where a user has moved it, upstream's config.json.
+ * Resolves every path from the environment (docs/files.md) and, where a user has moved the palace, from upstream's
+ * config.json.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -9,45 +10,45 @@ import { type Env, readVariable } from "./env.ts";
 import { namedPalace } from "./upstream-settings.ts";
 
 export type Paths = Readonly<{
-  /** The folder that is the palace to a user: holds ledger, lock and broker.json. */
+  /** The folder that users call the palace; it holds ledger, lock and broker.json. */
   home: string;
   /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
   palaceDir: string;
   ledgerFile: string;
   /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
   graphFile: string;
-  /** Where upstream would have it with `--palace`; undefined where that is `graphFile`. */
+  /** The path of the graph that upstream uses with `--palace`; undefined when that is `graphFile`. */
   otherGraphFile: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
   lockFile: string;
   brokerFile: string;
-  /** A broker that is meant to stay asks one that was started on demand to make way. */
+  /** By this file a broker that is meant to stay asks one that was started on demand to make way. */
   wantedFile: string;
   /** Tokens of the TCP door, and its address. */
   tokensFile: string;
   listenFile: string;
-  /** First 8 hex digits of SHA-256 of `home`: names this palace in runtime and state folders. */
+  /** First 8 hex digits of SHA-256 of `home`, which name this palace in runtime and state folders. */
   tag: string;
   socketPath: string;
-  /** The broker's second socket: what comes over an SSH gate ends there, with less power. */
+  /** The broker's second socket, where connections over an SSH gate end, with fewer rights. */
   gatePath: string;
   /** The local end of an SSH bridge to a broker elsewhere, and the folder with its settings and key. */
   bridgeSocketPath: string;
   bridgeRoot: string;
   bridgeDir: string;
   logFile: string;
-  /** One small file a palace, outside of it: "a ledger existed here", and the sticky stop. */
+  /** Folder of one small file per palace, outside of it: "a ledger existed here", and the sticky stop. */
   stateDir: string;
-  /** Writes that wait for a broker, a folder a palace. */
+  /** Spools, one folder per palace. */
   spoolRoot: string;
   spoolDir: string;
   cacheDir: string;
   /** Home of upstream's settings and hook state: config.json, hook_state/. */
   settingsDir: string;
-  /** Where every version of upstream has its locks, wherever the palace is. */
+  /** Folder of the locks of every upstream version, wherever the palace is. */
   upstreamLocksDir: string;
-  /** Names and topics that upstream's init was told of, wherever the palace is. */
+  /** Names and topics that upstream's init was given, wherever the palace is. */
   knownEntitiesFile: string;
 }>;
 
@@ -60,7 +61,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
   const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
   const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
   const { home, palaceDir, graphDir, settingsDir } = whichPalace(env, user, palace);
-  // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs none of what is named by it.
+  // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs no path that contains the tag.
   let known: string | undefined;
   const tag = (): string =>
     (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
@@ -118,7 +119,10 @@ function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback
 
 type Places = Pick<Paths, "home" | "palaceDir" | "settingsDir"> & { graphDir: string };
 
-/** Our home, the public palace and the graph's folder, from the argument, the environment and upstream's config.json, in that order. */
+/**
+ * Resolves our home, the public palace and the graph's folder, from the argument, the environment and upstream's
+ * config.json, in that order.
+ */
 function whichPalace(env: Env, user: string, palace: string | undefined): Places {
   const given =
     palace ??
@@ -126,20 +130,20 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
     readVariable(env, "MEMPALACE_PALACE") ??
     readVariable(env, "MEMPAL_PALACE_PATH");
   const settingsDir = settingsHome(env, user);
-  // MEMPALACE_PATH is our own variable, and means the palace with all that belongs to it.
+  // MEMPALACE_PATH is our own variable and names the home of a palace with all its files.
   const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // Who names the folder that is taken anyway, as MemPalace's users do, means the same memory, not a second one inside of it.
+  // MemPalace's users name the default folder too: that is the same memory, not a second one inside of it.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
-  // The home's own ledger has one public palace; where MemPalace was told of the home itself, that is it.
+  // The home's ledger has one public palace; a user who tells MemPalace the home itself means that one.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
   const isOther = named !== undefined && !isTaken && !isHome;
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   const classic = classicHome(user);
-  // Upstream has the graph of every palace that is not named by --palace there, however else it is named or moved.
+  // Upstream keeps the graph there for every palace that --palace does not name, however else it is named or moved.
   const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
   return { home, palaceDir, settingsDir, graphDir: hasOwnGraph ? home : classic };
 }
@@ -149,9 +153,9 @@ function classicHome(user: string): string {
 }
 
 /**
- * For another command of ours, that is to find the very same palace: arguments, and the environment without what names another. The
- * home's own is never named: a memory that lies in its public palace's folder answers to that name. One that the environment named
- * goes on being named by it, since its graph is elsewhere than that of one named by --palace.
+ * Returns arguments and environment by which another command of ours finds the very same palace; variables that could name
+ * another are removed. The home's own palace is never named, because naming its folder would mean a separate memory in it.
+ * A palace that the environment named stays named by the environment, because its graph lies elsewhere than with --palace.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
@@ -160,7 +164,7 @@ export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { pal
   return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }
 
-/** Loaded where it is needed: with HOME set a shim needs none of it. */
+/** Loaded lazily: with HOME set, a shim does not need it. */
 const os = (): typeof import("node:os") => process.getBuiltinModule("node:os");
 
 function settingsHome(env: Env, user: string): string {
@@ -188,7 +192,10 @@ function expand(path: string, user: string): string {
   return path === "~" || path.startsWith("~/") ? join(user, path.slice(1)) : path;
 }
 
-/** Two spellings of one folder must meet in one broker; what does not exist yet keeps its name under its real parent. */
+/**
+ * Resolves links, so that two spellings of one folder lead to one broker; a missing path keeps its name under its real
+ * parent.
+ */
 function real(path: string): string {
   if (existsSync(path)) return realpathSync.native(path);
   const parent = dirname(path);

@@ -1,4 +1,7 @@
-/** Where coding agents keep their sessions, by their own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2, 3.4. */
+/**
+ * Locates the sessions of coding agents, by the agents' own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2,
+ * 3.4.
+ */
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";

@@ -1,16 +1,16 @@
-/** MemPalace's own config.json, as its keys have it. Read, never written. Used by the files beside it. Source: palace.md 3.3. */
+/** Reads MemPalace's own config.json, key by key; never writes it. Used by the files beside it. Source: palace.md 3.3. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export type UpstreamFile = Readonly<Record<string, unknown>>;
 
-/** `settingsDir` is upstream's home. What is missing, or no JSON object, counts as empty, as upstream has it. */
+/** `settingsDir` is upstream's home. A file that is missing or no JSON object counts as empty, as it does upstream. */
 export function readUpstreamFile(settingsDir: string): UpstreamFile {
   const { file } = look(settingsDir);
   return file ?? {};
 }
 
-/** Why a file that is there counts as empty, a sentence; undefined: it is none of that. */
+/** Returns one sentence on why an existing file counts as empty; undefined when it does not. */
 export function faultOfUpstreamFile(settingsDir: string): string | undefined {
   const { fault } = look(settingsDir);
   return fault === undefined ? undefined : `config.json is not used: ${fault}`;
@@ -18,7 +18,7 @@ export function faultOfUpstreamFile(settingsDir: string): string | undefined {
 
 function look(settingsDir: string): { file?: UpstreamFile; fault?: string } {
   try {
-    // An editor of another system may have put a mark before it, which 3.11 reads over.
+    // An editor of another system may have written a byte order mark, which 3.11 skips.
     const text = readFileSync(join(settingsDir, "config.json"), "utf8").replace(/^\uFEFF/, "");
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { file: value as UpstreamFile };

@@ -1,6 +1,6 @@
 /**
- * What MemPalace's own config.json says of where its palace is: users have moved it, or called its collection otherwise. Read,
- * never written. Used by paths.ts and config.ts. Source: palace.md 3.1 and 3.3.
+ * Reads from MemPalace's own config.json where its palace is, since users may move it or rename its collection; never
+ * writes it. Used by paths.ts and config.ts. Source: palace.md 3.1 and 3.3.
  */
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
@@ -8,7 +8,7 @@ import { readUpstreamFile } from "./upstream-file.ts";
 
 export const DRAWERS_COLLECTION = "mempalace_drawers";
 
-/** Chroma takes no other names. The closets' is fixed, in every palace. */
+/** Chroma accepts no other names. The closets' name is fixed in every palace. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;
 
 /** `settingsDir` is upstream's home. */
@@ -18,8 +18,8 @@ export function namedCollection(settingsDir: string): string {
 }
 
 /**
- * The palace that config.json names, absolute. Undefined where it names none, or one that can be neither found nor made: settings
- * that came along from another machine say nothing of this one.
+ * Returns the absolute path of the palace that config.json names; undefined when it names none, or one that neither exists
+ * nor can be made: settings copied from another machine say nothing about this one.
  */
 export function namedPalace(settingsDir: string, expand: (path: string) => string): string | undefined {
   const path = expand(setting(settingsDir, "palace_path") ?? "");

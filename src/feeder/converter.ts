@@ -1,7 +1,7 @@
 /**
- * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too much memory:
- * the next document gets a new one. Used by the command `palace mine formats`. At this depth of folders, because the path to the
- * thread's file must hold in the bundled executables too.
+ * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too much
+ * memory; the next document gets a new one. Used by the command `palace mine formats`. It lies at this depth of folders
+ * because the path to the thread's file must be valid in the bundled executables too.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -27,7 +27,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Never throws because of the file's content, nor because of its reader's end. */
+  /** Never throws because of the file's content or the end of the thread. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -87,7 +87,8 @@ export class Converter {
       ...{ env: {}, stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMaxMebibytes },
     });
-    // What libraries print about a document is not for the user. An error without a document is met by the next.
+    // Messages that libraries print about a document are not for the user. An error without a document appears again with
+    // the next one.
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));

@@ -1,6 +1,6 @@
 /**
- * The identity of the folder a source was read from, as upstream 3.11 notes it: `sync` asks the same question again before it
- * takes anything away. Used by the feeders in the folders beside this file.
+ * Returns the identity of the folder that a source was read from, as upstream 3.11 notes it: `sync` compares it before it
+ * removes anything. Used by the feeders in the folders beside this file.
  */
 import { statSync } from "node:fs";
 

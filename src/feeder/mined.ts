@@ -1,14 +1,13 @@
 /**
- * Tells which files MemPalace has mined, and in which state: a palace that it made is adopted with its drawers, and
- * what it counts as filed is not filed again. Used by the miners of files in their own place, doc-miner and
- * convo-miner.
+ * Tells which files MemPalace has mined, and in which state: a palace that it made is adopted with its drawers, and what it
+ * counts as filed is not filed again. Used by the miners of files in place, doc-miner and convo-miner.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../engine/text/text.ts";
 import type { MinedSource, Miner } from "../protocol/filing.ts";
 import type { Caller } from "./send.ts";
 
-/** True: the file, with the time it has now (s), is filed as MemPalace left it. */
+/** True when the file, with its present time (s), is filed as MemPalace left it. */
 export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 
 /** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
@@ -45,13 +44,16 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/** 3.3.6 notes no time of a transcript and never reads it again; here it is one that was not written to since it was filed. */
+/**
+ * 3.3.6 notes no time for a transcript and never reads it again; here the file counts as unchanged if it was not written to
+ * since it was filed.
+ */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;
 }
 
-/** The question to `source.list`. */
+/** Builds the query for `source.list`. */
 export function minedQuery(by: Miner, below: string): { mined: { by: Miner; below: string } } {
   return { mined: { by, below } };
 }

@@ -1,6 +1,6 @@
 /**
- * One write of a feeder, repeated under the same key while the broker says that this helps: it is applied once. Used by the
- * feeders in the folders beside this file.
+ * Sends one write of a feeder, and repeats it under the same key while the broker says that this helps: it is applied once.
+ * Used by the feeders in the folders beside this file.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import type { Client } from "../client/client.ts";
 import { type ErrorCode, PalaceError } from "../protocol/errors.ts";
 import type { Methods } from "../protocol/spec.ts";
 
-/** The broker, as far as a feeder needs it. */
+/** The part of the client that a feeder needs. */
 export type Caller = Pick<Client, "call">;
 
 type Write =
@@ -39,7 +39,7 @@ export async function send<M extends Write>(
   }
 }
 
-/** The broker refuses this document alone; the others may still be filed. */
+/** True when the broker refuses this document alone; the others may still be filed. */
 export function isRefusal(error: unknown): error is PalaceError {
   return error instanceof PalaceError && REFUSALS.has(error.code);
 }

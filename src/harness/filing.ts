@@ -1,6 +1,7 @@
 /**
- * Hands a session over for filing: one process a session mines it (`palace mine sessions`, which files only what is new), and who comes
- * meanwhile leaves a mark for it, so that the end of a session that is being mined is not lost. Used by `palace hook file`.
+ * Hands a session over for filing: one process per session mines it (`palace mine sessions`, which files only what is new),
+ * and a process that comes meanwhile leaves a mark, so that the end of a session that is being mined is not lost. Used by
+ * `palace hook file`.
  */
 import { createHash } from "node:crypto";
 import {
@@ -17,27 +18,27 @@ import {
 import { join } from "node:path";
 import { isAlive } from "../platform/alive.ts";
 
-/** A process that has a session for so long is none of ours any more: its number is another's. */
+/** A process that has held a session for so long is no longer ours: its pid now belongs to another. */
 const HELD_MAX_MS = 2 * 3_600_000;
-/** Between making the file and writing who has it. */
+/** Far longer than the time between creating the file and writing the holder's pid. */
 const EMPTY_MAX_MS = 10_000;
 
 export type Filing = {
   folder: string;
   harness: string;
   session: string;
-  /** Files what is new in the session. Errors: whatever kept it from that; the next hand-over tries again. */
+  /** Files what is new in the session. Errors: whatever prevented it; the next hand-over tries again. */
   mine: () => Promise<void>;
 };
 
-/** Resolves when nothing is left to do, at once where another process has the session. Errors: those of `mine`. */
+/** Resolves when nothing is left to do, or at once when another process has the session. Errors: those of `mine`. */
 export async function fileSession({ folder, harness, session, mine }: Filing): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = createHash("sha256").update(`${harness}\0${session}`).digest("hex").slice(0, 32);
   const due = join(folder, `${name}.due`);
   const holder = join(folder, `${name}.pid`);
   writeFileSync(due, "", { mode: 0o600 });
-  // Looked at again after the holder's file is gone: a mark may come between the last look and that.
+  // The mark is checked again after the holder's file is gone, because it may come between the last check and the removal.
   while (existsSync(due) && take(holder)) {
     try {
       while (existsSync(due)) {
@@ -50,7 +51,7 @@ export async function fileSession({ folder, harness, session, mine }: Filing): P
   }
 }
 
-/** False: a living process has it. */
+/** Returns false when a living process has it. */
 function take(holder: string): boolean {
   for (const isRetry of [false, true]) {
     try {

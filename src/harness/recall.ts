@@ -1,4 +1,6 @@
-/** What the palace holds on a prompt, in its fence: the three best drawers. Used by `palace hook`, where MEMPALACE_RECALL is on. */
+/**
+ * Recalls the three drawers that match a prompt best, in their fence. Used by `palace hook` when MEMPALACE_RECALL is on.
+ */
 import type { Client } from "../client/client.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { fence } from "./fence.ts";
@@ -7,7 +9,7 @@ const HITS = 3;
 const PROMPT_MAX_CHARS = 500;
 const HIT_MAX_CHARS = 900;
 
-/** Empty where nothing fits. Errors: the client's. */
+/** Empty when nothing matches. Errors: the client's. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
   const query = prompt.trim().slice(0, PROMPT_MAX_CHARS);
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });

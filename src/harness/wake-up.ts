@@ -1,7 +1,7 @@
 /**
- * The text a session begins with: who one is (the user's identity.txt) and what matters most (the palace's essential story), in its
- * fence. Made once a session and kept, so that a host that stores nothing of it can be given the same bytes when the session is
- * resumed. Used by `palace hook`.
+ * Makes the text that a session begins with: who the agent is (the user's identity.txt) and what matters most (the palace's
+ * essential story), in its fence. It is made once per session and stored, so that a host that stores nothing of it gets the
+ * same bytes when the session is resumed. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -12,14 +12,14 @@ import type { HarnessSettings } from "../config/harness.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { fence } from "./fence.ts";
 
-/** As the engine says it of a palace that holds nothing. */
+/** Matches the engine's answer for an empty palace. */
 const NO_STORY = /^## L1 — No (?:memories|palace)/;
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 const IDENTITY_MAX_CHARS = 4_000;
 
 export type WakeUp = { config: Config; settings: HarnessSettings; client: Client };
 
-/** Empty where there is nothing to tell. Errors: the client's. */
+/** Empty when there is nothing to tell. Errors: the client's. */
 export async function wakeUpText({ config, settings, client }: WakeUp): Promise<string> {
   const { wing } = settings;
   const { story } = await client.call("palace.wakeUp", wing === undefined ? {} : { wing });
@@ -27,7 +27,7 @@ export async function wakeUpText({ config, settings, client }: WakeUp): Promise<
   return fence(parts.filter(Boolean).join("\n\n"), settings.injectedMaxBytes);
 }
 
-/** Errors: none; a text that cannot be kept is made again. */
+/** Never throws: a text that cannot be stored is made again. */
 export function keepText(config: Config, session: string, text: string): void {
   try {
     const folder = folderOf(config);
@@ -38,11 +38,11 @@ export function keepText(config: Config, session: string, text: string): void {
       if (Date.now() - statSync(path).mtimeMs > KEPT_MAX_MS) rmSync(path, { force: true });
     }
   } catch {
-    // A full disk, or another session's end.
+    // The disk is full, or another session's clean-up ran.
   }
 }
 
-/** Undefined: none was made for that session, or it was long ago. */
+/** Undefined when no text was made for that session, or only long ago. */
 export function keptText(config: Config, session: string): string | undefined {
   try {
     return readFileSync(fileOf(config, session), "utf8");
@@ -63,7 +63,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "wake-up");
 }
 
-/** A session's id is an agent's, and no file name. */
+/** Hashes the session's id, which comes from an agent and is no file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
 }

@@ -1,6 +1,6 @@
 /**
- * The agents we can wire, and the files that belong to each. Where they are and what is in them: docs/agents.md.
- * Imported by install.ts and detect.ts.
+ * Lists the agents that we can wire, and the files of each. docs/agents.md says where they are and what they hold. Imported
+ * by install.ts and detect.ts.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,24 +11,27 @@ import type { Want } from "./want.ts";
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/** How an agent starts us: the shim's words, the line of Claude Code's hooks, and the words that extensions run for theirs. */
+/**
+ * The commands by which an agent starts us: the shim's argument vector, the command line of Claude Code's hooks, and the
+ * argument vector that extensions run for a hook.
+ */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
-  /** A file of the agent's with something of ours in it. `fresh`: what a new one begins with. */
+  /** A file of the agent's own, into which we merge an entry. `fresh` is the initial text of a new one. */
   | { kind: "merge"; path: string; want: Want; fresh: string }
-  /** A file that is ours as a whole: a copy of a shipped one. Seeds are put down once and then the agent's. */
+  /** A file that is entirely ours: a copy of a shipped one. A seed is written once and then belongs to the agent. */
   | { kind: "own" | "seed"; path: string; content: Buffer }
   | { kind: "folder"; path: string }
   | { kind: "skip"; path: string; note: string };
 
-/** `shipped`: the folder of the package with what is copied. */
+/** `shipped` is the package's folder of files to copy. */
 export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
 
 const MISSING = "not in this package; in a clone: npm run build";
 const SERVER = "mempalace";
 const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
-/** Claude Code cancels a hook of SessionEnd without one after 1.5 s. */
+/** Without this timeout, Claude Code cancels a SessionEnd hook after 1.5 s. */
 const HOOK_TIMEOUT_S = 10;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
 const PLUGIN = { "@opencode-ai/plugin": "*" };
@@ -38,7 +41,7 @@ export function configFile(agent: AgentName, places: AgentPlaces): string {
   return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
 }
 
-/** The one that is there; of two the one that opencode reads last. */
+/** Returns the existing file; of two, the one that opencode reads last. */
 function opencodeFile({ opencodeDir }: AgentPlaces): string {
   const withComments = join(opencodeDir, "opencode.jsonc");
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
@@ -60,7 +63,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
     }
     case "pi": {
       const [command, ...args] = parts.launch.shim;
-      // Without "direct" a model sees one tool that takes JavaScript, and none of ours.
+      // Without "direct" a model sees a single tool that takes JavaScript instead of our tools.
       const value = { command, args, exposure: "direct" };
       return [
         merge(join(places.piDir, "mcp.json"), { kind: "entry", keys: ["mcpServers", SERVER], value }),
@@ -71,7 +74,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Files that may hold ours besides those of rowsOf: another spelling that was there when we came. */
+/** Lists files that may hold entries of ours besides those of rowsOf: another spelling existed when they were written. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -81,7 +84,8 @@ export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[
 
 function claudeRows({ places, launch }: RowParts): Row[] {
   const [command, ...args] = launch.shim;
-  // As `claude mcp add-json --scope user` writes it. Without alwaysLoad the tools are hidden behind a search for tools.
+  // This is the entry that `claude mcp add-json --scope user` writes. Without alwaysLoad the tools are hidden behind a
+  // search for tools.
   const value = { type: "stdio", command, args, alwaysLoad: true };
   const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
   return [
@@ -105,7 +109,7 @@ function copyRow(from: string, path: string): Row {
   return { kind: "own", path, content };
 }
 
-/** What runs inside an agent is told how to start us: there it lies beside nothing of ours, and an agent's PATH is the agent's. */
+/** An extension must be told how to start us: no file of ours lies beside it, and the agent's PATH may not have us. */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
   if (row.kind !== "own") return row;
@@ -122,8 +126,9 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * With a plugin, opencode waits at its start for an install of its plugin package: over a minute without a network. It takes that for
- * done where these are. A folder that has packages of its own is left alone: their install would be taken for done as well.
+ * With a plugin, opencode installs its plugin package at start and waits for that, over a minute without a network. These
+ * files make it skip the install. A folder that has packages of its own is left alone, because their install would be
+ * skipped too.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

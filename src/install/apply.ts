@@ -1,6 +1,6 @@
 /**
- * Carries a plan out: record first, then file by file, each whole or not at all. What fails half-way is put back; what is killed
- * half-way is finished by the next run, from the record. Imported by install.ts.
+ * Carries a plan out: the record first, then file by file, each whole or not at all. A failure half-way is rolled back;
+ * after a kill half-way the next run finishes from the record. Imported by install.ts.
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,12 +9,12 @@ import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
 import type { Change, Plan } from "./plan.ts";
 import type { AgentRecord, InstallState } from "./record.ts";
 
-/** Somebody wrote the file after it was read: to be planned again. */
+/** Thrown when another process wrote the file after it was read: the caller plans again. */
 export class ChangedMeanwhile extends Error {}
 
 export type Applied = { backups: Map<string, string> };
 
-/** Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. Then everything is as it was. */
+/** Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. After an error everything is as it was. */
 export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
   const former = state.read(agent);
   const backups = new Map<string, string>();
@@ -45,7 +45,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** From here on a kill leaves who wrote and what was there before. */
+/** Writes the record and the originals, so that a kill from here on leaves on disk who wrote and what was there before. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");
@@ -78,35 +78,35 @@ function isContent(target: string, content: Buffer | undefined): boolean {
   return now === undefined || content === undefined ? now === content : content.equals(now);
 }
 
-/** Copies of what is in the file again are of no use to anybody. */
+/** Removes copies of the content that the file has again: nobody needs them. */
 function removeBackups({ target, next }: Change): void {
   const copies = next === undefined ? [] : backupsWith(target, next);
   for (const path of copies) rmSync(path, { force: true });
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // An agent has written it since: it stays.
+  // An agent has written the file since, so it stays.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);
     else if (current === undefined) rmSync(target, { force: true });
     else putFile(target, current);
   } catch {
-    // The error that is on its way says more than this one.
+    // The error that caused the rollback says more than this one.
   }
 }
 
-/** Innermost first, and none that has something in it. */
+/** Removes empty folders, innermost first. */
 function removeFolders(folders: readonly string[]): void {
   for (const folder of [...folders].sort((a, b) => b.length - a.length))
     try {
       rmdirSync(folder);
     } catch {
-      // Not empty, or gone.
+      // The folder is not empty, or is gone.
     }
 }
 
-/** What a run that was killed has left half-written. */
+/** Removes half-written files of a killed run. */
 function removeTemporary({ changes }: Plan, former: AgentRecord | undefined): void {
   if (former === undefined) return;
   const ending = `.${former.pid}.tmp`;

@@ -1,14 +1,17 @@
-/** Which agents are on this machine: by their program on the PATH, or by their folder. Starts nothing. Imported by install.ts. */
+/**
+ * Detects the agents on this machine, by their program on the PATH or by their folder. Starts no process. Imported by
+ * install.ts.
+ */
 import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { AgentPlaces } from "../config/agents.ts";
 import type { AgentName } from "./agents.ts";
 
-/** `version`: undefined where it cannot be told without running the program. */
+/** `version` is undefined when only running the program could tell it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS: Readonly<Record<AgentName, string>> = { "claude-code": "claude", opencode: "opencode", pi: "pi" };
-/** A package's program lies that many folders below its package.json, at most. */
+/** A package's program lies at most this many folders below its package.json. */
 const PACKAGE_DEPTH = 5;
 const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
 
@@ -32,7 +35,10 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** From the package that the program is of, or from its name: Claude Code's own installer has it as versions/2.1.330. */
+/**
+ * Reads the version from the program's package, or from its file name: Claude Code's own installer names it
+ * versions/2.1.330.
+ */
 function versionOf(program: string): string | undefined {
   const file = realpathSync(program);
   if (/^\d+\.\d+\.\d+/.test(basename(file))) return basename(file);
@@ -45,7 +51,7 @@ function versionOf(program: string): string | undefined {
       >;
       if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
     } catch {
-      // No package here.
+      // This folder has no package.json.
     }
   return undefined;
 }

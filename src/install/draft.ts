@@ -1,7 +1,7 @@
 /**
- * A JSON file of somebody else's on its way to its next version: members are added, replaced and removed as cuts in the text, so that
- * comments, order, indentation and line ends around them stay as they are. `modify` of jsonc-parser takes a removed member's comments
- * along; ours keeps them. Pure. Imported by wire.ts and unwire.ts.
+ * Edits another program's JSON file: members are added, replaced and removed as cuts in the text, so that the comments,
+ * order, indentation and line ends around them stay as they are. `modify` of jsonc-parser removes a member's comments with
+ * it; this keeps them. Pure. Imported by wire.ts and unwire.ts.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { PalaceError } from "../protocol/errors.ts";
@@ -14,7 +14,9 @@ export class Draft {
   readonly #bom: string;
   #text: string;
 
-  /** Errors: CONFIG_BAD_VALUE with line and column, for what is neither JSON nor JSON with comments, or no object. */
+  /**
+   * Errors: CONFIG_BAD_VALUE with line and column, when the text is neither JSON nor JSON with comments, or not an object.
+   */
   constructor(path: string, content: string) {
     this.path = path;
     this.#bom = content.startsWith(BOM) ? BOM : "";
@@ -23,12 +25,12 @@ export class Draft {
     if (root !== undefined && root.type !== "object") throw this.error(root.offset, "is no object");
   }
 
-  /** The file as it would be written. */
+  /** The file's text after all edits. */
   get content(): string {
     return this.#bom + this.#text;
   }
 
-  /** Undefined: nothing is in it but blanks and comments. */
+  /** Undefined when the text holds only blanks and comments. */
   root(): Node | undefined {
     const errors: ParseError[] = [];
     let root: Node | undefined;
@@ -43,7 +45,7 @@ export class Draft {
     return root;
   }
 
-  /** Adds a member behind the last one. `key`: undefined for an array, whose elements have none. */
+  /** Adds a member after the last one. `key` is undefined for an array, whose elements have none. */
   insert(parent: Node | undefined, key: string | undefined, value: unknown): void {
     if (parent === undefined) {
       const { eol, unit } = layoutOf(this.#text, undefined);
@@ -53,7 +55,7 @@ export class Draft {
     } else this.#apply(insertion(this.#text, parent, key, value));
   }
 
-  /** `child`: a property or an element of the parent. */
+  /** `child` is a property or an element of the parent. */
   remove(parent: Node, child: Node): void {
     this.#apply(cutsOf(this.#text, parent, child));
   }
@@ -62,7 +64,7 @@ export class Draft {
     this.#apply([{ from: value.offset, to: value.offset + value.length, put: source }]);
   }
 
-  /** A value as it would be written where that node stands. */
+  /** Formats a value for the place of that node. */
   source(at: Node, value: unknown): string {
     const { eol, unit, base } = layoutOf(this.#text, at);
     return JSON.stringify(value, null, unit).replaceAll("\n", eol + base);
@@ -84,7 +86,7 @@ export class Draft {
   }
 }
 
-/** The value of a key; of several with one name the last, which is the one that every parser takes. */
+/** Returns the value of a key; of several with one name the last, which every parser takes. */
 export function valueOf(node: Node | undefined, key: string): Node | undefined {
   return propertyOf(node, key)?.children?.[1];
 }

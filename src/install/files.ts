@@ -1,6 +1,6 @@
 /**
- * Files of other programs: where a path really leads, whether it may be written, and writing that keeps mode, owner and links.
- * Imported by plan.ts and apply.ts.
+ * Handles files of other programs: resolves links, checks that a file may be written, and writes so that mode, owner and
+ * links stay. Imported by plan.ts and apply.ts.
  */
 import {
   accessSync,
@@ -23,7 +23,7 @@ const NEW_FILE_MODE = 0o600;
 const BACKUP = ".palace-backup";
 const WRITE_BITS = 0o222;
 
-/** Where a path leads, also where nothing is there yet. Errors: CONFIG_BAD_VALUE for links in a circle. */
+/** Resolves a path's links, also when the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
 export function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < LINKS_MAX; links += 1) {
@@ -33,7 +33,7 @@ export function targetOf(path: string): string {
   throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
-/** Undefined: no such file. Errors: CONFIG_BAD_VALUE for a folder, and for what we may not read. */
+/** Undefined when there is no such file. Errors: CONFIG_BAD_VALUE for a folder or an unreadable file. */
 export function contentOf(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
@@ -44,7 +44,7 @@ export function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE with the line that is not UTF-8. */
+/** Errors: CONFIG_BAD_VALUE, which names the line that is not UTF-8. */
 export function textOf(path: string, content: Buffer): string {
   const text = content.toString("utf8");
   if (Buffer.from(text).equals(content)) return text;
@@ -60,7 +60,7 @@ export function textOf(path: string, content: Buffer): string {
 
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
 
-/** A file that was made read-only is meant to stay as it is, whoever we are. Errors: STORE_READ_ONLY. */
+/** Refuses a read-only file, whose mode says that it is to stay as it is, even for root. Errors: STORE_READ_ONLY. */
 export function assertWritable(target: string): void {
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
   if (mode !== undefined && (mode & WRITE_BITS) === 0)
@@ -74,7 +74,7 @@ export function assertWritable(target: string): void {
     }
 }
 
-/** The folders that a file still needs, outermost first. */
+/** Lists the folders to create for a file, outermost first. */
 export function missingFolders(target: string): string[] {
   const missing: string[] = [];
   for (let at = dirname(target); !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.unshift(at);
@@ -85,7 +85,7 @@ function nearestFolder(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
 }
 
-/** `beforeRename` has the last word. Errors: its own; STORE_DISK_FULL, STORE_READ_ONLY. */
+/** `beforeRename` can veto the write by throwing. Errors: those of `beforeRename`; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
   let veto: unknown;
   try {
@@ -105,7 +105,9 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
   }
 }
 
-/** As the file has them; a new one is its user's alone. What we may not hand on is ours. */
+/**
+ * Keeps the file's mode and owner; a new file is private to its user. An owner or group that we may not set becomes ours.
+ */
 function ownership(target: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(target, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: NEW_FILE_MODE, owner: undefined };
@@ -115,7 +117,9 @@ function ownership(target: string): { mode: number; owner: Owner | undefined } {
   return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
-/** A copy beside the file, once for each content. Its path; undefined where there is one already. */
+/**
+ * Copies the content beside the file, once for each content. Returns the copy's path; undefined when one exists already.
+ */
 export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
   if (backupsWith(target, content).length > 0) return undefined;
   const time = new Date(nowMs)
@@ -133,7 +137,7 @@ export function backUp(target: string, content: Buffer, nowMs: number): string |
   return path;
 }
 
-/** The copies that hold this very content. */
+/** Lists the copies that hold exactly this content. */
 export function backupsWith(target: string, content: Buffer): string[] {
   const folder = dirname(target);
   const start = `${basename(target)}.`;

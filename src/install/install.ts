@@ -1,6 +1,6 @@
 /**
- * Wires coding agents to the palace and takes that back: plan everything, then write. The door of this folder; imported by the verbs
- * install, uninstall and agents.
+ * Wires coding agents to the palace and unwires them: it plans everything first, then writes. This is the entry of the
+ * folder, imported by the verbs install, uninstall and agents.
  */
 import type { AgentPlaces } from "../config/agents.ts";
 import { type AgentName, formerRows, type Launch, rowsOf } from "./agents.ts";
@@ -11,7 +11,7 @@ import { InstallState } from "./record.ts";
 export type Parts = {
   places: AgentPlaces;
   launch: Launch;
-  /** The package's folder with what is copied: dist/harness. */
+  /** The package's folder of files to copy: dist/harness. */
   shipped: string;
   stateDir: string;
 };
@@ -19,12 +19,12 @@ export type Parts = {
 export type Outcome = { changes: Change[]; backups: ReadonlyMap<string, string> };
 export type Wiring = "wired" | "drifted" | "not wired";
 
-/** An agent that writes its settings without pause. */
+/** Bounds the plans for an agent that writes its settings again and again. */
 const TRIES = 5;
 
 /**
- * Errors: CONFIG_BAD_VALUE naming file, line and column of what cannot be read, STORE_READ_ONLY, STORE_DISK_FULL; then nothing of
- * this agent was changed.
+ * Errors: CONFIG_BAD_VALUE, which names file, line and column of what cannot be read; STORE_READ_ONLY, STORE_DISK_FULL.
+ * After an error nothing of this agent is changed.
  */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
@@ -56,7 +56,7 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** How an agent is wired now. Errors: as install. */
+/** Returns how an agent is wired now. Errors: as install. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

@@ -1,13 +1,13 @@
-/** Where in a JSON text a member begins and ends, and how its neighbours are indented. Pure. Imported by draft.ts. */
+/** Finds where a member of a JSON text begins and ends, and how its neighbours are indented. Pure. Imported by draft.ts. */
 import { createScanner, type Node } from "jsonc-parser";
 
-/** The text between two offsets is replaced. */
+/** Replaces the text between two offsets. */
 export type Cut = { from: number; to: number; put: string };
 
-/** `base`: the indentation of the line on which a node begins. */
+/** `base` is the indentation of the line on which a node begins. */
 type Layout = { eol: string; unit: string; base: string };
 
-/** Kinds of tokens, which jsonc-parser has as a const enum: not for code that is only stripped of its types. */
+/** Kinds of tokens; jsonc-parser has them as a const enum, which code that is only stripped of its types cannot use. */
 const COMMA = 5;
 const LINE_COMMENT = 12;
 const BLOCK_COMMENT = 13;
@@ -19,7 +19,7 @@ export function layoutOf(text: string, node: Node | undefined): Layout {
   return { eol, unit, base: node === undefined ? "" : indentation(text, node.offset) };
 }
 
-/** Behind the last member and the comment on its line, with the comma where it belongs. */
+/** Inserts after the last member and the comment on its line, and adds a comma where one is needed. */
 export function insertion(text: string, parent: Node, key: string | undefined, value: unknown): Cut[] {
   const { eol, unit, base } = layoutOf(text, parent);
   const name = key === undefined ? "" : `${JSON.stringify(key)}:`;
@@ -43,13 +43,13 @@ export function insertion(text: string, parent: Node, key: string | undefined, v
   const comma = commaBehind(text, end);
   if (comma !== undefined) return [at(lineEnd(text, comma + 1), `${piece},`)];
   const closing = parent.offset + parent.length - 1;
-  // A brace on the last member's line stays behind what is added.
+  // A closing brace on the last member's line stays after the insertion.
   const tail = text.slice(lineEnd(text, end), closing).includes("\n") ? "" : `${eol}${base}`;
   const place = lineEnd(text, end);
   return place === end ? [at(end, `,${piece}${tail}`)] : [at(end, ","), at(place, `${piece}${tail}`)];
 }
 
-/** What goes with a member: the blanks before it and one comma. Comments stay. */
+/** Removes a member with the blanks before it and one comma. Comments stay. */
 export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   const siblings = parent.children ?? [];
   const previous = siblings[siblings.indexOf(child) - 1];
@@ -64,7 +64,10 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/** Where the blanks before a member begin. The line end of a comment before it is kept unless another one follows. */
+/**
+ * Returns the offset where the blanks before a member begin. The line end of a preceding comment stays, unless another line
+ * end follows.
+ */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;
@@ -84,14 +87,14 @@ function endsWithLineComment(text: string, from: number, to: number): boolean {
   return isComment;
 }
 
-/** The comma that follows, comments or not between. */
+/** Returns the offset of the next comma, past any comments. */
 function commaBehind(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
   return (scanner.scan() as number) === COMMA ? scanner.getTokenOffset() : undefined;
 }
 
-/** Behind the comments that stand on the same line; the offset itself where there are none. */
+/** Returns the offset after the comments on the same line, or the offset itself when there are none. */
 function lineEnd(text: string, offset: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(offset);
@@ -106,7 +109,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** True where members stand in one line, or would if there were any. */
+/** True when members are on one line, or would be if there were any. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

@@ -1,4 +1,4 @@
-/** Clients that we do not write settings for: the lines to paste, and where. Pure. Imported by the verb install. */
+/** Prints the lines to paste, and where, for clients whose settings we do not write. Pure. Imported by the verb install. */
 import { quoted } from "../platform/shell-word.ts";
 import type { Launch } from "./agents.ts";
 

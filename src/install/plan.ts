@@ -1,6 +1,6 @@
 /**
- * What an install or uninstall of one agent would write, file by file, with everything that can be wrong about a file found before
- * the first one is touched. Reads, and writes nothing. Imported by install.ts.
+ * Plans what an install or uninstall of one agent writes, file by file, and finds every fault of a file before the first
+ * one is touched. Reads, and writes nothing. Imported by install.ts.
  */
 import { existsSync } from "node:fs";
 import type { Row } from "./agents.ts";
@@ -14,27 +14,27 @@ type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
 
 export type Change = {
   path: string;
-  /** Where the path leads: links are followed. */
+  /** The path with its links resolved. */
   target: string;
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
   note: string | undefined;
-  /** What is there now and what will be; undefined: no file. */
+  /** The content now and after; undefined: no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
-  /** Somebody else's content is in it that is nowhere else. */
+  /** True when it holds content of others that exists nowhere else. */
   needsBackup: boolean;
-  /** Something of ours is in it now. */
+  /** True when it holds something of ours now. */
   isOurs: boolean;
 };
 
-/** `record`: undefined where nothing of ours is left. `originals`: to be kept before anything is written. */
+/** `record` is undefined when nothing of ours remains. `originals` must be saved before anything is written. */
 export type Plan = { changes: Change[]; record: AgentRecord | undefined; originals: Buffer[]; folders: string[] };
 
 type Known = { state: InstallState; record: AgentRecord | undefined };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 
-/** Errors: CONFIG_BAD_VALUE naming file, line and column; STORE_READ_ONLY. */
+/** Errors: CONFIG_BAD_VALUE, which names file, line and column; STORE_READ_ONLY. */
 export function planInstall(rows: readonly Row[], known: Known): Plan {
   const steps = rows.map((row) => installStep(row, known));
   const changes = steps.map(({ change }) => change);
@@ -78,7 +78,7 @@ function installStep(row: Row, known: Known): Step {
   return { change, file, original: isKnown ? undefined : base };
 }
 
-/** `base`: the file without us. `isKnown`: it is the one that the record names. */
+/** `base` is the file without our parts. `isKnown` is true when the record names this content. */
 type Merged = { next: Buffer; base: Buffer | undefined; isKnown: boolean; before: Before; isOurs: boolean };
 
 function mergeStep(
@@ -92,7 +92,7 @@ function mergeStep(
   const isOurs = holds(draft, want, recorded !== undefined);
   const without = new Draft(path, text);
   if (isOurs) unwire(without, want, recorded);
-  // What is left of a file that we have made is none.
+  // A file that we created and that holds nothing of others counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
     current !== undefined &&
@@ -110,14 +110,14 @@ function mergeStep(
   };
 }
 
-/** A file that is ours as a whole keeps its first original, whatever was made of it since. */
+/** A file that is entirely ours keeps its first original, however it was changed since. */
 function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
   const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
   const before = { kept: [], was: null };
   return { next: content, base: current, isKnown: recorded !== undefined, before, isOurs };
 }
 
-/** Errors: as planInstall. `rows`: all that may hold something of ours. */
+/** Errors: as planInstall. `rows` lists every file that may hold something of ours. */
 export function planUninstall(rows: readonly Row[], known: Known): Plan {
   const paths = new Set(rows.map(({ path }) => path));
   const recorded = (known.record?.files ?? []).filter(({ path }) => !paths.has(path));
@@ -160,7 +160,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The agent's own by now: it has installed its packages there.
+  // The seed belongs to the agent by now, which has installed its packages there.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
@@ -177,7 +177,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** Nothing in it but what a new file of the agent's begins with. */
+/** True when it holds only the initial text of an agent's new file. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

@@ -1,6 +1,7 @@
 /**
- * What we have put where, and what was there before: one file an agent and one for each original content, in our own state folder.
- * It is written before anything else is, so that whoever comes after a kill knows as much. Imported by plan.ts, apply.ts and install.ts.
+ * Records what we have written where, and what was there before: one file per agent and one per original content, in our
+ * own state folder. The record is written before anything else, so that a run after a kill knows as much. Imported by
+ * plan.ts, apply.ts and install.ts.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -12,17 +13,20 @@ import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { Before, Want } from "./want.ts";
 
-/** `before`: hash of the original, null where there was no file. `after`: hashes of what we have made of that original. */
+/**
+ * `before` is the hash of the original, null when there was no file. `after` lists the hashes of what we made of that
+ * original.
+ */
 export type FileRecord = Before & {
   path: string;
   kind: "merge" | "own" | "seed";
-  /** Of what is merged. */
+  /** The wanted entry of a merged file; null for a copied one. */
   want: Want | null;
   before: string | null;
   after: string[];
 };
 
-/** `pid`: who wrote it, for the temporary files that a kill leaves. `folders`: made by us. */
+/** `pid` is the writer's, which names the temporary files that a kill leaves. `folders` lists those that we made. */
 export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -32,12 +36,15 @@ export const hashOf = (content: Buffer): string => createHash("sha256").update(c
 export class InstallState {
   readonly #folder: string;
 
-  /** `stateDir`: the user's state folder of ours. */
+  /** `stateDir` is our folder in the user's state. */
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "install");
   }
 
-  /** One at a time: two would take each other's record for a killed run's. Its answer ends it. Errors: STORE_UNAVAILABLE, STORE_READ_ONLY. */
+  /**
+   * Lets one run in at a time: a second would take the first one's record for a killed run's. Returns the release. Errors:
+   * STORE_UNAVAILABLE, STORE_READ_ONLY.
+   */
   lock(): () => void {
     let file: number;
     try {
@@ -56,7 +63,7 @@ export class InstallState {
       const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
       if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
     } catch {
-      // None, or none that can be read: what is ours is then told by its name.
+      // The record is missing or unreadable: what is ours is then recognised by its name.
     }
     return undefined;
   }
@@ -66,7 +73,7 @@ export class InstallState {
     this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
   }
 
-  /** The agent is as if we had never been there. Originals that no other agent's record names go as well. */
+  /** Removes the agent's record, and originals that no other agent's record names. */
   forget(agent: string): void {
     rmSync(this.#file(agent), { force: true });
     const folder = join(this.#folder, "originals");
@@ -82,7 +89,7 @@ export class InstallState {
     if (!existsSync(file)) this.#put(file, original);
   }
 
-  /** Undefined: it is not here any more. */
+  /** Undefined when the original is gone. */
   original(hash: string): Buffer | undefined {
     const file = join(this.#folder, "originals", hash);
     if (!HASH.test(hash) || !existsSync(file)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What we want in somebody else's JSON file, put in (wire) and taken out again (unwire). Pure. Imported by plan.ts.
- * Ours are: the server's entry by its name, and hooks by their command.
+ * Puts our entries into another program's JSON file (wire) and takes them out again (unwire). Ours are the server's entry,
+ * by its name, and hooks, by their command. Pure. Imported by plan.ts.
  */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../platform/is-record.ts";
@@ -13,16 +13,19 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook };
 type Hook = Json & { command: string };
 
-/** What a file had before us: containers that stay though they are empty, and an entry that had our name. */
+/** The file's state before us: containers that stay even when empty, and an entry that had our name. */
 export type Before = { kept: string[]; was: string | null };
 
-/** A clone's launcher; `mempalace-mcp` is also the name of MemPalace's own server, and ours only where it is the very entry we make. */
+/**
+ * Matches a clone's launcher. `mempalace-mcp` is also the name of MemPalace's own server, which is ours only when it equals
+ * the entry that we make.
+ */
 const OUR_SERVER = /^(?:.*\/)?palace shim(?: --palace .*)?$/;
-/** The whole command, as this or another install of ours writes it: what somebody has put around it makes it theirs. */
+/** Matches a whole command, as this or another install of ours writes it; a command that somebody has wrapped is theirs. */
 const OUR_HOOK =
   /^(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$/;
 
-/** Errors: CONFIG_BAD_VALUE with line and column, where a list or object of the agent's is something else. */
+/** Errors: CONFIG_BAD_VALUE with line and column, when a list or object of the agent's has another type. */
 export function wire(draft: Draft, want: Want): void {
   if (want.kind === "entry") return wireEntry(draft, want.keys, want.value);
   for (const event of want.events) wireHook(draft, event, want.hook);
@@ -35,13 +38,14 @@ function wireEntry(draft: Draft, [container, name]: readonly [string, string], v
   if (entries.type !== "object") throw draft.error(entries.offset, `: ${container} is no object`);
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
-  // A server elsewhere has keys that contradict ours; one that is run here keeps what else it was given, its environment above all.
+  // The keys of a remote server's entry contradict ours, so it is replaced; a local one keeps its other keys, above all its
+  // environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
   settle(draft, () => valueOf(valueOf(draft.root(), container), name), value);
 }
 
-/** Sets the members that differ, one after another: each changes where the next one is. */
+/** Sets the members that differ, one after another, because each edit moves the next one. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -81,7 +85,9 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/** True where something of ours is in it. `isRecorded`: an entry of that name was put there by us, whatever it says now. */
+/**
+ * True when it holds something of ours. `isRecorded` says that we wrote an entry of that name, whatever it contains now.
+ */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = valueOf(valueOf(draft.root(), want.keys[0]), want.keys[1]);
@@ -98,7 +104,7 @@ function wordsOf({ command, args }: Json): unknown[] {
   return [command, args].flat().filter((word) => typeof word === "string");
 }
 
-/** What is to be put back if we leave: asked before anything is put in. */
+/** Returns what to restore when we leave; called before anything is put in. */
 export function lookBefore(draft: Draft, want: Want): Before {
   const root = draft.root();
   const kept: string[] = [];
@@ -112,7 +118,7 @@ export function lookBefore(draft: Draft, want: Want): Before {
   return { kept: entries === undefined ? [] : [want.keys[0]], was: entry === undefined ? null : draft.textOf(entry) };
 }
 
-/** Takes out what is ours, and containers that are empty then and were not there before us. */
+/** Takes our entries out, and containers that are then empty and did not exist before us. */
 export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
@@ -123,7 +129,7 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (entries === undefined || entry === undefined) return;
     if (was !== null) return draft.replace(entry, was);
     draft.remove(entries, entry.parent ?? entry);
-    // Of several entries with one name all are ours: what is left would be the one that counts.
+    // When several entries share the name all are ours: a remaining one would come into effect.
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, container, kept);
   }
@@ -153,7 +159,10 @@ function prune(draft: Draft, key: string, kept: readonly string[]): void {
   if (root !== undefined && property !== undefined && !isLeft) draft.remove(root, property);
 }
 
-/** No member, no comment, and no second one of the name, which would count then. */
+/**
+ * True when the property's value has no member and no comment, and the name has no second property, which would come into
+ * effect.
+ */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
   const [key, value] = property?.children ?? [];
   const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];

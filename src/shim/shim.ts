@@ -1,7 +1,7 @@
 /**
- * The shim: an agent's stdio on one side, the broker's stream on the other. It adds an idempotency key to every tool call
- * and otherwise passes lines through. Holds no state worth saving; stdout carries protocol and nothing else.
- * Start time is its whole job, so it imports the client's few files and Node's net and fs.
+ * The shim connects an agent's stdio to the broker's stream. It adds an idempotency key to every tool call and otherwise
+ * passes lines through. It holds no state worth saving; stdout carries only the protocol. Its start must be fast, so it
+ * imports only a few of the client's files and Node's net and fs.
  */
 import { Link } from "../client/link.ts";
 import type { Config } from "../config/config.ts";
@@ -11,7 +11,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 
-/** After the agent has closed stdin, calls under way may still be answered for so long. */
+/** The time that open calls still get for their answers after the agent has closed stdin. */
 const FINISH_MAX_MS = 5_000;
 const PARENT_CHECK_MS = 2_000;
 
@@ -49,10 +49,10 @@ export function runShim(config: Config, agent: string): void {
     process.stdin.on("error", end);
     process.stdout.on("error", end);
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-    // An agent that was killed while a child of its keeps our stdin open: we must not outlive it.
+    // The shim must not outlive a killed agent whose child keeps our stdin open.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // One turn later, when the handshake is on its way: opening stdin takes as long as the broker's answer.
+  // Reading stdin starts one turn later, when the handshake is sent: opening stdin takes as long as the broker's answer.
   setImmediate(listen);
 }
 
@@ -66,7 +66,7 @@ const TOO_LARGE = JSON.stringify({
 
 function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
   const decoded = decodeFrame(bytes);
-  // Here already, as there may be no broker that could say so.
+  // The shim itself refuses such a line, because there may be no broker to do so.
   if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
@@ -77,7 +77,7 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
     if (typeof cancelled === "string" || typeof cancelled === "number") link.cancel(cancelled, line);
     return;
   }
-  // The broker hears it with this message; those after it are told by the name of the connection.
+  // This message tells the broker the agent's name; the next connections give it in their handshake.
   if (message.method === "initialize") nameAfterClient(link, message.params?.["clientInfo"]);
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
@@ -89,13 +89,13 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
   link.send(isRequest ? id : undefined, line);
 }
 
-/** Contract: `link` was given no name. */
+/** Requires a `link` without a name. */
 function nameAfterClient(link: Link, clientInfo: unknown): void {
   const name = (clientInfo as { name?: unknown } | null | undefined)?.name;
   if (link.isUnnamed && typeof name === "string") link.agent = agentName(name);
 }
 
-/** In the broker's words. */
+/** The error has the broker's wording. */
 function unreadable(why: string): string {
   const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
   const { message } = error;

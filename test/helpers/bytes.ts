@@ -1,8 +1,8 @@
-/** Every byte under a folder, looked through for a text: what `forget` leaves must not hold it anywhere. */
+/** Searches every byte under a folder for a text: after `forget` no file may hold it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files below the folder that hold the text, as it is or in a full-text index's lower case. */
+/** Lists files below the folder that hold the text, as it is or in a full-text index's lower case. */
 export function filesHolding(folder: string, text: string): string[] {
   const needles = [...new Set([text, text.toLowerCase()])].map((one) => Buffer.from(one));
   return readdirSync(folder, { recursive: true, withFileTypes: true })

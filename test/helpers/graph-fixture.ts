@@ -1,4 +1,4 @@
-/** A ledger with the engine's own writes and upstream's graph files beside it, without broker and threads. */
+/** Makes a ledger with the engine's own writes and upstream's graph files beside it, without broker and threads. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,11 +13,11 @@ export type GraphFixture = Disposable & {
   writer: LedgerWriter;
   reader: SqliteLedgerReader;
   side: GraphSide;
-  /** One write, committed; the tool's value, or the error it answers with. */
+  /** Commits one write; returns the tool's value, or the error it answers with. */
   write(tool: string, params: Record<string, unknown>, options?: { atMs?: number; key?: string }): unknown;
-  /** What the broker does in a moment: takes over what others wrote, then sends what is listed. */
+  /** Does what the broker does soon after a write: adopts foreign rows, then sends the listed rows. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
-  /** Somebody else's statements in upstream's file. */
+  /** Runs a foreign writer's statements on upstream's file. */
   stray(sql: string): void;
   rows<T>(sql: string): T[];
 };

@@ -1,13 +1,13 @@
 /**
- * A persisted index as Chroma's Rust core writes it, made by hand, without a link in it. For tests that
- * need no Chroma; test/process/mempalace/adopt-python.test.ts reads what the real one wrote.
+ * Writes by hand a persisted index as Chroma's Rust core does, without a link in it. For tests that need no Chroma;
+ * test/process/mempalace/adopt-python.test.ts reads one that the real core wrote.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const VECTOR_AT = 132;
 const [LEVELS_AT, LINKS_AT] = [52, 60];
-/** On an upper level, and on the lowest. */
+/** The number of links on an upper level, and on the lowest. */
 const LINKS = [16, 32] as const;
 
 export type SegmentEntry = { id: string; vector: Float32Array; deleted?: boolean };
@@ -47,7 +47,7 @@ export function segmentFiles(entries: readonly SegmentEntry[]): Record<SegmentFi
   };
 }
 
-/** Protocol 3, the instructions that the Rust core uses. */
+/** Writes pickle protocol 3 with the instructions that the Rust core uses. */
 export function pickleOf(labels: readonly (readonly [string, number])[]): Buffer {
   const text = (value: string): Buffer => {
     const bytes = Buffer.from(value);

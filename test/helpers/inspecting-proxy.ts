@@ -1,7 +1,8 @@
 /**
- * A proxy that inspects TLS, as companies have them: it ends every connection itself, with certificates of a CA that it has just
- * made, and asks the real server in its client's stead. It lets through what `allows` says and refuses everything else. For the
- * install tests; trusts what npm and Node trust on this machine, and goes through the machine's own proxy if there is one.
+ * Runs a proxy that inspects TLS, as companies do: it terminates every connection with a certificate of a CA that it has
+ * just made, and asks the real server in its client's stead. It lets through what `allows` accepts and refuses everything
+ * else. For the install tests; it trusts what npm and Node trust on this machine, and uses the machine's own proxy if there
+ * is one.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,18 +15,18 @@ import { askNpm } from "./fresh-clone.ts";
 import { createSecureContext, getCACertificates, type SecureContext, TLSSocket } from "node:tls";
 
 export type InspectingProxy = AsyncDisposable & {
-  /** PEM, its CA's certificate. */
+  /** Its CA's certificate, PEM. */
   readonly caFile: string;
-  /** Set where it listens on TCP. */
+  /** Set when it listens on TCP. */
   readonly port: number;
-  /** HOST:PORT of each connection asked for, in order, refused ones too. */
+  /** HOST:PORT of each requested connection, in order, refused ones included. */
   readonly connections: string[];
   /** `GET HOST/PATH` of each request read. */
   readonly requests: string[];
 };
 
 export type InspectingProxyOptions = {
-  /** Empty; for its keys. */
+  /** An empty folder for its keys. */
   folder: string;
   /** The path of a socket, or an address of this machine. */
   listen: { path: string } | { host: string };
@@ -74,7 +75,7 @@ export async function startInspectingProxy(options: InspectingProxyOptions): Pro
   };
 }
 
-/** A CA of its own, and a certificate for each host it is asked for. */
+/** Makes a CA, and a certificate for each host on request. */
 function makeAuthority(folder: string): { caFile: string; contextFor: (host: string) => SecureContext } {
   mkdirSync(folder, { recursive: true });
   const [caKey, caFile, key] = ["ca.key", "ca.pem", "host.key"].map((name) => join(folder, name)) as [

@@ -1,10 +1,11 @@
 /**
- * What was applied twice, by the journal: a row for each write that was applied, with its arguments. Tests whose writes all have
- * arguments of their own see a doubled one here even where a second application changes nothing (the same drawer, the same fact).
+ * Finds writes that were applied twice, by the journal: it has one row for each applied write, with its arguments. Tests
+ * whose writes all have different arguments see a doubled one here even when the second application changes nothing (the
+ * same drawer, the same fact).
  */
 import type Database from "better-sqlite3";
 
-/** Calls that were journaled more than once; `like`: of those whose arguments match, in SQL's pattern. */
+/** Lists calls that were journaled more than once; `like` is an SQL pattern for their arguments. */
 export function appliedTwice(database: Database.Database, like = "%"): string[] {
   return database
     .prepare<[string], string>(

@@ -1,5 +1,6 @@
 /**
- * A small ledger file for the tests of the search threads: the real tables, rows put in without writer and queue.
+ * Makes a small ledger file for the tests of the search threads: the real tables, with rows inserted without writer and
+ * queue.
  */
 import Database from "better-sqlite3";
 import { quantize } from "../../src/index/vectors/quantize.ts";
@@ -23,7 +24,7 @@ export function createLedger(file: string): Database.Database {
   return ledger;
 }
 
-/** Returns the rows given. Also files each source as one document, as the real writer does in the background. */
+/** Returns the inserted rows. Also files each source as one document, as the real writer does in the background. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -69,7 +70,10 @@ function bytesOf(array: Float32Array | Int8Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** Drawers of several wings, rooms, sources and days, some of unknown age; and filters of which each leaves some of them. */
+/**
+ * Spreads drawers over several wings, rooms, sources and days, some of unknown age; each of MIXED_FILTERS selects some of
+ * them.
+ */
 export function mixedDrawers<T extends { text: string }>(drawers: readonly T[]): (T & FixtureDrawer)[] {
   return drawers.map((drawer, at) => ({
     ...drawer,

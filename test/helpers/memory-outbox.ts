@@ -1,12 +1,12 @@
 /**
- * Twins for tests of the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails
- * where it is told to. Imported by tests of src/public-palace/outbox.ts.
+ * Test doubles for the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails on
+ * demand. Imported by tests of src/public-palace/outbox.ts.
  */
 import type { PlaceFilter } from "../../src/port/drawer.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
 import type { OutboxClock } from "../../src/public-palace/outbox.ts";
 
-/** What the ledger keeps of its drawers for the outbox, with the ledger's rules. */
+/** Holds the drawers' entries for the outbox, under the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {
   readonly drawers = new Map<string, PalaceRecord>();
   readonly #list = new Map<string, { seq: number; atMs: number }>();
@@ -25,7 +25,7 @@ export class MemoryOutboxSource implements OutboxSource {
     this.#listAgain(record.id);
   }
 
-  /** A drawer whose vector comes later. */
+  /** Writes a drawer whose vector comes later. */
   writeWithoutVector(id: string): void {
     this.#awaiting.add(id);
   }
@@ -65,7 +65,7 @@ export class MemoryOutboxSource implements OutboxSource {
   }
 }
 
-/** Time that passes only while somebody sleeps, and at once. */
+/** A clock whose time passes only while somebody sleeps, and then at once. */
 export class QuickClock implements OutboxClock {
   readonly sleeps: number[] = [];
   #nowMs = 1_000_000;
@@ -86,11 +86,11 @@ export class QuickClock implements OutboxClock {
   }
 }
 
-/** What goes wrong with one call: nothing is done, all is done but nobody hears of it, or half is done. */
+/** The fault of one call: nothing is done, everything is done but the answer is lost, or half is done. */
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 
-/** Wraps a driver; `mishap` is asked before each call and names the error to fail with, if any. */
+/** Wraps a driver; `mishap` is called before each call and returns the error to fail with, if any. */
 export class FlakyDriver implements PalaceDriver {
   readonly kind = "memory";
   readonly calls: Call[] = [];

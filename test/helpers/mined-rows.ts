@@ -1,4 +1,4 @@
-/** The drawers of a palace with all that is noted on them: the real MemPalace's and ours, in one shape, to be compared. */
+/** Reads the drawers of a palace with all their metadata: the real MemPalace's and ours, in one shape, for comparison. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";

@@ -1,11 +1,14 @@
-/** Office documents, written by hand: archives of XML, an RTF, a PDF. Small, and read by the real programs' libraries too. */
+/**
+ * Writes office documents by hand: archives of XML, an RTF, a PDF. They are small, and the real programs' libraries read
+ * them too.
+ */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export type Parts = Readonly<Record<string, string | Buffer>>;
 export type ZipOptions = {
-  /** Set in each entry's flags: what an encrypted archive has there. */
+  /** Bits set in each entry's flags, as an encrypted archive has them. */
   flags?: number;
-  /** What the archive says of the unpacked size of an entry, where that is not the truth. */
+  /** The unpacked size that the archive claims for an entry, when it is false. */
   claimed?: number;
 };
 
@@ -62,7 +65,7 @@ const types = (overrides: Readonly<Record<string, string>>): string =>
 
 const WORD = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `body`: WordprocessingML; `more`: parts beside it, by name. Relation r9 is https://example.org/there. */
+/** `body` is WordprocessingML; `more` holds parts beside it, by name. Relation r9 is https://example.org/there. */
 export function docx(body: string, more: Parts = {}): Buffer {
   const known = Object.keys(more).map((name) => name.replace("word/", ""));
   return zip({
@@ -89,7 +92,7 @@ const shape = (text: string, kind: string): string =>
     .map((line) => `<a:p><a:r><a:t>${line}</a:t></a:r></a:p>`)
     .join("")}</p:txBody></p:sp>`;
 
-/** Slides in the order they are shown; the files are numbered the other way round. */
+/** Writes slides in the order they are shown; the files are numbered the other way round. */
 export function pptx(slides: readonly { title: string; text: string; notes?: string }[]): Buffer {
   const file = (at: number): string => `slide${slides.length - at}.xml`;
   const parts: Record<string, string> = {
@@ -115,7 +118,7 @@ export function pptx(slides: readonly { title: string; text: string; notes?: str
 
 const SHEET = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `cells`: rows of `<c>` elements as SpreadsheetML. Cell style 1 is a date, 2 a date of an own format, 0 none. */
+/** `cells` holds rows of `<c>` elements as SpreadsheetML. Cell style 1 is a date, 2 a date in a custom format, 0 none. */
 export function xlsx(sheets: Readonly<Record<string, readonly string[]>>, strings: readonly string[] = []): Buffer {
   const names = Object.keys(sheets);
   return zip({
@@ -142,7 +145,7 @@ export function xlsx(sheets: Readonly<Record<string, readonly string[]>>, string
   });
 }
 
-/** Chapters in reading order: XHTML bodies. */
+/** Writes chapters in reading order, as XHTML bodies. */
 export function epub(title: string, chapters: readonly string[], more: Parts = {}): Buffer {
   return zip({
     mimetype: "application/epub+zip",
@@ -160,7 +163,9 @@ export function epub(title: string, chapters: readonly string[], more: Parts = {
   });
 }
 
-/** A page of lines each, in Helvetica; `encrypt` names an encryption nobody has the password of. */
+/**
+ * Writes one page per list of lines, in Helvetica; with `isEncrypted` it claims an encryption whose password nobody has.
+ */
 export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false } = {}): Buffer {
   const objects: string[] = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -191,7 +196,7 @@ export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false
   return Buffer.from(text, "latin1");
 }
 
-/** What Office makes of a document with a password: no archive any more. */
+/** Writes a document with a password as Office does, which is no zip archive any more. */
 export function lockedOffice(): Buffer {
   return Buffer.concat([
     Buffer.from("d0cf11e0a1b11ae1", "hex"),

@@ -1,6 +1,6 @@
 /**
- * The package as it was on 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only: what that commit's build made, without
- * comments and with short names, and the one package that is no dependency any more. The others are those that lie here.
+ * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only: the output of that
+ * commit's build, minified, with the one package that is no dependency any more. The other packages are today's.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -12,13 +12,13 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OLDER_SCHEMA = 6;
 
 export type OlderBuild = {
-  /** The file of its broker, for Node. */
+  /** The broker's file, for Node. */
   broker: string;
-  /** A session of an agent that was started before the upgrade. */
+  /** Starts an agent's session, as before the upgrade. */
   shim(): Promise<StdioMcp>;
 };
 
-/** Unpacked into the palace's home, as npm would. */
+/** Unpacks it into the palace's home, as npm would. */
 export function installOlderBuild({ home, env }: TestPalace): OlderBuild {
   const place = join(home, "older/node_modules/palace-devbox");
   mkdirSync(place, { recursive: true });

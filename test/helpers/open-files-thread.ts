@@ -1,6 +1,6 @@
 /**
- * The thread that looks who has a palace's files open: every process's handles, by device and inode, so that another mount, a
- * container's path or a hard link hides nobody. Started by open-files.ts, which tells the rules.
+ * The thread that finds the processes with a palace's files open, by device and inode of every process's handles, so that
+ * another mount, a container's path or a hard link hides none. Started by open-files.ts, which states the rules.
  */
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,43 +9,43 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Looks in which somebody had it open. */
+  /** The number of looks in which a process had it open. */
   held: Record<Part, number>;
-  /** Who had it open together with whom. */
+  /** Pairs of processes that had it open together. */
   together: string[];
 };
 
-/** For each look as many times of its own: looking never takes more than a tenth of a processor. */
+/** The pause after each look, as a multiple of its length: looking takes at most a tenth of a processor. */
 const REST = 9;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
-/** O_WRONLY and O_RDWR. */
+/** The flags O_WRONLY and O_RDWR. */
 const WRITES = 0o3;
 
 type File = { part: Part; path: string };
-/** A process that has a part open; `from` and `to`: the moments at which it was seen so first and last. */
+/** A process that has a part open; `from` and `to` are the moments of the first and last look that found it so. */
 type Holding = { part: Part; process: string; pid: string; from: number; to: number; writes: boolean; path: string };
 
 const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
 const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
 const holdings = new Map<string, Holding>();
-/** Grows with each handle that is seen: only the order matters. */
+/** Grows with each handle that is found: only the order matters. */
 let moment = 0;
 
-/** What there is to hold; a file that comes later is seen by the next look. */
+/** Lists the files to watch; a later file is found by the next look. */
 function watchedFiles(): Map<string, File> {
   const files = new Map<string, File>();
   const add = (part: Part, path: string): void => {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isFile() === true) files.set(`${stat.dev}:${stat.ino}`, { part, path });
   };
-  // A rollback journal lives for one transaction, and who has one has its database open.
+  // A rollback journal lives for one transaction, and its writer also has its database open.
   const isDatabase = (name: string, of: string): boolean => name.startsWith(of) && !name.endsWith("-journal");
   for (const name of list(home)) if (isDatabase(name, "ledger.sqlite3")) add("ledger", join(home, name));
   const palace = join(home, "palace");
   for (const name of list(palace)) {
     if (isDatabase(name, "chroma.sqlite3")) add("palace", join(palace, name));
-    // A collection's index lies in a folder named by an id.
+    // A collection's index is in a folder named by an id.
     else if (/^[0-9a-f-]{36}$/.test(name))
       for (const file of list(join(palace, name))) add("palace", join(palace, name, file));
   }
@@ -60,7 +60,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Looks at those processes once: who has a file open, and at what moment that was so. */
+/** Looks at those processes once, and returns who has a file open at which moment. */
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
@@ -71,7 +71,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
       if (process === undefined || !isStill(file as File, stat as Stats)) continue;
       const { part, path } = file as File;
       const info = quietly(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8")) ?? "";
-      // Who only reads a database in WAL mode writes its -shm, too: the marks of the readers are there.
+      // A pure reader of a database in WAL mode also writes its -shm, which holds the readers' marks.
       const writes = isForWriting(info) && !path.endsWith("-shm");
       const key = `${part} ${process}`;
       moment += 1;
@@ -83,7 +83,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
   return found;
 }
 
-/** The inode of a file that is gone is given to the next one that anybody makes. */
+/** The inode of a deleted file is reused for the next new file. */
 function isStill({ path }: File, { dev, ino }: Stats): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === dev && now.ino === ino;
@@ -93,7 +93,7 @@ function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
-    // It ended, or closed the file.
+    // The process ended, or closed the file.
     return undefined;
   }
 }
@@ -103,7 +103,7 @@ function isForWriting(fdinfo: string): boolean {
   return (Number.parseInt(flags, 8) & WRITES) !== 0;
 }
 
-/** A process id is used again, but not with the same start. */
+/** A pid is reused, but not with the same start time. */
 function nameOf(pid: string): string | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat && `${pid}@${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
@@ -115,8 +115,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * No look is of one moment: one process may have ended before another one opened. So who is seen together is looked at again, and
- * counts when one of them had it open before and after the other was seen.
+ * A look takes time: one process may have ended before another one opened the file. Processes found together are therefore
+ * examined again, and count when one of them had the file open before and after the other was found.
  */
 function lookTwice(): void {
   const files = watchedFiles();
@@ -141,7 +141,7 @@ function report(key: string, at: number): void {
   }
 }
 
-/** The broker looks into what its Chroma server writes: a process that has the ledger. */
+/** The broker, which has the ledger open, may read what its Chroma server writes. */
 function mayRead({ part, process, writes }: Holding): boolean {
   return server && part === "palace" && !writes && holdings.has(`ledger ${process}`);
 }

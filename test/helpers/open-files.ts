@@ -1,8 +1,8 @@
 /**
- * Who has a palace's files open, watched from now on: the ledger, and the public palace in the folder `palace` beside it. Sees
- * every process of the machine, those in containers included, and so needs root and an engine that runs here. Found are two
- * processes that have the ledger open at one time, and two that have the public palace open; this very process is left out, so that a
- * test may read. Who opens a file for less than the time between two looks (about 0.1 s) may be missed.
+ * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside it.
+ * It sees every process of the machine, in containers too, and so needs root and a local engine. It reports two processes
+ * that have the ledger open at one time, or the public palace; this very process is left out, so that a test may read. A
+ * file open for less than the time between two looks (about 0.1 s) may be missed.
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -10,19 +10,22 @@ import { expect } from "vitest";
 import type { Seen } from "./open-files-thread.ts";
 
 export type OpenFiles = AsyncDisposable & {
-  /** What was seen up to now. */
+  /** Returns what was seen so far. */
   seen(): Promise<Seen>;
-  /** Nobody ever shared a file, and the watch is not blind: it saw the ledger in a broker's hands, and the palace. */
+  /**
+   * Asserts that no two processes shared a file, and that the watch works: it saw a broker with the ledger open, and a
+   * process with the palace.
+   */
   expectOneAtATime(): Promise<void>;
 };
 
-/** Why there can be no watch here; undefined: there can. */
+/** Returns why there can be no watch here; undefined if there can. */
 export const openFilesMissing =
   process.platform === "linux" && process.getuid?.() === 0
     ? undefined
     : "to see whose files are open needs Linux and root";
 
-/** `server`: a Chroma server writes the palace; the broker, who has the ledger, may then read it. */
+/** With `server`, a Chroma server writes the palace, and the broker, which has the ledger, may read it. */
 export function watchOpenFiles(home: string, { server = false } = {}): OpenFiles {
   const workerData = { home, server, leaveOut: process.pid };
   const worker = new Worker(new URL("./open-files-thread.ts", import.meta.url), { workerData });

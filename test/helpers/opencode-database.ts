@@ -1,6 +1,6 @@
 /**
- * Databases as opencode 1.18.33 writes them: its tables and indexes, its way of opening, its JSON (harnesses.md 1.5 to 1.7).
- * For tests and benches; a writer can stay open, as opencode does, while the database is read.
+ * Writes databases as opencode 1.18.33 does: its tables and indexes, its way of opening, its JSON (harnesses.md 1.5 to
+ * 1.7). For tests and benches; a writer can stay open, as opencode does, while the database is read.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -51,16 +51,16 @@ export type SessionFields = {
 export type OpencodeDatabase = {
   file: string;
   addSession(session: SessionFields): void;
-  /** Returns the message's id. Parts are data as opencode keeps it. */
+  /** Returns the message's id. Parts are data in opencode's stored form. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
-  /** Changes the last part of a message, and nothing else: a tool has ended. */
+  /** Changes the last part of a message and nothing else, as when a tool ends. */
   endTool(message: string, state: object): void;
   close(): void;
 };
 
 const START_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** Opened as opencode opens it: what is written stays in the log, and closing does not bring it over either. */
+/** Opens it as opencode does: written data stays in the write-ahead log, even after closing. */
 export function createOpencodeDatabase(file: string): OpencodeDatabase {
   mkdirSync(dirname(file), { recursive: true });
   const database = new Database(file);
@@ -132,7 +132,7 @@ export const called = (tool: string, input: object, output: string): object => (
   state: { status: "completed", input, output, title: tool, metadata: {}, time: { start: 1, end: 2 } },
 });
 
-/** Sessions with messages as agents have them, the same for the same seed. */
+/** Adds sessions with messages as agents write them, the same for the same seed. */
 export function fillOpencode(
   database: OpencodeDatabase,
   { sessions, messages, seed }: Record<"sessions" | "messages" | "seed", number>,

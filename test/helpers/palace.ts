@@ -1,6 +1,6 @@
 /**
- * A palace of a test's own: a temporary home, real broker processes, real shims. Everything started is stopped at the end,
- * and the end checks that nothing is left. Tests use it with `await using`.
+ * Makes a palace for one test: a temporary home, real broker processes, real shims. Everything started is stopped at the
+ * end, which also checks that nothing is left. Tests use it with `await using`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** The real model, where the checkout has the shared folder beside it. */
+/** The real model, when the checkout has the shared folder beside it. */
 const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
 export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
 
@@ -26,11 +26,11 @@ export type TestPalace = AsyncDisposable & {
   home: string;
   env: Env;
   config: Config;
-  /** A broker as a child of the test; resolves once it answers. */
+  /** Starts a broker as a child of the test; resolves once it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
   shim(more?: Env): Promise<StdioMcp>;
   client(): Promise<Client>;
-  /** The file of an executable, as the other methods start it. */
+  /** Returns the file of an executable, as the other methods start it. */
   executable(bin: string): string;
   /** Runs an executable of src/bin to its end. */
   run(
@@ -44,11 +44,11 @@ export type TestPalace = AsyncDisposable & {
 export type TestPalaceOptions = {
   env?: Env;
   home?: string;
-  /** True: run what the build made (dist), as users do; else the sources. ./scripts/test builds first and says so. */
+  /** True: run the built files (dist), as users do; else the sources. ./scripts/test builds first and sets this. */
   built?: boolean;
 };
 
-/** Without a model unless `env` names one; nothing is downloaded. */
+/** Uses no model unless `env` names one; nothing is downloaded. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
@@ -57,7 +57,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     LANG: "C.UTF-8",
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
-    // A stack that runs on this machine is not the test's.
+    // A stack that runs on this machine does not belong to the test.
     DOCKER_HOST: "unix:///none",
     ...options.env,
   };
@@ -113,7 +113,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
         : "";
     },
     async [Symbol.asyncDispose]() {
-      // A broker started on demand is nobody's child: it is asked to end.
+      // A broker that was started on demand is not our child, so it is asked to end.
       const broker = await findBroker(config).catch(() => undefined);
       if (broker !== undefined) {
         const client = await connectClient({ config, agent: "test end", start: "never" }).catch(() => undefined);
@@ -134,13 +134,13 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   };
 }
 
-/** How it ended, also where it had ended before anybody asked. */
+/** Returns how the process ended, even if it had already ended. */
 export async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   return [child.exitCode, child.signalCode];
 }
 
-/** Pids of processes whose command line holds `text`; for "nothing is left behind". */
+/** Lists pids of processes whose command line contains `text`, to check that none is left. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -1,6 +1,6 @@
 /**
- * A ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text, searched by
- * words. Drawers come in as agents file them, or as a feeder's, with metadata of the test's own.
+ * Makes a ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text,
+ * searched by words. Drawers are filed as by agents, or as by a feeder, with metadata of the test's choice.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,14 +19,14 @@ type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
   write(method: string, params: Arguments): Arguments;
-  /** Files a text in w/r; the id. */
+  /** Files a text in w/r; returns the id. */
   file(content: string, more?: Arguments): string;
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
-  /** The texts of the hits, in order. */
+  /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** `reranker`, `embedder`: none where there is none given. */
+/** Without `reranker` or `embedder` the palace has none. */
 export async function createSearchPalace(reranker?: Reranker, embedder?: Embedder): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");

@@ -1,4 +1,6 @@
-/** A real sshd of a test's own, on this machine: own port, own host key, own authorized_keys. Needs root, as sshd does. */
+/**
+ * Runs a real sshd for one test on this machine: with its own port, host key and authorized_keys. Needs root, as sshd does.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +11,7 @@ import { freePort } from "./free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
-/** Why there can be no sshd here, or undefined. */
+/** Tells why there can be no sshd here; undefined if there can. */
 export const sshdMissing: string | undefined =
   process.getuid?.() !== 0
     ? "sshd needs root"
@@ -25,13 +27,13 @@ export type TestSshd = AsyncDisposable & {
   /** Configuration and key with which the `ssh` command gets in, as a user's own would. */
   readonly sshConfig: string;
   start(): Promise<void>;
-  /** SIGKILL, with the sessions it serves. */
+  /** Sends SIGKILL to it and to the sessions that it serves. */
   kill(): Promise<void>;
-  /** Another host key, as after a new installation, from the next start on. */
+  /** Uses another host key from the next start on, as after a new installation. */
   renewHostKey(): void;
 };
 
-/** For a user whose home is `home`. `extra`: lines for the user's own ssh configuration. */
+/** Serves a user whose home is `home`. `extra` holds lines for the user's own ssh configuration. */
 export async function startSshd(home: string, address = "127.0.0.1", extra: string[] = []): Promise<TestSshd> {
   const folder = join(home, "sshd");
   for (const name of [folder, join(home, ".ssh")]) mkdirSync(name, { recursive: true, mode: 0o700 });
@@ -65,7 +67,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
       "LogLevel VERBOSE",
       "MaxStartups 100:30:200",
       "Subsystem sftp internal-sftp",
-      // Debian's bash then leaves this user's .bashrc out: one that hangs, or takes a second, is no matter of these tests.
+      // With this, Debian's bash skips the user's .bashrc, which could hang or take a second and is not tested here.
       "SetEnv SHLVL=2",
       "",
     ].join("\n"),
@@ -119,7 +121,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   };
 }
 
-/** The processes that serve its connections, and what these run. */
+/** Lists the processes that serve its connections, and their children. */
 function descendantsOf(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -142,7 +144,7 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // Ended by itself meanwhile.
+    // The process has ended by itself.
   }
 }
 

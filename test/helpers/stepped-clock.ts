@@ -1,8 +1,10 @@
-/** A wall clock that a test steps while the product runs: in every process and thread that is started with its environment. */
+/**
+ * A wall clock that a test steps while the product runs, in every process and thread that is started with its environment.
+ */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The file is looked at again after so long; performance.now() is left as it is, as a stepped clock leaves it. */
+/** The file is read again after this interval; performance.now() is unchanged, as it is under a stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;
@@ -25,9 +27,9 @@ globalThis.Date = class extends Date {
 `;
 
 export type SteppedClock = {
-  /** For the product's processes. */
+  /** Environment for the product's processes. */
   env: { NODE_OPTIONS: string; STEPPED_CLOCK_FILE: string };
-  /** The clock goes so much before the true time from now on; negative: behind it. */
+  /** Sets the clock ahead of the true time by this much from now on; a negative value sets it back. */
   step(offsetMs: number): void;
 };
 

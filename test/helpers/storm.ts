@@ -1,6 +1,6 @@
 /**
- * The storm of the kill tests: shims that write, move and delete while brokers die under them, and the check that what was
- * acknowledged is there once and nothing else is half there.
+ * The storm of the kill tests: shims write, move and delete while brokers die under them; then it checks that every
+ * acknowledged write is there once and nothing is half there.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -11,21 +11,21 @@ import type { Env } from "../../src/config/env.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type StormOptions = {
-  /** Of the shims, and so of the brokers that they start. */
+  /** Environment of the shims, and so of the brokers that they start. */
   env: Env;
   shims: number;
   rounds: number;
   random: () => number;
-  /** Where the drawers go, when there is more than one storm over a palace. */
+  /** The wing for the drawers, when several storms share a palace. */
   wing?: string;
-  /** What else happens in a round, before its kill. */
+  /** Runs in each round, before its kill. */
   onRound?: (round: number) => Promise<void>;
 };
 
-/** `changes`: acknowledged updates. */
+/** `changes` counts acknowledged updates. */
 export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
-/** Nobody but the shims starts brokers: each kill is followed by a start on demand, as it is for users. */
+/** Only the shims start brokers: each kill is followed by a start on demand, as it is for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
   const { env, rounds, random, onRound, wing = "storm" } = options;
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));
@@ -50,14 +50,14 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
       if (index % 5 === 2) await change(id, { room: `moved${number}` });
       if (index % 7 === 3) await remove(id);
       else kept.push(id);
-      // What is older has been sent to the public palace, too.
+      // An older drawer has been sent to the public palace too.
       const [oldest, older] = kept;
       if (index % 9 === 8 && older !== undefined) await change(older, { content: `${name}, in place of another` });
       if (index % 11 === 10 && oldest !== undefined) await remove(kept.shift() ?? oldest);
     }
   });
   for (let round = 0; round < rounds; round++) {
-    // Each broker gets to acknowledge a few writes, then dies somewhere in the middle of the next ones.
+    // Each broker acknowledges a few writes, then dies somewhere in the middle of the next ones.
     const target = acknowledged.size + 1 + Math.floor(random() * 12);
     await expect.poll(() => acknowledged.size, { timeout: 120_000, interval: 1 }).toBeGreaterThanOrEqual(target);
     await onRound?.(round);
@@ -72,8 +72,8 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
 }
 
 /**
- * Returns the drawer's id. A write that had to wait for a broker is kept on this machine and acknowledged without one; then it is
- * waited for until the ledger has it.
+ * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id; then this waits until
+ * the ledger has it.
  */
 export async function fileDrawer(
   palace: TestPalace,
@@ -94,7 +94,7 @@ export async function fileDrawer(
   return find() ?? "";
 }
 
-/** SIGKILL; a broker that has ended by itself meanwhile is no failure. */
+/** Sends SIGKILL; it is no failure if the broker has just ended by itself. */
 function killHard(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -103,7 +103,7 @@ function killHard(pid: number): void {
   }
 }
 
-/** Every acknowledged drawer is there once, no deleted one, and the ledger's tables agree with each other. */
+/** Asserts that every acknowledged drawer is there once, no deleted one is, and the ledger's tables agree. */
 export async function assertWhole(
   palace: TestPalace,
   present: ReadonlySet<string>,

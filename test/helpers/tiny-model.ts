@@ -1,7 +1,7 @@
 /**
- * Writes a small model that is true to form: the real inputs, output and file layout, so that tokenizer, runtime, pooling
- * and normalising all run without the 90 MB. Its one layer looks up a seeded random vector for each token; texts that
- * share pieces of words come out near each other.
+ * Writes a small model with the real inputs, outputs and file layout, so that tokenizer, runtime, pooling and normalising
+ * all run without the 90 MB. Its one layer looks up a seeded random vector for each token; texts that share pieces of words
+ * get similar vectors.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,8 +30,8 @@ export function writeTinyModel(folder: string, seed = 1): string {
 }
 
 /**
- * A cross-encoder just as small: its logit is the sum of the weights of the second text's pieces, one letter or two at the start of
- * a word, and nothing else counts. Returns `folder`.
+ * Writes an equally small cross-encoder: its logit is the sum of the weights of the second text's pieces, one or two
+ * letters at the start of a word. Returns `folder`.
  */
 export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
   const vocabulary = listPieces();
@@ -43,7 +43,7 @@ export function writeTinyReranker(folder: string, weights: Readonly<Record<strin
   return folder;
 }
 
-/** Single letters and digits, and pairs of letters, each at the start of a word and inside. */
+/** Lists single letters and digits, and pairs of letters, each at the start of a word and inside. */
 function listPieces(): string[] {
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
   const pieces = [...letters, ..."0123456789", ...letters.flatMap((a) => letters.map((b) => a + b))];
@@ -55,7 +55,7 @@ function describeTokenizer(vocabulary: readonly string[]): object {
   const special = (token: string): object => ({ SpecialToken: { id: token, type_id: 0 } });
   return {
     version: "1.0",
-    // As the real file has it: both must be ignored.
+    // The real file has these settings, and both must be ignored.
     truncation: { direction: "Right", max_length: 128, strategy: "LongestFirst", stride: 0 },
     padding: { strategy: { Fixed: 128 }, direction: "Right", pad_id: 0, pad_type_id: 0, pad_token: "[PAD]" },
     added_tokens: SPECIALS.map((content) => ({
@@ -116,7 +116,7 @@ function describeModel(table: Float32Array, rows: number): Buffer {
   return describeFile(graph);
 }
 
-/** Weights of the pieces, those of the first text times 0 and of the second times 1, and their sum. */
+/** Sums the weights of the pieces, those of the first text times 0 and of the second times 1. */
 function describeReranker(table: Float32Array): Buffer {
   const shape = ["batch_size", "sequence_length"];
   const tokens = (name: string): Buffer => describeValue(name, INT64, shape);
@@ -187,7 +187,7 @@ function describeValue(name: string, type: number, shape: readonly (string | num
 
 type Field = [number: number, value: number | Buffer];
 
-/** Numbers are varints (wire type 0), everything else has its length before it (wire type 2). */
+/** Encodes numbers as varints (wire type 0), and everything else with its length first (wire type 2). */
 function message(fields: readonly Field[]): Buffer {
   return Buffer.concat(
     fields.flatMap(([number, value]) =>

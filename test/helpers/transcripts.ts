@@ -1,6 +1,6 @@
 /**
- * Transcripts of every format that the conversation miner takes, seeded: what people and agents write, with everything in it
- * that the rules look at. What is well-formed here is so for upstream's Python too; the fuzz tests bend it afterwards.
+ * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. A
+ * well-formed one here is well-formed for upstream's Python too; the fuzz tests damage it afterwards.
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "./random.ts";
@@ -68,7 +68,7 @@ function toolInput(chooser: Chooser, tool: string): Record<string, unknown> {
   }
 }
 
-/** One line a content block, as Claude Code writes them. */
+/** Writes one line per content block, as Claude Code does. */
 export function claudeCodeLines(chooser: Chooser, turns: number): string[] {
   const lines: object[] = [{ type: "summary", summary: "x", leafUuid: "y" }];
   let minute = 0;
@@ -217,13 +217,13 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
   "blank.md": () => " \n\n ",
 };
 
-/** One file of any format. */
+/** Writes one file of any format. */
 export function transcriptOf(chooser: Chooser): Made {
   const [name, make] = chooser.pick(Object.entries(FORMATS));
   return { name, text: make(chooser) };
 }
 
-/** `each` files of each format, in a folder each. */
+/** Writes `each` files of each format, in one folder per format. */
 export function transcriptFiles(seed: number, each: number): Made[] {
   return Object.entries(FORMATS).flatMap(([name, make], format) =>
     Array.from({ length: each }, (_, index) => ({

@@ -1,8 +1,11 @@
-/** A verb of several actions, `palace VERB ACTION …`: each is a verb of its own. Imported by the verbs of this folder. */
+/**
+ * Builds a verb of several actions, `palace VERB ACTION …`, each of which is a verb of its own. Imported by the verbs of
+ * this folder.
+ */
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Verb } from "../verb.ts";
 
-/** Without an action it says what there is, as MemPalace's commands do. */
+/** Without an action it lists the actions, as MemPalace's commands do. */
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
   return {
     usage,

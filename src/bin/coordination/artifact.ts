@@ -1,4 +1,4 @@
-/** `palace artifact put|get`: exact texts that agents hand over, as MemPalace 3.11 has it. */
+/** `palace artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";

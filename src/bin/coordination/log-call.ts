@@ -1,4 +1,6 @@
-/** What the commands of the coordination log share: a call, its answer as MemPalace 3.11 prints it, texts from files. */
+/**
+ * Code shared by the commands of the coordination log: a call, its answer as MemPalace 3.11 prints it, texts from files.
+ */
 import { readFileSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
@@ -27,12 +29,12 @@ export type Shown = {
   body: string;
 };
 
-/** The tool said no, or nothing came in time. */
+/** Exit code when the tool refused, or when nothing came in time. */
 export const EXIT_REFUSED = 1;
 export const EXIT_TIMED_OUT = 2;
 const BODY_SHOWN = 80;
 
-/** The tool's answer. Values that were not given are left out. Errors: Refused, and those of the transport. */
+/** Returns the tool's answer. Undefined values are left out. Errors: Refused, and those of the transport. */
 export async function callLog(
   config: Config,
   tool: ToolName,
@@ -46,10 +48,10 @@ export async function callLog(
   return answer;
 }
 
-/** A tool's own no, or input that is none: printed as upstream does, exit code 1. */
+/** A refusal by the tool, or invalid input: printed as upstream does, exit code 1. */
 export class Refused extends Error {}
 
-/** Runs a command's work, and says what was refused. */
+/** Runs a command's work, and prints a refusal. */
 export async function orRefusal(out: Output, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -61,7 +63,7 @@ export async function orRefusal(out: Output, work: () => Promise<number>): Promi
   }
 }
 
-/** True where the write waits for a broker, which is said. */
+/** True when the write is spooled; then it prints so. */
 export function isSpooled(answer: Record<string, unknown>, out: Output): boolean {
   if (answer["spooled"] !== true) return false;
   if (out.isJson) out.document(answer);
@@ -69,7 +71,7 @@ export function isSpooled(answer: Record<string, unknown>, out: Output): boolean
   return true;
 }
 
-/** One event on one line. */
+/** Formats one event as one line. */
 export function eventLine(event: Shown): string {
   const { id, created_at: at, type, stream, room, from_agent: from, to_agent: to } = event;
   const more = [
@@ -86,7 +88,7 @@ export function printEvents(events: readonly Shown[], out: Output): void {
   out.text([`${events.length} event(s):`, ...events.map(eventLine)].join("\n"));
 }
 
-/** Inline, or from a file to the byte; `-` is stdin. Errors: Refused. */
+/** Returns the inline text, or a file's exact bytes; `-` is stdin. Errors: Refused. */
 export async function readText(inline: string | undefined, file: string | undefined): Promise<string | undefined> {
   if (inline !== undefined && file !== undefined) throw new Refused("pass inline text or a file, not both");
   if (file === undefined) return inline;

@@ -1,4 +1,4 @@
-/** `palace logstream append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has it. */
+/** `palace logstream append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
 import { verbOfActions } from "./actions.ts";

@@ -1,4 +1,4 @@
-/** Numbers of options, as MemPalace's parser takes them. */
+/** Parses numeric options as MemPalace's parser does. */
 import { PalaceError } from "../../protocol/errors.ts";
 
 /** Errors: CONFIG_USAGE. */

@@ -1,4 +1,4 @@
-/** `palace task create|launch`: a task for another agent, and an agent started on one, as MemPalace 3.11 has it. */
+/** `palace task create|launch`: makes a task for another agent, and starts an agent on one, as MemPalace 3.11 does. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, realpathSync, statSync } from "node:fs";
@@ -15,7 +15,7 @@ import { callLog, isSpooled, orRefusal, readText, Refused, required, type Shown 
 const text = { type: "string" } as const;
 const run = promisify(execFile);
 
-/** Runner → the end of the names of agents it runs, and its command line. */
+/** Runner → the suffix of the agent names that it runs, and its command line. */
 const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: string, prompt: string) => string[] }>> = {
   codex: { suffix: "-codex", command: (folder, prompt) => ["codex", "exec", "--cd", folder, prompt] },
   claude: { suffix: "-claude", command: (_folder, prompt) => ["claude", "--print", prompt] },
@@ -126,7 +126,7 @@ function folderOf(workspace: string): string {
   return realpathSync(workspace);
 }
 
-/** The agent begins where the task says, and nobody's work is in its way. */
+/** Checks that the agent would begin on the task's branch and commit, and that no uncommitted work is in its way. */
 async function assertCheckout(folder: string, { branch, base_commit: base }: Task): Promise<void> {
   const git = async (...args: string[]): Promise<string> => {
     try {
@@ -146,7 +146,7 @@ async function assertCheckout(folder: string, { branch, base_commit: base }: Tas
     throw new Refused("workspace has uncommitted changes; controlled launch requires a clean checkout");
 }
 
-/** Its exit code. */
+/** Returns the exit code. */
 async function start(command: string, args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(command, args, { cwd, stdio: "inherit" });
   try {

@@ -1,6 +1,6 @@
 /**
- * Where a watch goes on after a restart: MemPalace 3.11's file, `{"cursor": …}`. Only where there is none is it a first run; one that
- * cannot be read costs events seen twice, never one that is missed.
+ * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a
+ * first run; an unreadable one shows events twice and never misses one.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -9,7 +9,9 @@ import { writeFileAtomic } from "../../platform/atomic-file.ts";
 
 export type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
 
-/** By the agent's name, whose `:` and separators are not for file names. "" switches it off; undefined where there is no name. */
+/**
+ * Names the file after the agent, without `:` and separators. "" switches the file off; undefined without an agent's name.
+ */
 export function stateFileOf(given: string | undefined, agent: string | undefined, home: string): string | undefined {
   if (given !== undefined) return given === "" ? undefined : resolve(given);
   if (agent === undefined || agent === "") return undefined;

@@ -1,6 +1,6 @@
 /**
- * `palace logstream watch`: waits for events in the background of an agent's work, and goes on where it was after a restart. A cursor is
- * kept when what came before it is printed, so that a kill in between shows an event twice and never loses one.
+ * `palace logstream watch`: waits for events in the background of an agent's work, and resumes after a restart. A cursor is
+ * stored after the events before it are printed, so that a kill in between shows an event twice and never loses one.
  */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,13 +14,13 @@ import { readWatchState, stateFileOf, type WatchState, writeWatchState } from ".
 
 const POLL_MS = 300_000;
 const LIMIT = 50;
-/** A broker that is away is looked for this often. */
+/** The pause between attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
 const text = { type: "string" } as const;
 const many = { type: "string", multiple: true } as const;
 
-/** Options of several values → the field of an event. */
+/** Options that take several values → the field of an event. */
 const FIELDS = {
   stream: "stream",
   room: "room",
@@ -43,7 +43,7 @@ type Watch = {
   cursor: string | undefined;
   limit: number;
   pollMs: number;
-  /** 0: for ever. */
+  /** 0: unlimited. */
   idleMs: number;
   follow: boolean;
 };
@@ -114,7 +114,7 @@ function fits({ fields, excluded }: Wanted, event: Shown): boolean {
   });
 }
 
-/** What one value can narrow, the broker narrows. */
+/** The broker filters by a field that has one wanted value. */
 function asked({ wanted }: Watch): Record<string, unknown> {
   const single = [...wanted.fields].filter(([, values]) => values.size === 1);
   return Object.fromEntries(
@@ -122,14 +122,14 @@ function asked({ wanted }: Watch): Record<string, unknown> {
   );
 }
 
-/** A type that cannot exist would be waited for for ever. Errors: Refused. */
+/** Refuses an impossible type, which would never arrive. Errors: Refused. */
 async function assertValues({ config, wanted }: Watch): Promise<void> {
   for (const [field, values] of wanted.fields)
     for (const value of values)
       await callLog(config, "event_list", { [field === "from_agent" ? "writer" : field]: value, limit: 1 });
 }
 
-/** Where it begins, said on stderr. Errors: Refused for an event that was named and is not there. */
+/** Decides where the watch begins and prints that on stderr. Errors: Refused when the named event does not exist. */
 async function beginning(
   { config, out, stateFile }: Watch,
   state: WatchState,
@@ -156,7 +156,10 @@ async function beginning(
   }
 }
 
-/** Without it the next run would be a first one, and pass over what comes until then. Errors: Refused. */
+/**
+ * Stores the first cursor: without it the next run would count as a first one and skip the events until then. Errors:
+ * Refused.
+ */
 function keepFirst({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
@@ -192,7 +195,7 @@ async function follow(watched: Watch): Promise<number> {
   }
 }
 
-/** A broker that makes way for another is waited for, as long as somebody watches. */
+/** Waits for events; when a broker makes way for another, the wait goes on with the next one. */
 async function waited({ config }: Watch, asking: Record<string, unknown>): Promise<Shown[]> {
   try {
     return (await callLog(config, "event_wait", asking))["events"] as Shown[];
@@ -208,11 +211,11 @@ function tell({ out, cursor }: Watch, events: readonly Shown[], isOver: boolean)
   else out.document({ events, count: events.length, cursor: cursor ?? null, timed_out: isOver });
 }
 
-/** A checkpoint that is not kept costs events seen twice. */
+/** A cursor that cannot be stored costs only events seen twice. */
 function keep({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
   } catch {
-    // The next one may be.
+    // The next cursor may be stored.
   }
 }

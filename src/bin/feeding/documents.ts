@@ -1,4 +1,7 @@
-/** What the commands that file documents share: a run with its progress and summary. Imported by verb/docs.ts, verb/projects.ts and verb/formats.ts. */
+/**
+ * Code shared by the commands that file documents: a run with its progress and summary. Imported by verb/docs.ts,
+ * verb/projects.ts and verb/formats.ts.
+ */
 import { dirname, join } from "node:path";
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
@@ -29,7 +32,7 @@ export type DocumentsOptions = Omit<
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
 
-/** What all of them are asked. Errors: CONFIG_USAGE. */
+/** Reads the options that they share. Errors: CONFIG_USAGE. */
 export function readDocuments<F extends FeedOptions["front"]>(front: F, values: Values, [dir = ""]: readonly string[]) {
   return {
     ...{ front, dir, wing: values.wing, agent: values.agent, limit: readCount(values.limit, "limit", 0) },
@@ -86,7 +89,7 @@ function toDocument({ wing, files, filed, unchanged, removed, skipped, drawers, 
   return { ...document, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
 }
 
-/** Of a folder in which nothing is of its kind. */
+/** Printed for a folder that holds no file of the kind. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",

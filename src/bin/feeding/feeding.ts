@@ -1,4 +1,7 @@
-/** What the commands of the feeders share: where their notes are, their connection, Ctrl-C, progress. Imported by the files of verb/. */
+/**
+ * Code shared by the commands of the feeders: the place of their notes, their connection, Ctrl-C, progress. Imported by the
+ * files of verb/.
+ */
 import type { ParseArgsOptionsConfig } from "node:util";
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
@@ -13,10 +16,10 @@ export const SKIPS_SHOWN_MAX = 20;
 export const EXIT_PARTIAL = 8;
 export const EXIT_INTERRUPTED = 130;
 export const INTERRUPTED = "Interrupted. Run the same command again to file the rest.";
-/** How long a miner without its starter may take to leave by itself. */
+/** The time that a miner without its starter has to exit cleanly. */
 const ORPHAN_MAX_MS = 2_000;
 
-/** What the commands that file something take, all but the sweep. */
+/** Options of all commands that file something, except the sweep. */
 export const FEED_OPTIONS = {
   wing: { type: "string" },
   limit: { type: "string" },
@@ -24,35 +27,35 @@ export const FEED_OPTIONS = {
   "dry-run": { type: "boolean" },
   force: { type: "boolean" },
   quiet: { type: "boolean" },
-  /** Progress for a program. */
+  /** Prints progress for a program. */
   progress: { type: "boolean" },
 } as const satisfies ParseArgsOptionsConfig;
 
-/** A palace may begin where something is filed; a dry run needs none. */
+/** Filing may begin a palace; a dry run needs none. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
   return values["dry-run"] === true ? "any" : "anew";
 }
 
-/** Where staging is, and the name of the palace in its notes: a broker elsewhere is another palace. */
+/** Returns the staging folder, and the palace's name in the feeders' notes: a broker elsewhere serves another palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }
 
-/** A dry run and `why` ask the broker only if it is there. */
+/** A dry run and `why` ask the broker only if one runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
   if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
 }
 
 type InterruptOptions = {
-  /** At the first Ctrl-C, for what takes a while to come to its end. */
+  /** Called at the first Ctrl-C, for work that takes a while to stop. */
   onStop: () => void;
   isWatched?: boolean;
 };
 
 /**
- * The first Ctrl-C lets what is in flight finish, the second ends the process. A program that started us and is told of our
- * progress (`isWatched`) ends us as well when it closes our standard input, which its death does.
+ * At the first Ctrl-C the call in flight still finishes; the second ends the process. A program that started us and reads
+ * our progress (`isWatched`) ends us too by closing our stdin, which its death also does.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -64,7 +67,8 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // Who started us is gone, perhaps the broker itself: nobody may be there to finish with. What is half done is not done.
+  // The starter is gone, perhaps the broker itself, so nobody may be there to finish with. Half-done work does not count as
+  // done.
   const leave = (): void => {
     stop();
     setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();
@@ -81,8 +85,8 @@ export async function withInterrupt<T>(
 }
 
 /**
- * `end` takes the progress off the terminal again, `onStop` says that Ctrl-C was heard. `asLines`: progress goes to a program, a
- * JSON document a line.
+ * `end` clears the progress from the terminal, `onStop` reports that Ctrl-C was noticed. `asLines` prints progress for a
+ * program, one JSON document per line.
  */
 export function feedWatch(
   out: Output,

@@ -1,4 +1,4 @@
-/** What the commands that file transcripts share: their summary. Imported by verb/convos.ts and verb/sessions.ts. */
+/** The summary of the commands that file transcripts. Imported by verb/convos.ts and verb/sessions.ts. */
 import type { MineReport } from "../../feeder/convo-miner/run.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
@@ -41,7 +41,7 @@ export function readExtract(value: string | undefined): ExtractMode {
   throw new PalaceError("CONFIG_USAGE", `--extract does not know ${value}`, `--extract ${EXTRACT_MODES.join("|")}`);
 }
 
-/** `head` says what was looked at. */
+/** `head` names what was examined. */
 export function printOutcome(report: Outcome, out: Output, head: string): void {
   for (const name of report.wouldFile ?? []) out.text(`  would file    ${printable(name)}`);
   for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))

@@ -1,6 +1,6 @@
 /**
- * The smallest MCP client over a process's stdin and stdout: enough to call our tools through a real shim, on the host or
- * behind `docker exec`. Used by the proof of `up` and by the demo, which must see what an agent sees.
+ * The smallest MCP client over a process's stdin and stdout, enough to call our tools through a real shim, on the host or
+ * through `docker exec`. Used by the proof of `up` and by the demo, which must see what an agent sees.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -11,11 +11,11 @@ export type ToolResult = Readonly<Record<string, unknown>>;
 
 export type StdioMcp = AsyncDisposable & {
   readonly pid: number;
-  /** Any other request. Errors: the server's message. */
+  /** Sends any other request. Errors: the server's message. */
   request: (method: string, params: unknown) => Promise<unknown>;
-  /** The tool's JSON answer. Errors: the server's message; the process's last words if it ended. */
+  /** Returns the tool's JSON answer. Errors: the server's message; the end of stderr if the process exited. */
   call: (tool: string, args: Record<string, unknown>) => Promise<ToolResult>;
-  /** Ends stdin and resolves to the exit code, null if it had to be killed. */
+  /** Ends stdin and resolves to the exit code, or null if the process had to be killed. */
   close: () => Promise<number | null>;
 };
 
@@ -64,7 +64,7 @@ function failure(message: string, hint = "run `palace doctor`"): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", message, hint);
 }
 
-/** One line of JSON a message, answers matched by id. */
+/** One JSON message per line; answers are matched by id. */
 class Wire {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #timeoutMs: number;
@@ -82,7 +82,7 @@ class Wire {
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT_CHARS);
     });
-    // A write to a process that just ended: its exit says why.
+    // A write to a process that has just exited fails; its exit code tells why.
     child.stdin.on("error", () => {});
     this.#exited = new Promise((resolve) => {
       child.once("error", (error) => {

@@ -1,11 +1,14 @@
-/** Asks a person before something is done that cannot be taken back. */
+/** Asks a person before an action that cannot be undone. */
 import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../protocol/errors.ts";
 
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
 
-/** True: go on; who says no is told that nothing was done. Errors: CONFIG_USAGE where nobody can be asked. */
+/**
+ * Returns true to go on; a person who answers no is told that nothing was done. Errors: CONFIG_USAGE when nobody can be
+ * asked.
+ */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
@@ -19,7 +22,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   return false;
 }
 
-/** Whoever presses Ctrl-C or Ctrl-D has not said yes, and is not asked anything else: the process ends. */
+/** Ctrl-C and Ctrl-D count as no, and end the process without another question. */
 export async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -1,10 +1,13 @@
-/** A log file of ours: appended line by line, one older file kept beside it. A log that cannot be written stops nobody. */
+/**
+ * A log file of ours, appended line by line, with one older file beside it. A log that cannot be written must not stop its
+ * process.
+ */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Of one file; with the older one beside it twice as much is kept. Several processes may write: each looks for itself. */
+/** Limit of one file; the older one beside it doubles it. Several processes may write, and each checks the size itself. */
 export const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
-/** Bytes a process writes between two looks at the file's size. */
+/** Bytes that a process writes between two checks of the file's size. */
 const LOOK_AFTER_BYTES = 64 * 1024;
 
 export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line: string) => void {
@@ -12,7 +15,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch {
-    // The first line will tell again.
+    // The first line meets the same error.
   }
   return (line) => {
     try {
@@ -23,7 +26,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
       }
       appendFileSync(path, line, { mode: 0o600 });
     } catch {
-      // A full disk loses log lines; writes report it themselves.
+      // A full disk loses log lines; writes to the palace report it themselves.
     }
   };
 }

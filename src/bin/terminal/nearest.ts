@@ -1,8 +1,8 @@
-/** The word somebody probably meant. Pure. Imported by palace.ts and the verbs that take names. */
+/** Guesses the word that a user meant. Pure. Imported by palace.ts and the verbs that take names. */
 
 const DISTANCE_MAX = 2;
 
-/** The candidate that differs least, if it differs by little. */
+/** Returns the nearest candidate, if it is near enough. */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
@@ -13,7 +13,7 @@ export function nearestWord(word: string, candidates: readonly string[]): string
   return best?.candidate;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+/** Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 function editDistance(left: string, right: string): number {
   const rows: number[][] = [Array.from({ length: right.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= left.length; i += 1) {

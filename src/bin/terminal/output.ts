@@ -1,6 +1,6 @@
 /**
- * What a person or a program sees: tables on a terminal, plain tab-separated lines without one, one JSON document with
- * --json; progress and notices on stderr. Imported by the files of bin only.
+ * Prints for a person or a program: tables on a terminal, plain tab-separated lines without one, one JSON document with
+ * --json; progress and notices go to stderr. Imported by the files of bin only.
  */
 import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
@@ -11,12 +11,12 @@ export type Cell = string | number;
 const TERMINAL_COLUMNS = 80;
 
 export class Output {
-  /** True: stdout takes the one JSON document and nothing else. */
+  /** True: stdout takes only the one JSON document. */
   readonly isJson: boolean;
   readonly isTerminal: boolean;
   readonly #palace: string | undefined;
 
-  /** `palace`: the folder that was named on the command line. */
+  /** `palace` is the folder named on the command line. */
   constructor({ json, palace }: { json: boolean; palace?: string | undefined }) {
     this.isJson = json;
     this.#palace = palace;
@@ -27,25 +27,25 @@ export class Output {
     return process.stdout.columns || TERMINAL_COLUMNS;
   }
 
-  /** A text of ours, with its commands as they are typed here and for this palace. */
+  /** Rewrites the commands in a text as they are typed here and for this palace. */
   spelled(text: string): string {
     return spelled(text, this.#palace);
   }
 
-  /** The one document of --json. */
+  /** Prints the one document of --json. */
   document(value: unknown): void {
     process.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
   /**
-   * A line or several for people; nothing with --json, unless the text is what was asked for. What was filed may be anybody's:
-   * it does not steer a terminal. A program is given every byte.
+   * Prints lines for people; with --json nothing, unless the text is the result itself. Filed text may be anybody's, so it
+   * must not control a terminal; a program gets every byte.
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }
 
-  /** Lines of pieces, some of which stand out; not where the user has asked for no styles (NO_COLOR). For a terminal. */
+  /** Prints lines of pieces, some of them highlighted unless NO_COLOR is set. For a terminal. */
   styled(lines: readonly (readonly { text: string; isMatch: boolean }[])[], indent: string): void {
     const style = (text: string): string => styleText(["bold", "underline"], text, { stream: process.stdout });
     for (const line of lines) {
@@ -54,7 +54,7 @@ export class Output {
     }
   }
 
-  /** Aligned on a terminal, tab-separated otherwise. */
+  /** Prints columns aligned on a terminal, and tab-separated otherwise. */
   table(rows: readonly (readonly Cell[])[]): void {
     if (rows.length > 0)
       this.text(
@@ -70,7 +70,7 @@ export class Output {
   }
 }
 
-/** Columns as wide as their widest cell, numbers to the right, the last column ragged. */
+/** Pads columns to their widest cell, numbers to the right, the last column ragged. */
 export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows)
@@ -87,19 +87,21 @@ export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
   );
 }
 
-/** Text from outside without what would move the cursor or turn the reading direction. Line feeds and tabs become spaces. */
+/**
+ * Removes from outside text what would move the cursor or change the reading direction. Line feeds and tabs become spaces.
+ */
 export function printable(text: string): string {
   return harmless(text.replace(/[\t\n]/g, " "));
 }
 
-/** The same with its lines and tabs. */
+/** Does the same, but keeps lines and tabs. */
 export function harmless(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (one) =>
     /[\t\n]/.test(one) ? one : "\uFFFD",
   );
 }
 
-/** One line of at most `max` characters. */
+/** Returns one line of at most `max` characters. */
 export function shorten(text: string, max: number): string {
   const line = Array.from(printable(text.replace(/\s+/g, " ").trim()));
   return line.length <= max ? line.join("") : `${line.slice(0, Math.max(max - 1, 0)).join("")}…`;
@@ -111,7 +113,7 @@ export function formatBytes(bytes: number): string {
   return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power] ?? ""}`;
 }
 
-/** `2 h 5 min`, `12 s`, `340 ms`. */
+/** Formats as `2 h 5 min`, `12 s`, `340 ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const s = Math.round(ms / 1_000);
@@ -121,12 +123,12 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(count / 60)} ${big}${rest}`;
 }
 
-/** 1 drawer, 2 drawers. */
+/** Formats as 1 drawer, 2 drawers. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The child of engine `command`, in one clause. */
+/** Describes the child of engine `command` in one clause. */
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

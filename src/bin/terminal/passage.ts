@@ -1,6 +1,6 @@
 /**
- * The part of a drawer that a person wants to see of a search: the words around those that match, wrapped at words, the matches
- * apart from the rest. Words match as in the index, by their stems. Pure. Used by `palace search` on a terminal.
+ * Picks the passage of a drawer that a person wants to see after a search: the lines around the matching words, wrapped at
+ * words, with the matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` on a terminal.
  */
 import { parseQuery } from "../../index/lexical/query.ts";
 import { stem } from "../../index/lexical/stem.ts";
@@ -8,7 +8,7 @@ import { foldText } from "../../index/lexical/tokens.ts";
 import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
-/** `heading`: the nearest above the passage; undefined where there is none, or the passage holds it. */
+/** `heading` is the nearest above the passage; undefined when there is none, or when the passage contains it. */
 export type Passage = { heading: string | undefined; lines: Piece[][] };
 
 type Window = { columns: number; rows: number; before?: readonly string[]; after?: readonly string[] };
@@ -18,10 +18,13 @@ const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const HEADING = /^ {0,3}#{1,6}[ \t]+(\S.*)$/gm;
 const HEADING_MAX = 120;
 const CUT = "…";
-/** Enough of a drawer's end to find it in the next. */
+/** Enough of a drawer's end to find it in the next one. */
 const OVERLAP_SEEN = 40;
 
-/** `before`, `after`: the slices of its source around the drawer. Shape: at most `rows` lines of at most `columns` characters. */
+/**
+ * `before` and `after` are the slices of its source around the drawer. Shape: at most `rows` lines of at most `columns`
+ * characters.
+ */
 export function passageOf(drawer: string, query: string, { columns, rows, before = [], after = [] }: Window): Passage {
   const text = withoutHalfWords(drawer, before.at(-1) ?? "", after[0] ?? "");
   const words = wordsOf(harmless(text), new Set(parseQuery(query).terms), columns - 2 * (CUT.length + 1));
@@ -33,7 +36,7 @@ export function passageOf(drawer: string, query: string, { columns, rows, before
   return { heading: headingAbove(text, begin, match) ?? headingAbove(above, above.length, above.length), lines };
 }
 
-/** A drawer is cut by its length, and overlaps with those beside it: they tell whether it begins and ends inside a word. */
+/** A drawer is cut by length and overlaps with its neighbours, which show whether it begins or ends inside a word. */
 function withoutHalfWords(drawer: string, before: string, after: string): string {
   const tail = drawer.slice(-OVERLAP_SEEN);
   const isInside = (character: string, edge: string): boolean => /^\S\S$/.test(character + edge);
@@ -46,7 +49,7 @@ function withoutHalfWords(drawer: string, before: string, after: string): string
   return to > from ? drawer.slice(from, to) : drawer;
 }
 
-/** Cut at white space; what is wider than a line by itself is cut into parts. */
+/** Splits at white space; a piece wider than a line is split into parts. */
 function wordsOf(text: string, terms: ReadonlySet<string>, widthMax: number): Word[] {
   return [...text.matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
     const letters = Array.from(word);
@@ -65,7 +68,7 @@ function piecesOf(word: string, terms: ReadonlySet<string>): Pick<Word, "pieces"
   const found: string[] = [];
   let end = 0;
   for (const { 0: part, index } of word.matchAll(WORD)) {
-    // A word of the query stands there without its apostrophe.
+    // A word of the query is indexed without its apostrophe.
     const term = stem(foldText(part));
     if (!terms.has(term)) continue;
     if (index > end) pieces.push({ text: word.slice(end, index), isMatch: false });
@@ -77,7 +80,10 @@ function piecesOf(word: string, terms: ReadonlySet<string>): Pick<Word, "pieces"
   return { pieces, terms: found };
 }
 
-/** The words that fit and hold most of the query's, each counted once; the first of equals, moved so that its matches stand in the middle. */
+/**
+ * Returns the range of words that fits and holds most of the query's words, each counted once; of equal ranges the first,
+ * shifted so that its matches are in the middle.
+ */
 function densest(words: readonly Word[], widthMax: number): { first: number; last: number } {
   const counts = new Map<string, number>();
   let width = 0;
@@ -115,7 +121,7 @@ function centred(words: readonly Word[], first: number, widthMax: number): { fir
   return { first: begin, last: fitting(words, begin, widthMax) };
 }
 
-/** Behind the last word that fits. */
+/** Returns the index after the last word that fits. */
 function fitting(words: readonly Word[], first: number, widthMax: number): number {
   let end = first;
   for (let width = 0; end < words.length; end++) {
@@ -136,7 +142,7 @@ function wrap(words: readonly Word[], { first, last, columns, rows, isSlice }: W
   let at = first;
   for (; at < last; at++) {
     const word = words[at] as Word;
-    // The last line leaves room to say that there is more.
+    // The last line leaves room for the mark that says there is more.
     const max = lines.length === rows - 1 && at < words.length - 1 ? columns - CUT.length - 1 : columns;
     const gap = line.length > 0 ? 1 : 0;
     if (width + gap + word.width > max) {
@@ -154,7 +160,7 @@ function wrap(words: readonly Word[], { first, last, columns, rows, isSlice }: W
   return line.length > 0 ? [...lines, line] : lines;
 }
 
-/** The last heading before `match`, unless it stands in the passage itself, which begins at `begin`. */
+/** Returns the last heading before `match`, unless it is in the passage itself, which begins at `begin`. */
 function headingAbove(text: string, begin: number, match: number): string | undefined {
   const above = [...text.slice(0, match).matchAll(HEADING)].at(-1);
   return above === undefined || (above.index >= begin && begin < text.length)

@@ -1,4 +1,7 @@
-/** A passphrase: from a file, from the environment, or typed by a person, who does not see it. Never from the command line. */
+/**
+ * Reads a passphrase from a file, from the environment, or from a person without echo. It is never taken from the command
+ * line.
+ */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import type { Config } from "../../config/config.ts";
@@ -6,7 +9,10 @@ import { PalaceError } from "../../protocol/errors.ts";
 
 const EXIT_INTERRUPTED = 130;
 
-/** Undefined where none is given and nobody can be asked. `twice`: for a new one. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE. */
+/**
+ * Undefined when none is given and nobody can be asked. `twice` asks again, for a new one. Errors: CONFIG_BAD_VALUE,
+ * CONFIG_USAGE.
+ */
 export async function readPassphrase(
   { backup }: Config,
   file: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Whether the palace is there that a command was told of by --palace. Who only reads and has mistyped it is told so, and nothing is
- * made; who writes may begin a palace there, and is told so too. Imported by verb.ts, mp-shim.ts and the verbs that judge themselves.
+ * Checks whether the palace of --palace exists. A reader that mistyped it gets an error and nothing is made; a writer may
+ * begin a palace there, and gets a notice. Imported by verb.ts, mp-shim.ts and the verbs that check this themselves.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,10 +11,10 @@ import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { nearestWord } from "./nearest.ts";
 
-/** What a command expects where --palace points: a palace; a palace, or a place for a new one; it does not matter. */
+/** What a command expects at --palace: an existing palace; a palace or a place for a new one; anything. */
 export type Place = "there" | "anew" | "any";
 
-/** The folder that --palace names on a command line; undefined where it is not given. */
+/** Returns the folder that --palace names on a command line; undefined without it. */
 export function namedPalace(argv: readonly string[]): string | undefined {
   const end = argv.indexOf("--");
   const options = end < 0 ? argv : argv.slice(0, end);
@@ -24,20 +24,20 @@ export function namedPalace(argv: readonly string[]): string | undefined {
 }
 
 /**
- * True where a palace is, or something that a look from here cannot judge: one that is reached elsewhere, a folder that we may not
- * look into, one that has vanished (for which the error is another).
+ * True when a palace exists, or may exist: one that is reached elsewhere, one in an unreadable folder, one that has
+ * vanished (which has its own error).
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
   if (endpoint !== undefined || isBridged(config)) return true;
-  // A graph elsewhere is that of many palaces.
+  // A graph elsewhere may belong to many palaces.
   const graph = dirname(graphFile) === home ? [graphFile] : [];
   const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 
-/** `notice` is told of a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+/** `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
 export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
   if (place === "any" || hasPalace(config)) return;
   if (place === "there") throw palaceNotFound(config);
@@ -55,7 +55,7 @@ export function palaceNotFound({ paths: { home } }: Config): PalaceError {
   );
 }
 
-/** The folder of a palace within, or of one beside whose name is nearly the same. */
+/** Returns the folder of a palace within, or of one beside it with nearly the same name. */
 function nearPalace(home: string): string | undefined {
   const isPalace = (folder: string): boolean =>
     ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));
@@ -76,7 +76,7 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Only what is known not to be there does not exist. */
+/** False only when the path certainly does not exist. */
 function mayExist(path: string): boolean {
   try {
     return exists(path);

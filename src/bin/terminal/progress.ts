@@ -1,4 +1,4 @@
-/** Progress of a long command on stderr: a bar on a terminal, a line for each step otherwise. Imported by verbs. */
+/** Shows the progress of a long command on stderr: a bar on a terminal, one line per step otherwise. Imported by verbs. */
 import { printable, shorten } from "./output.ts";
 
 const BAR_WIDTH = 24;
@@ -30,7 +30,7 @@ export class Progress {
     process.stderr.write(`\r\u001B[2K${bar}${shorten(name, (process.stderr.columns || 80) - bar.length - 1)}`);
   }
 
-  /** Takes the bar away. */
+  /** Clears the bar. */
   end(): void {
     if (this.#drawn) process.stderr.write("\r\u001B[2K");
     this.#drawn = false;

@@ -1,7 +1,7 @@
 /**
- * How our commands are typed here: `palace` where npm has put it on the PATH, the launchers' paths in a clone, where nothing has;
- * and always for the palace that was spoken of. Hints are written with `palace` everywhere, the broker's too, and spelled when they
- * are shown. Imported by output.ts, verb.ts and palace.ts.
+ * Spells our commands as they are typed here: `palace` when npm has put it on the PATH, the launchers' paths in a clone,
+ * and always with the palace in question. All hints, the broker's too, are written with `palace`, and spelled when they are
+ * shown. Imported by output.ts, verb.ts and palace.ts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -50,19 +50,19 @@ const UPSTREAM_VERBS = [
   ...["instructions", "mcp"],
 ];
 
-/** The package that npm installs has no scripts/ in it. */
+/** The package that npm installs has no scripts/. */
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
-/** What is quoted is somebody's name or data. */
+/** Quoted text is a user's name or data. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
-/** Not every "palace" is the command: only one with a verb behind it. */
+/** "palace" is the command only when a verb follows it. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
-/** A gate is the other machine's, wherever it is spoken of. */
+/** A gate always runs on the other machine. */
 const HERE = PALACE_VERBS.filter((verb) => verb !== "gate");
 const AFTER = `(?= (?:${words(HERE)}|--help|--palace|VERB)(?![\\w-]))`;
 const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;
 const PIECES = new RegExp(`${QUOTED.source}|${COMMAND}`, "g");
 
-/** The words of a hint, with commands that work when they are pasted. `palace`: the folder that was named by --palace. */
+/** Returns a hint with commands that work when they are pasted. `palace` is the folder named by --palace. */
 export function spelled(hint: string, palace?: string): string {
   const isUsage = hint.startsWith("usage: ");
   return hint.replace(PIECES, (piece: string, at: number) => {
@@ -73,7 +73,10 @@ export function spelled(hint: string, palace?: string): string {
   });
 }
 
-/** The command in an agent's MCP entry, which is run from any folder. `palace`: the whole path of a palace that was named. */
+/**
+ * Returns the command for an agent's MCP entry, which runs from any folder. `palace` is the absolute path of a named
+ * palace.
+ */
 export function mcpEntry(palace?: string): string {
   const launcher = join(SCRIPTS, "palace");
   const shim = existsSync(launcher) ? `${quoted(launcher)} shim` : "mp-shim";

@@ -1,9 +1,12 @@
-/** A wing that a person names and that the palace has not. */
+/** Reports a wing that a person names and that the palace does not have. */
 import type { Client } from "../../client/client.ts";
 import { nearestWord } from "./nearest.ts";
 import { type Output, printable } from "./output.ts";
 
-/** Says so, with the wing that was probably meant; says nothing of a wing that there is. For where nothing was found in it. */
+/**
+ * Called when a search in the wing found nothing: prints that the wing does not exist, with the nearest name. Prints
+ * nothing for an existing wing.
+ */
 export async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
   const names = Object.keys(wings);

@@ -1,6 +1,7 @@
 /**
- * Verbs of upstream's command line that this version does not do, each with why and what to type instead. None of them pretends:
- * the command fails and says this. A verb with actions of its own that is given none is wrong usage, as upstream has it.
+ * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. None of
+ * them pretends: the command fails and prints this. A verb with actions that is given none is wrong usage, as it is
+ * upstream.
  */
 type Absent = { why: string; hint: string; actions?: string };
 

@@ -1,4 +1,4 @@
-/** `mempalace compress`: summaries of drawers in AAAK, made and filed by the broker; printed as upstream prints it. */
+/** `mempalace compress`: the broker makes and files AAAK summaries of drawers; the output is upstream's. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
@@ -96,7 +96,7 @@ function findConfig(given: string | undefined, palaceDir: string): string | unde
   return places.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 }
 
-/** Every name, and every name in small letters, as upstream looks them up. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns every name as written and in lower case, as upstream looks them up. Errors: FEEDER_SOURCE_UNREADABLE. */
 function readNames(file: string): NamePair[] {
   const refuse = (why: string, cause?: unknown): PalaceError =>
     new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file}: ${why}`, `write it as {"entities": {"Alice": "ALC"}}`, {

@@ -1,4 +1,4 @@
-/** `mempalace daemon`: the broker is the daemon, so these are `palace start`, `stop`, `status` and `jobs`. */
+/** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

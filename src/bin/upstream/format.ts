@@ -1,14 +1,14 @@
-/** How upstream's command line writes: its rules, its numbers. Used by the verbs of this folder. */
+/** Formats as upstream's command line does: its rules, its numbers. Used by the verbs of this folder. */
 import type { Config } from "../../config/config.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
 
-/** A float as Python prints it. */
+/** Formats a float as Python prints it. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** As Python's `:.1f`: halves, which are exact in quarters alone, to the even side. */
+/** Formats as Python's `:.1f` does: a half, exact only in quarters, rounds to even. */
 export function oneDecimal(value: number): string {
   const isHalf = Number.isInteger(value * 4) && !Number.isInteger(value * 2);
   return (isHalf && Math.floor(value * 10) % 2 === 0 ? Math.floor(value * 10) / 10 : value).toFixed(1);
@@ -18,23 +18,23 @@ export function thousands(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** For people; nothing with --json. What steers a terminal is taken out, lines stay. */
+/** Prints for people, and nothing with --json. Control characters are removed, lines stay. */
 export function say(out: Output, lines: string): void {
   if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
 
-/** A title between two rules. */
+/** Prints a title between two rules. */
 export function banner(out: Output, lines: readonly string[], width = 55): void {
   const rule = "=".repeat(width);
   out.text([`\n${rule}`, ...lines.map((line) => `  ${line}`), `${rule}\n`].join("\n"));
 }
 
-/** What upstream says where nothing has been filed yet. */
+/** Prints what upstream prints when nothing has been filed yet. */
 export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
 }
 
-/** True, and it has been said: there is no palace to look into. Looking makes none, as with upstream. */
+/** True when there is no palace; then it prints so. Looking makes none, as it makes none upstream. */
 export function isWithoutPalace(config: Config, out: Output): boolean {
   if (hasPalace(config)) return false;
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";
@@ -43,7 +43,7 @@ export function isWithoutPalace(config: Config, out: Output): boolean {
   return true;
 }
 
-/** `[y/N]` on a terminal; without one the answer is no. */
+/** Asks `[y/N]` on a terminal; without one the answer is no. */
 export async function confirmed(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY) return false;

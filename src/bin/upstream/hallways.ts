@@ -1,4 +1,4 @@
-/** `mempalace hallways`: names that occur together in a wing, the strongest pairs first; printed as upstream prints them. */
+/** `mempalace hallways`: lists names that occur together in a wing, the strongest pairs first, in upstream's format. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { printable } from "../terminal/output.ts";

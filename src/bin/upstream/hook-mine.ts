@@ -1,6 +1,6 @@
 /**
- * Mines what a hook points at, in a process of its own that outlives the hook: one for the same arguments at a time, by a file
- * with its pid (palace.md 8.3, mine slots). Two at once would cost nothing but time. Imported by hook.ts.
+ * Mines what a hook points at, in a process that outlives the hook: one per set of arguments at a time, by a file with its
+ * pid (palace.md 8.3, mine slots). Two at once would only waste time. Imported by hook.ts.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,12 +11,12 @@ import { isAlive } from "../../platform/alive.ts";
 import { executable } from "../executable.ts";
 
 const SLOT_MAX_S = 2 * 3600;
-/** Between making a slot and writing who has it. */
+/** Far longer than the time between making a slot and writing the pid. */
 const EMPTY_MAX_S = 10;
 
 export type HookMine = { stateDir: string; logFile: string; env: Env };
 
-/** False: the same is being mined already. `waitMs`: it is ended after that; left out: it goes on by itself. */
+/** Returns false when the same mine already runs. After `waitMs` the mine is ended; without it, it goes on by itself. */
 export async function mineBeside(
   { stateDir, logFile, env }: HookMine,
   args: readonly string[],
@@ -37,7 +37,7 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
-    // Without a process there is no pid, and the slot is free again soon.
+    // A process that did not start has no pid, and its slot is soon free again.
     child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();
@@ -53,7 +53,7 @@ export async function mineBeside(
   }
 }
 
-/** The slot's file, open and empty. A slot whose process is gone, or that is hours old, is free. */
+/** Returns the slot's file, open and empty. A slot whose process is gone, or that is hours old, is free. */
 function take(slot: string): number | undefined {
   for (const isRetry of [false, true]) {
     try {
@@ -69,7 +69,7 @@ function take(slot: string): number | undefined {
 
 function isBusy(slot: string): boolean {
   const [pid = 0, startedAtS = 0] = readFileSync(slot, "utf8").split(" ").map(Number);
-  // Made just now, and written in a moment; or by a hook that was killed in between.
+  // The slot was made just now and its pid follows, or its hook was killed in between.
   if (pid === 0) return Date.now() - statSync(slot).mtimeMs < EMPTY_MAX_S * 1000;
   return isAlive(pid) && Date.now() / 1000 - startedAtS < SLOT_MAX_S;
 }

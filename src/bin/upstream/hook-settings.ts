@@ -1,9 +1,9 @@
-/** Whether hooks save by themselves: `hooks` of upstream's config.json, under the environment's word. */
+/** Reads whether hooks save automatically: `hooks` of upstream's config.json, which the environment overrides. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 
-/** `silent_save` and `auto_save` of upstream's config.json; what is no setting is as if it were not there. */
+/** Reads `silent_save` and `auto_save` of upstream's config.json; an invalid setting counts as not set. */
 export function hookSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave: boolean } {
   let settings: { auto_save?: unknown; silent_save?: unknown } = {};
   try {
@@ -12,7 +12,7 @@ export function hookSettings({ paths, hooks }: Config): { autoSave: boolean; sil
     };
     settings = config.hooks ?? {};
   } catch {
-    // None, or no JSON.
+    // The file is missing or no JSON.
   }
   return { autoSave: hooks.autoSave && settings.auto_save !== false, silentSave: settings.silent_save !== false };
 }

@@ -1,6 +1,6 @@
 /**
- * `mempalace hook run`: what coding agents call when a session begins, when an answer is done and before they compact (palace.md
- * 8.3; words and names as 3.11 has them). It never fails an agent: what goes wrong stands in hook_state/hook.log.
+ * `mempalace hook run`: coding agents call it when a session begins, when an answer is done and before they compact
+ * (palace.md 8.3; words and names as 3.11 has them). It never fails an agent: errors go to hook_state/hook.log.
  */
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ import { hookSettings } from "./hook-settings.ts";
 import { checkpointOf, projectOf, readTalk, type Talk, themesOf } from "./transcript.ts";
 
 const HOOKS = ["session-start", "stop", "session-end", "precompact"] as const;
-/** Harness → who keeps the diary. */
+/** Harness → the agent whose diary is written. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
 /** Messages of the user between two checkpoints. */
 const EVERY = 15;
-/** Less is no conversation. */
+/** A shorter transcript is no conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
-/** Agents give a stop hook 30 s and one before compaction 90 s. */
+/** Agents give a stop hook 30 s and a pre-compaction hook 90 s. */
 const DIARY_MAX_MS = 20_000;
 const PRECOMPACT_MAX_MS = 60_000;
 const PATH_SHOWN_MAX = 200;
@@ -32,7 +32,7 @@ type Input = {
   session: string;
   transcript: string | undefined;
   isAgain: boolean;
-  /** What is wrong with what came on stdin; empty where nothing is. */
+  /** The fault of the document on stdin; empty when there is none. */
   fault: string;
 };
 type Answer = Record<string, string>;
@@ -69,7 +69,7 @@ async function answer(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Answer> {
   const { settingsDir, home } = input.config.paths;
-  // Whoever has no palace, or has removed it, is left alone.
+  // A user who has no palace, or has removed it, gets no new one.
   if (![settingsDir, home].some(isFolder) || !input.config.hooks.autoSave) return {};
   const stateDir = join(settingsDir, "hook_state");
   const logPath = join(stateDir, "hook.log");
@@ -81,7 +81,7 @@ async function answer(
     const scene: Scene = { ...input, log, mine: { stateDir, logFile: logPath, env } };
     if (hook === "stop") return await stop(scene);
     log(`${hook} of session ${input.session}`);
-    // Agents leave in a second and a half: what is mined goes on without them.
+    // Agents exit within 1.5 s, so the mine goes on without them.
     if (hook === "session-end") {
       await mineTranscript(scene, undefined);
       await mineFolder(scene);
@@ -123,7 +123,10 @@ async function stop(scene: Scene): Promise<Answer> {
   return { systemMessage: `✦ 1 checkpoint saved — ${talk.texts.length} messages woven into the palace${of}` };
 }
 
-/** A hook that was killed in between writes the same checkpoint again, and the broker knows it by its key. Errors: the broker's. */
+/**
+ * After a kill in between, the hook writes the same checkpoint again, and the broker recognises its key. Errors: the
+ * broker's.
+ */
 async function writeCheckpoint(
   config: Config,
   agent: string,
@@ -168,7 +171,7 @@ function reasonFor(project: string): string {
 }
 
 function parseInput(text: string): Input {
-  // Without a document there is nothing to go by, and no transcript then.
+  // Without a document there is no session and no transcript.
   const document = readDocument(text);
   const input = typeof document === "string" ? {} : document;
   const { session_id: id, transcript_path: path, stop_hook_active: again } = input;
@@ -181,19 +184,19 @@ function parseInput(text: string): Input {
   };
 }
 
-/** The document, or what is wrong with it. */
+/** Returns the document, or its fault. */
 function readDocument(text: string): Record<string, unknown> | string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // The fault is reported below.
   }
   return `what came on stdin is no JSON document (${plural(text.length, "character")})`;
 }
 
-/** A session may be without a transcript. */
+/** A session may have no transcript. */
 function faultOf(path: unknown, isOurs: boolean): string {
   if (path === undefined || path === null || path === "" || isOurs) return "";
   return `transcript_path is no transcript, a .jsonl or .json file: ${JSON.stringify(path).slice(0, PATH_SHOWN_MAX)}`;
@@ -211,7 +214,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** As Python prints it: local, without a zone. */
+/** Formats local time without a zone, as Python prints it. */
 function localTime(): string {
   const now = new Date();
   return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);

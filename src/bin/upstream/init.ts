@@ -1,4 +1,7 @@
-/** `mempalace init DIR`: what a project's folder is about, and its rooms; printed as upstream prints it, and written after a question. */
+/**
+ * `mempalace init DIR`: detects what a project's folder is about, and its rooms; prints that as upstream does, and writes
+ * it after a question.
+ */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -131,7 +134,7 @@ function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, 
   out.text(`\n${"-".repeat(55)}`);
 }
 
-/** Where upstream's own programs find the palace; one that is named at each call is not made the one of all calls. */
+/** Writes where upstream's own programs find the palace; a palace named by a single call does not become the default. */
 function writeConfig({ paths }: Config, out: Output): void {
   const file = join(paths.settingsDir, "config.json");
   if (paths.palaceDir === paths.home || existsSync(file)) return;
@@ -146,7 +149,7 @@ function writeConfig({ paths }: Config, out: Output): void {
 
 type Settling = { root: string; wing: string; config: Config; out: Output; yes: boolean | undefined };
 
-/** What was written, or undefined. */
+/** Returns what was written, or undefined. */
 async function settleEntities(
   entities: Entities,
   { root, wing, config, out, yes }: Settling,

@@ -1,4 +1,4 @@
-/** `mempalace instructions NAME`: the guides that the slash commands of upstream's plugins follow (palace.md 9). */
+/** `mempalace instructions NAME`: prints the guides that the slash commands of upstream's plugins follow (palace.md 9). */
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
 

@@ -1,4 +1,4 @@
-/** `mempalace mcp`: the lines that register the server with an agent. */
+/** `mempalace mcp`: prints the lines that register the server with an agent. */
 import { quoted } from "../../platform/shell-word.ts";
 import { defineVerb } from "../verb.ts";
 

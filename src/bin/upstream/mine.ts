@@ -1,20 +1,20 @@
-/** `mempalace mine DIR`, `mempalace sweep TARGET`: upstream's modes, done by the feeder that can. */
+/** `mempalace mine DIR`, `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
 import { hasKind, verb as mine } from "../verb/mine.ts";
 import { writeOrigin } from "./origin.ts";
 
-/** Mode → the feeder's name, and what to type where this version has no such feeder. */
+/** Mode → the feeder's name, and what to type when this version has no such feeder. */
 const MODES: Readonly<Record<string, readonly [kind: string, instead: string]>> = {
   projects: ["projects", "palace mine docs DIR files the documentation of a project, not its source code"],
   convos: ["convos", ""],
   extract: ["formats", ""],
 };
 
-/** Who holds the palace is decided: the broker does, with and without a daemon. */
+/** The broker always writes, with and without a daemon, so these options have no effect. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
-/** Taken in every mode, as upstream takes them, and heeded in one. */
+/** Options that every mode accepts, as upstream does, and one mode uses. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   extract: ["convos"],
   "include-subagents": ["convos"],

@@ -1,4 +1,7 @@
-/** Whether a folder holds talks with an AI, written to the palace's origin.json: by `init`, and by `mine --redetect-origin`. */
+/**
+ * Detects whether a folder holds talks with an AI and writes that to the palace's origin.json: for `init` and `mine
+ * --redetect-origin`.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -7,7 +10,7 @@ import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import type { Output } from "../terminal/output.ts";
 import { say } from "./format.ts";
 
-/** To the palace's folder, where this machine has it: what another machine's broker holds is not written to. */
+/** Writes to the palace's folder when this machine has it; the palace of another machine's broker is not written to. */
 export function writeOrigin(root: string, { paths, endpoint }: Config, out: Output): object | undefined {
   const result = detectOrigin(root);
   if (result === undefined) {

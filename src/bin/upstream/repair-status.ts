@@ -1,4 +1,4 @@
-/** `mempalace repair-status`: rows and persisted vectors of both collections, as upstream prints them. Exit code 0. */
+/** `mempalace repair-status`: prints rows and persisted vectors of both collections, as upstream does. Exit code 0. */
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth } from "../../protocol/spec.ts";
 import { defineVerb } from "../verb.ts";

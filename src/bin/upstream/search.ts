@@ -1,4 +1,4 @@
-/** `mempalace search QUERY`: prints like upstream's, found by our search. */
+/** `mempalace search QUERY`: searches with our engine and prints as upstream does. */
 import { basename } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -14,7 +14,7 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
-  /** The whole path; empty where the drawer came from no file. */
+  /** Absolute path; empty when the drawer came from no file. */
   source_path?: string | null;
   similarity?: number | null;
   bm25_score?: number;
@@ -83,7 +83,7 @@ function describe({ text = "", wing = "?", room = "?", ...hit }: Hit, at: number
     typeof hit.similarity === "number"
       ? `cosine_sim=${pythonFloat(hit.similarity)}  bm25=${bm25}`
       : `bm25=${bm25}  (vector disabled)`;
-  // The text is the user's own and stays in its lines; only what would move the cursor is taken out.
+  // The text is the user's own and keeps its lines; only control characters that move the cursor are removed.
   const lines = text
     .trim()
     .split("\n")

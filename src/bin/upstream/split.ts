@@ -1,4 +1,4 @@
-/** `mempalace split DIR`: transcripts of several sessions become a file a session; printed as upstream prints it. */
+/** `mempalace split DIR`: splits transcripts of several sessions into one file per session; the output is upstream's. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {
@@ -84,7 +84,7 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
     );
 }
 
-/** A folder that is not there has no transcripts, as upstream sees it. */
+/** A missing folder holds no transcripts, as it does upstream. */
 function real(path: string): string {
   try {
     return realpathSync(path);
@@ -93,7 +93,7 @@ function real(path: string): string {
   }
 }
 
-/** A file that cannot be used counts as none. */
+/** An unusable file counts as missing. */
 function readPeople(file: string): KnownPeople {
   const texts = (value: unknown): string[] =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];

@@ -1,4 +1,4 @@
-/** `mempalace status`: drawers by wing and room, as upstream prints them. */
+/** `mempalace status`: lists drawers by wing and room, as upstream prints them. */
 import { connectClient } from "../../client/client.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";

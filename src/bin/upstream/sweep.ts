@@ -1,16 +1,16 @@
-/** `mempalace sweep TARGET`: `palace mine sweep` with upstream's flags. */
+/** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
 import { EXIT_PARTIAL } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 import { verb as sweep } from "../verb/sweep.ts";
 
-/** Upstream's, where some files could not be filed. */
+/** Upstream's exit code when some files could not be filed. */
 const EXIT_SOME_FAILED = 2;
 
 export const verb = defineVerb({
   usage: `mempalace sweep TARGET
 
 Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own: for what a mine left out.`,
-  // Who writes is decided: the broker does.
+  // The broker always writes, so these options have no effect.
   options: { daemon: { type: "boolean" }, direct: { type: "boolean" }, background: { type: "boolean" } },
   args: [1, 1],
   place: "any",

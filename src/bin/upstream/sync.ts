@@ -1,4 +1,4 @@
-/** `mempalace sync [DIR]`: drawers whose source files are gone or ignored by now. */
+/** `mempalace sync [DIR]`: finds drawers whose source files are gone or ignored by now. */
 import { resolve } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
@@ -108,13 +108,13 @@ function print(
   out.text(`\n${rule}\n`);
 }
 
-/** The most drawers first. */
+/** Sorts by the number of drawers, the most first. */
 function topOf(counts: Readonly<Record<string, number>>): string[] {
   const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);
 }
 
-/** Of folders that lie beside each other: what is out of one's scope may be in another's. */
+/** Merges the reports of sibling folders: a file outside one's scope may be in another's. */
 function together(reports: readonly Report[]): Report {
   const [first, ...rest] = reports;
   const failed = reports.find(({ error, success }) => error !== undefined || success === false);

@@ -1,29 +1,29 @@
 /**
- * What a hook reads of a transcript (palace.md 8.3): how much the user has said, the last of it, and which project it is of.
- * Claude Code's lines and Codex's. Imported by hook.ts.
+ * Reads from a transcript what a hook needs (palace.md 8.3): how much the user has said, the last of it, and the project.
+ * It reads Claude Code's lines and Codex's. Imported by hook.ts.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
 export type Talk = {
-  /** Messages of the user. */
+  /** The number of the user's messages. */
   count: number;
-  /** The last of them, oldest first. */
+  /** The last of the user's messages, oldest first. */
   texts: string[];
-  /** Folder the session was in. */
+  /** Working directory of the session. */
   cwd: string | undefined;
 };
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Longer than words are. */
+/** Longer than any usual word. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
-/** Where the folder of the session is looked for, lines. */
+/** Lines within which the working directory is looked for. */
 const CWD_WITHIN = 200;
 const THEMES = 3;
-/** What says nothing of the matter; names of more than three letters only are themes. */
+/** Words without a topic; themes are other words of more than three letters. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "about after again also another because been before being both cannot could does doing done down each even every from " +
@@ -33,7 +33,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Errors: none; a line that is no JSON is passed over, a file that cannot be read has nothing in it. */
+/** Never throws: a line that is no JSON is skipped, an unreadable file counts as empty. */
 export async function readTalk(file: string): Promise<Talk> {
   const talk: Talk = { count: 0, texts: [], cwd: undefined };
   let lines = 0;
@@ -50,12 +50,12 @@ export async function readTalk(file: string): Promise<Talk> {
       if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
     }
   } catch {
-    // Gone, or not ours to read.
+    // The file is gone or unreadable.
   }
   return talk;
 }
 
-/** Not in the middle of a long word: that may be a key, and half of one is known for a key by nobody. */
+/** Avoids a cut within a long word, which may be a key: nothing recognises half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);
@@ -64,13 +64,13 @@ function cut(text: string, length: number): string {
   return whole > WORD_LENGTH ? start.slice(0, start.length - last.length).trimEnd() : start;
 }
 
-/** The entry of the diary. */
+/** Returns the diary's entry. */
 export function checkpointOf(session: string, { texts }: Talk, date: string): string {
   const recent = texts.slice(-RECENT).map((text) => cut(text, RECENT_LENGTH));
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
 }
 
-/** Most frequent words, at most three. */
+/** Returns the most frequent words, at most three. */
 export function themesOf({ texts }: Talk): string[] {
   const counts = new Map<string, number>();
   for (const [word] of texts
@@ -84,7 +84,7 @@ export function themesOf({ texts }: Talk): string[] {
     .map(([word]) => word);
 }
 
-/** `my_app`: from the session's folder, else from the name Claude Code gave to the transcript's. */
+/** Returns `my_app`, from the session's folder, or from the name that Claude Code gave to the transcript's. */
 export function projectOf(cwd: string | undefined, transcript: string): string {
   const [, encoded] = /\/\.claude\/projects\/-([^/]+)/.exec(transcript) ?? [];
   const decoded = encoded
@@ -112,7 +112,7 @@ function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** Undefined: nothing that the user said. */
+/** Undefined when the line is no text of the user. */
 function userText({ type, message, payload }: Record<string, unknown>): string | undefined {
   if (type === "event_msg") {
     const said = payload as { type?: unknown; message?: unknown } | null | undefined;

@@ -1,4 +1,4 @@
-/** `mempalace wake-up`: who one is (L0, a file of the user's) and what matters most (L1, from the palace). */
+/** `mempalace wake-up`: prints who the agent is (L0, the user's file) and what matters most (L1, from the palace). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
@@ -7,7 +7,7 @@ import { hasPalace } from "../terminal/place.ts";
 import { defineVerb } from "../verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
-/** As the engine says it of a palace that holds nothing. */
+/** The engine's answer for an empty palace. */
 const NO_STORY = "## L1 — No palace found. Run: mempalace mine <dir>";
 
 export const verb = defineVerb({

@@ -1,4 +1,4 @@
-/** `palace adopt DIR`: takes an existing MemPalace palace over where it lies, and tells how far that is and how agents reach it. */
+/** `palace adopt DIR`: adopts an existing MemPalace palace in place, and prints the progress and how agents reach it. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb } from "../verb.ts";
 
 const POLL_MS = 200;
-/** It is tried again by itself meanwhile. */
+/** The broker retries during this time. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
@@ -39,9 +39,9 @@ beside them and compared, row by row, before anything is written there. Ended in
         "name the folder that `mempalace status` shows as its palace",
       );
     const named = loadConfig(env, { palace: palaceDir });
-    // The palace of this home, whose ledger lies in the home above.
+    // The palace of this home has its ledger in the home above it.
     const config = own.paths.palaceDir === named.paths.palaceDir ? own : named;
-    // Else a ledger and a broker would be left beside what is none.
+    // Without this check, a ledger and a broker would be left beside a folder that is no palace.
     assertPalace(palaceDir);
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());
@@ -58,7 +58,7 @@ beside them and compared, row by row, before anything is written there. Ended in
   },
 });
 
-/** Resolves when it is verified. Errors: why it is refused, with what to do; ensureBroker's. */
+/** Resolves when the palace is verified. Errors: the reason of a refusal, with what to do; ensureBroker's. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);
@@ -73,7 +73,7 @@ async function adopt(config: Config, progress: Progress): Promise<StatusReport> 
       if (state === "verified" || (state === "none" && status.strays.state === "off")) return status;
       if (status.strays.state === "unreadable")
         throw new PalaceError("STORE_UNAVAILABLE", status.strays.detail, "palace doctor");
-      // A server that is away is told by the driver alone.
+      // Only the driver reports an unreachable server.
       const isAway = state === "none" && status.driver.state === "unreachable";
       refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? performance.now()) : undefined;
       if (refusedAtMs !== undefined && performance.now() - refusedAtMs > REFUSED_MAX_MS)

@@ -1,4 +1,4 @@
-/** `palace agents`: the coding agents of this machine, and whether they are wired. */
+/** `palace agents`: lists the coding agents of this machine, and whether they are wired. */
 import { AGENTS, configFile } from "../../install/agents.ts";
 import { findAgent } from "../../install/detect.ts";
 import { type Parts, wiringOf } from "../../install/install.ts";

@@ -1,4 +1,4 @@
-/** `palace audit`: who wrote what, and when. */
+/** `palace audit`: lists who wrote what, and when. */
 import { connectClient } from "../../client/client.ts";
 import type { AuditEntry } from "../../protocol/hygiene.ts";
 import { type Output, shorten } from "../terminal/output.ts";
@@ -66,7 +66,7 @@ function tell(entries: readonly AuditEntry[], more: boolean, out: Output): void 
   else if (more) out.notice("there is more: --limit N");
 }
 
-/** 2026-11-22 14:30:05, as `--since` takes it with a T in between. */
+/** Formats as 2026-11-22 14:30:05, which `--since` accepts with a T in between. */
 function localTime(atMs: number): string {
   const local = new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace("T", " ");

@@ -1,4 +1,4 @@
-/** `palace backup`: one file of everything that cannot be made again. */
+/** `palace backup`: writes one file of everything that cannot be rebuilt. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../backup/name.ts";

@@ -1,4 +1,4 @@
-/** `palace bridge`: the way from this container to the broker of its host, over SSH. */
+/** `palace bridge`: manages the connection from this container to the broker of its host, over SSH. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { containerOf, setUpDockerBridge } from "../../bridge/docker-setup.ts";
@@ -114,7 +114,9 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
   });
 }
 
-/** A broker that was started on demand here sees the bridge within a second and leaves; its agents come after us. */
+/**
+ * A broker that was started on demand here notices the bridge within a second and exits; its agents then use the bridge.
+ */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
   if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;
@@ -122,7 +124,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** What is set up here is what is tried, whatever MEMPALACE_BROKER asks for. */
+/** Uses the bridge that is set up here, whatever MEMPALACE_BROKER says. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }
@@ -176,7 +178,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // Of an older resident there is none; and who reads this has typed `bridge status`.
+  // An older resident reports no hint, and `bridge status` is no news to a user who has just typed it.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

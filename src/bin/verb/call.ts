@@ -1,4 +1,4 @@
-/** `palace call TOOL [JSON|-]`: one MCP tool from the command line. */
+/** `palace call TOOL [JSON|-]`: calls one MCP tool from the command line. */
 import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -7,7 +7,7 @@ import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { callOrKeep, isRefusal } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
-/** The call was made and the tool said no; a call that could not be made has its error's own exit code. */
+/** Exit code when the tool refused; a call that could not be made has its error's own exit code. */
 const EXIT_REFUSED = 1;
 
 export const verb = defineVerb({
@@ -19,7 +19,7 @@ While no broker can be reached, a write is kept and filed as soon as there is on
 Exit code 1 when the tool's own answer is no (success false, or an error), which is printed all the same.`,
   options: {},
   args: [1, 2],
-  // What a tool that writes is told, may begin a palace.
+  // A call of a tool that writes may begin a palace.
   place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),
   run: async ({ args: [tool = "", given], config, out }) => {
     const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));

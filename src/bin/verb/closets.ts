@@ -1,4 +1,4 @@
-/** `palace closets rebuild`: the index of mined files, made anew from their drawers. */
+/** `palace closets rebuild`: rebuilds the index of mined files from their drawers. */
 import { connectClient } from "../../client/client.ts";
 import { readRegistry } from "../../feeder/doc-miner/registry.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -7,7 +7,7 @@ import { plural } from "../terminal/output.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb } from "../verb.ts";
 
-/** With more names than these one file at a time is looked through, so that nobody's write waits for long. */
+/** With more names than this, each request examines one file, so that it does not delay other writes for long. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

@@ -1,4 +1,4 @@
-/** `palace compact`: the ledger is written anew without its free pages. */
+/** `palace compact`: rewrites the ledger without its free pages. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { formatBytes } from "../terminal/output.ts";

@@ -1,4 +1,7 @@
-/** `palace demo`: a throw-away palace with real parts: own broker, the package's own docs, three searches, two agents. */
+/**
+ * `palace demo`: makes a throw-away palace with real parts: its own broker, the package's own docs, three searches, two
+ * agents.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -30,7 +33,7 @@ const QUESTIONS = [
 const WING = "demo";
 const SNIPPET_LENGTH = 200;
 const POLL_MS = 20;
-/** The documents of the package are embedded within it on two cores. */
+/** Enough to embed the package's documents on two cores. */
 const MODEL_MAX_MS = 20_000;
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
@@ -75,7 +78,7 @@ documents, asks three questions, and lets two agents write and read each other's
   },
 });
 
-/** Nothing of the user's palace is seen or touched; a model that is there already is used, none is downloaded. */
+/** The demo neither reads nor changes the user's palace; it uses a model that is already there and downloads none. */
 function isolate(env: Env, config: Config, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
@@ -91,7 +94,7 @@ function isolate(env: Env, config: Config, folder: string): Env {
   };
 }
 
-/** What this memory has fetched, and what Python's Chroma has: found in the same places of the demo's own folders. */
+/** Links the models that this palace and Python's Chroma have fetched into the demo's own folders. */
 function shareModels({ model }: Config, demo: Config): void {
   const shelf = join(demo.model.userHome, ".cache");
   mkdirSync(shelf, { recursive: true });
@@ -153,7 +156,7 @@ async function fileDocuments(
   return { report, ms };
 }
 
-/** A model that is there takes a moment to be opened. */
+/** Waits until an existing model is loaded. */
 async function searchMode(
   client: Client,
   out: Output,
@@ -189,7 +192,7 @@ async function ask(client: Client, question: string, out: Output): Promise<Answe
   return { question, ms, hits };
 }
 
-/** Two shims, as two agents have them, write at the same time; then each looks for what the other wrote. */
+/** Two shims, like those of two agents, write at the same time; then each searches for what the other wrote. */
 async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promise<{ ms: number; found: boolean }> {
   const open = (name: string): Promise<StdioMcp> =>
     openStdioMcp(executable("mp-shim"), {
@@ -219,7 +222,7 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
 
 function startBroker(env: Env): ChildProcess {
   const [node, file] = executable("mempalace-broker");
-  // Its words are kept out of the show; when it does not start, `waitForBroker` says so.
+  // Its output is not part of the demo; when it does not start, `waitForBroker` reports it.
   return spawn(node, [file, "--foreground"], { env, stdio: "ignore" });
 }
 

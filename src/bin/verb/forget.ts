@@ -1,4 +1,4 @@
-/** `palace forget`: takes drawers out of the memory for good, and says where else they still stand. */
+/** `palace forget`: erases drawers for good, and lists the files that still hold them. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -25,7 +25,7 @@ be taken back. Then it lists the files that still hold it: backups, logs, source
 --match - reads the text from stdin, so that it stands in no shell's history. --dry-run only tells. docs/hygiene.md says more.`;
 
 const WAIT_MS = 25_000;
-/** Of looks at what is in the way, before it is told. */
+/** Bounds the waits for the erasure before the command reports what blocks it. */
 const PATIENCE = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
@@ -65,14 +65,15 @@ export const verb = defineVerb({
       const erased = await untilErased(client);
       stopTelling();
       const { removed, ...found } = clean(config, preview, selector);
-      // Erased as it is, the ledger has it no more: the same words there are those of a drawer that stays.
+      // After a complete erasure the ledger no longer holds the asked drawers: the same words in it belong to a drawer that
+      // stays.
       const isOther = ({ path, what }: Trace): boolean =>
         erased.pending === 0 && what === "live" && isLedger(config, path);
       const left = found.left.filter((trace) => !isOther(trace));
       if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
       erased.notes.push(...piped(config));
       const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-      // The memory may hold the same words for a drawer that stays.
+      // The rebuilt backup may hold the same words for a drawer that stays.
       const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
       const standing = left.filter(({ path }) => !cleaned.has(path));
       if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left: standing });
@@ -98,7 +99,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Backups that nobody can find from here. */
+/** Lists backups that were streamed, which nobody can find from here. */
 function piped({ paths }: Config): string[] {
   const made = readList(paths.home).backups.filter(({ file }) => file === null);
   const last = made.at(-1);
@@ -107,7 +108,7 @@ function piped({ paths }: Config): string[] {
   return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
 }
 
-/** Of what is left, the backups that we have made; an encrypted one where its passphrase is known. */
+/** Rebuilds our own backups among the remaining files; an encrypted one when its passphrase is known. */
 async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
   const rewritten: Trace[] = [];
   const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
@@ -124,7 +125,7 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
   return rewritten;
 }
 
-/** One that cannot be made anew is told of, and stays in what is left. */
+/** A backup that cannot be rebuilt gets a notice and stays among the remaining files. */
 async function isRewritten(
   config: Config,
   file: string,
@@ -145,7 +146,10 @@ function isLedger({ paths }: Config, path: string): boolean {
   );
 }
 
-/** Feeders file a document under the path of its staged copy: who names the document means that. Errors: CONFIG_USAGE. */
+/**
+ * Feeders file a document under the path of its staged copy, so the document's name stands for that copy. Errors:
+ * CONFIG_USAGE.
+ */
 async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
   const filed: string[] = [];
@@ -168,7 +172,7 @@ async function readSelector(ids: string[], source?: string, match?: string): Pro
   return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
 }
 
-/** From here on Ctrl-C ends the command, and not what it began. Returns what takes that back. */
+/** From here on Ctrl-C ends the command, while the broker goes on erasing. Returns a function that removes this handler. */
 function tellOfInterrupt(out: Output): () => void {
   const leave = (): never => {
     out.notice("The broker goes on erasing; repeat the command to see what is left.");
@@ -178,7 +182,7 @@ function tellOfInterrupt(out: Output): () => void {
   return () => process.off("SIGINT", leave);
 }
 
-/** A broker that dies meanwhile is started again by the next call, and the new one goes on. */
+/** If the broker dies meanwhile, the next call starts another one, which goes on. */
 async function untilErased(client: Client): Promise<ErasureReport> {
   let report: ErasureReport = { pending: 1, problems: [], notes: [] };
   for (let attempt = 0; attempt < PATIENCE && report.pending > 0; attempt++) {
@@ -193,7 +197,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
     return removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),
-      // Whatever holds a text was asked for, wherever it was staged.
+      // With --match every copy that holds the text is meant, wherever it was staged.
       "match" in selector ? undefined : preview.sources,
     );
   } catch (cause) {

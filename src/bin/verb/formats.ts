@@ -7,9 +7,9 @@ import { mineDocuments, readDocuments } from "../feeding/documents.ts";
 import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
-/** Upstream's bound. */
+/** Upstream's limit. */
 const FILE_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** A book of a thousand pages takes some ten seconds. */
+/** A book of a thousand pages takes about ten seconds. */
 const CONVERSION_MAX_MS = 120_000;
 const MEMORY_MAX_MEBIBYTES = 1536;
 

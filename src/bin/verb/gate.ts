@@ -1,4 +1,4 @@
-/** `palace gate`: the host's end of an SSH bridge, and the entries that lead to it. */
+/** `palace gate`: runs the host's end of an SSH bridge, and manages the `authorized_keys` entries that lead to it. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { authorizeKey, revokeKey } from "../../bridge/authorized-keys.ts";
@@ -49,7 +49,7 @@ export const verb = defineVerb({
   },
 });
 
-/** By full paths and with the settings of now: sshd starts it with hardly an environment. */
+/** Uses absolute paths and the current settings, because sshd starts it with almost no environment. */
 function gateCommand(config: Config, env: Env): string[] {
   const [node, file] = executable("palace");
   const { palace } = config.handedOn();

@@ -1,7 +1,7 @@
 /**
- * `palace hook`: what agents' hooks, the pi extension and the opencode plugin run. No agent fails or waits by it: one second in all,
- * from the start of the process, then it ends with what it has, and that is nothing. stdout carries the answer alone; what went wrong
- * stands in the log.
+ * `palace hook`: agents' hooks, the pi extension and the opencode plugin run it. It never fails an agent or delays it by
+ * more than one second, counted from the start of the process; then it ends without an answer. stdout carries only the
+ * answer; errors go to the log.
  */
 import { spawn } from "node:child_process";
 import { setPriority } from "node:os";
@@ -23,11 +23,11 @@ import { savesByItself } from "../upstream/hook-settings.ts";
 import { usageError, type Verb } from "../verb.ts";
 
 const BUDGET_MS = 1_000;
-/** Kept for the answer's way out. */
+/** Reserved for writing the answer. */
 const LEAVING_MS = 50;
-/** On a machine where the start alone takes the second, a session is still filed. */
+/** A session is still filed on a machine where the start alone takes the second. */
 const WORK_MIN_MS = 250;
-/** Nobody waits for the text then: the agent goes on and has it with its next prompt. */
+/** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
 
 const USAGE = `palace hook claude-code [--within MS]
@@ -73,7 +73,7 @@ export const verb: Verb = {
   },
 };
 
-/** A hook that is entered with an option of another version must not stop an agent: an exit code of 2 would. */
+/** An unknown option, from another version's hook entry, must not stop an agent, as exit code 2 would. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
@@ -87,7 +87,7 @@ function withinOf(value: string | undefined): number {
   return Math.min(/^\d{1,6}$/.test(value ?? "") ? Number(value) : BUDGET_MS, WITHIN_MAX_MS);
 }
 
-/** Time counts from the start of the process. What is printed is printed at once and whole. */
+/** Time counts from the start of the process. The answer is written at once and whole. */
 async function bounded(
   budgetMs: number,
   values: Values,
@@ -147,14 +147,14 @@ async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<strin
   return text;
 }
 
-/** Empty where there is no palace: none is begun by looking. */
+/** Empty when there is no palace: a look begins none. */
 async function withClient({ config, agent }: Scene, ask: (client: Client) => Promise<string>): Promise<string> {
   if (!hasPalace(config)) return "";
   const client = await connectClient({ config, agent, start: "auto" });
   return ask(client).finally(() => client.close());
 }
 
-/** In a process of its own, which outlives the hook and the agent. */
+/** Files in a process of its own, which outlives the hook and the agent. */
 function fileBeside({ config, env, log }: Scene, session: string): void {
   if (!hasPalace(config) || !savesByItself(config)) return;
   const [command, palace] = executable("palace");
@@ -169,7 +169,7 @@ async function file(values: Values, env: Env): Promise<void> {
   const { config, log } = sceneOf(values, env);
   if (session === "" || !hasPalace(config) || !savesByItself(config)) return;
   try {
-    // A turn of the agent that goes on comes first.
+    // The agent's own turn has priority.
     setPriority(10);
     await fileSession({
       folder: join(config.paths.stateDir, "filing"),

@@ -1,4 +1,4 @@
-/** `palace jobs`: what the broker is doing, and did, that takes its time. */
+/** `palace jobs`: lists the broker's long-running jobs, running and done. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { formatDuration, printable } from "../terminal/output.ts";

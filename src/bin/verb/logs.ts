@@ -1,4 +1,4 @@
-/** `palace logs`: the end of the broker's log, readable; with -f what is added to it. */
+/** `palace logs`: prints the end of the broker's log in readable form; with -f also what is appended to it. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { defineVerb, readCount } from "../verb.ts";
 
 const LINES_DEFAULT = 50;
 const FOLLOW_MS = 250;
-/** Read from the end of the file at most, however many lines are asked for. */
+/** The most that is read from the end of the file, however many lines are asked for. */
 const TAIL_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 export const verb = defineVerb({
@@ -65,7 +65,7 @@ function readTail(path: string): { text: string; end: number } | undefined {
   if (size === undefined) return undefined;
   const start = Math.max(size - TAIL_SIZE_MAX_BYTES, 0);
   const text = readRange(path, start, size - start).toString("utf8");
-  // The last line may still be in writing; it is shown when it is whole.
+  // The last line may be incomplete; it is shown when it is whole.
   const whole = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1, text.lastIndexOf("\n") + 1);
   return { text: whole, end: start + Buffer.byteLength(text.slice(0, text.lastIndexOf("\n") + 1)) };
 }
@@ -84,7 +84,7 @@ function printLine(line: string, out: Output): void {
   out.text(out.isJson ? line : formatLine(line));
 }
 
-/** `2026-11-02 10:00:00.123 INFO broker-ready peers=2`; what is no log line of ours is shown as it is. */
+/** Formats as `2026-11-02 10:00:00.123 INFO broker-ready peers=2`; a line that is not ours is shown as it is. */
 export function formatLine(line: string): string {
   let entry: Record<string, unknown>;
   try {

@@ -1,4 +1,4 @@
-/** `palace migrate`: a public palace of an older Chroma, or one that cannot be written, is made anew. */
+/** `palace migrate`: rebuilds a public palace of an older Chroma, or one that cannot be written. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { defineVerb } from "../verb.ts";

@@ -1,8 +1,8 @@
-/** `palace mine KIND …`: hands over to the feeder of that kind. */
+/** `palace mine KIND …`: runs the feeder of that kind. */
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Verb } from "../verb.ts";
 
-/** A kind's file is loaded when it is asked for, and no other. */
+/** Only the file of the given kind is loaded. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: () => import("./projects.ts"),
   docs: () => import("./docs.ts"),
@@ -12,7 +12,7 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   sessions: () => import("./sessions.ts"),
 };
 
-/** Whether this version has a feeder of that name. */
+/** True when this version has a feeder of that name. */
 export function hasKind(name: string): boolean {
   return Object.hasOwn(KINDS, name);
 }

@@ -1,4 +1,4 @@
-/** `palace repair-status`: how ledger and public palace are, from looking alone. */
+/** `palace repair-status`: reports on ledger and public palace, read-only. */
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
@@ -30,7 +30,7 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
   },
 });
 
-/** What a repair would put right. What is on its way by itself is no fault. */
+/** Lists what a repair would fix. Work in progress is no fault. */
 function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   const faults: string[] = [];
   const check = (isWell: boolean, fault: string): void => void (isWell || faults.push(fault));
@@ -61,7 +61,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   return faults;
 }
 
-/** What comes by itself needs no repair; but with no model, say, it does not come. */
+/** Pending work needs no repair, but without a model, say, it never finishes. */
 function wellBut({ ledger: { pending } }: PalaceHealthReport): string {
   if (pending === 0) return "All is well.";
   return `Nothing to repair. ${plural(pending, "drawer")} ${pending === 1 ? "waits" : "wait"} for a vector: palace doctor says what for.`;

@@ -1,4 +1,4 @@
-/** `palace repair`: everything that is made from the ledger is made from it again. */
+/** `palace repair`: rebuilds everything that is made from the ledger. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { type Output, plural } from "../terminal/output.ts";
@@ -48,7 +48,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
   printRebuilt(rest, out);
 }
 
-/** What became of the public palace. Also of `palace migrate`. */
+/** Prints the state of the public palace; also used by `palace migrate`. */
 export function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
   if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
   if (driver === "chroma")

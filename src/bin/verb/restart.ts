@@ -21,15 +21,15 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   args: [0, 0],
   run: async ({ config, out }) => {
     assertCanListen(config);
-    // Stopped with the mark, so that no agent starts the old version again in between.
-    // However that goes, the mark goes away again: agents would take it for a stop by hand.
+    // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
+    // for a stop by hand.
     process.once("exit", () => clearStop(config));
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
     const { stopped } = await stopBroker(config).finally(() => clearStop(config));
     const { endpoint, health } = await ensureBroker(config).catch((error: unknown) => {
       throw stopped ? withoutBroker(error) : error;
     });
-    // Its door answers before the palace is open; who restarts wants to know that it is.
+    // The broker's door answers before the palace is open, so the command waits for that too.
     for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
       if ((await findBroker(config))?.health.status !== "opening") break;
       await sleep(POLL_MS);
@@ -40,7 +40,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   },
 });
 
-/** The old one is gone and the new one did not come: whoever reads the error must know that too. */
+/** The old broker has ended and no new one runs, which the error must say as well. */
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
@@ -53,7 +53,9 @@ function withoutBroker(error: unknown): unknown {
   );
 }
 
-/** Before anything is ended: a broker that cannot open the door it is asked for would not start. Errors: CONFIG_BAD_VALUE. */
+/**
+ * Checked before anything is ended: a broker that cannot open the requested door would not start. Errors: CONFIG_BAD_VALUE.
+ */
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;

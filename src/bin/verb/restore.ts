@@ -1,4 +1,4 @@
-/** `palace restore`: a backup takes the place of the palace; what was there is kept aside. */
+/** `palace restore`: puts a backup in the place of the palace and keeps the old state aside. */
 import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -127,7 +127,7 @@ async function stage(
   }
 }
 
-/** From here on Ctrl-C waits: it takes a moment, and half of it would only be finished later. */
+/** From here on Ctrl-C is ignored: the swap takes a moment, and an interrupted one would only be finished later. */
 async function exchange(
   config: Config,
   file: string,
@@ -144,7 +144,7 @@ async function exchange(
     try {
       ({ stopped } = await stopBroker(config));
       pending = await underLock(config, () => {
-        // What an earlier one has left half done is a whole palace first.
+        // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
         finishRestore(paths);
         assertStaged(staged.folder, staged.manifest);
         const names = namesToPutBack(staged, withTokens);
@@ -155,7 +155,7 @@ async function exchange(
     } finally {
       if (!wasStopped) clearStop(config);
     }
-    // Only after a swap: a broker would say in its own words what was in the way.
+    // The broker starts only after a swap, because its own error would hide what prevented one.
     if (stopped) await ensureBroker(config);
     return { aside: asideOf(paths, pending), started: stopped };
   } finally {
@@ -163,7 +163,7 @@ async function exchange(
   }
 }
 
-/** Errors: PALACE_LOCKED while a broker, or a MemPalace, has the palace. */
+/** Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
 async function underLock(config: Config, work: () => PendingRestore): Promise<PendingRestore> {
   const { lockFile, palaceDir, upstreamLocksDir: locksDir } = config.paths;
   const lock = await waitForLock(lockFile);
@@ -178,7 +178,7 @@ async function underLock(config: Config, work: () => PendingRestore): Promise<Pe
   }
 }
 
-/** A broker that has just ended gives it back in a moment. */
+/** A broker that has just ended releases the lock in a moment. */
 async function waitForLock(file: string): Promise<LifetimeLock> {
   for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
     const lock = takeLock(file, false);

@@ -1,4 +1,4 @@
-/** `palace reveal DRAWER_ID`: a drawer as it was filed, for people; what agents are handed has its secrets masked. */
+/** `palace reveal DRAWER_ID`: prints a drawer as it was filed, for people; agents get it with its secrets masked. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";

@@ -1,4 +1,4 @@
-/** `palace search QUERY`: what an agent would find, for people. */
+/** `palace search QUERY`: prints for people what an agent would find. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
@@ -13,11 +13,11 @@ const LIMIT_DEFAULT = 5;
 const PASSAGE_ROWS = 4;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
-/** Slices of the same source beside a hit, for the heading it stands under and the words it was cut in. */
+/** Slices of the same source around a hit, to find its heading and words that were cut. */
 const SLICES_AROUND = 5;
 
 type Slice = { text: string };
-/** A search hit as far as people see it (palace.md 2.10, search). */
+/** The fields of a search hit that people see (palace.md 2.10, search). */
 type Hit = {
   drawer_id?: string;
   text?: string;
@@ -69,7 +69,7 @@ end of its line.`,
       query: args.join(" "),
       limit,
       mode,
-      // What "yesterday" is reckoned from.
+      // Reference time for words such as "yesterday".
       now: new Date().toISOString(),
       ...(values.explain === true && { explain: true }),
       ...(out.isTerminal && !out.isJson && { neighbors: SLICES_AROUND }),
@@ -95,7 +95,7 @@ end of its line.`,
         : printHit(hit, at + 1, sourceOf(hit), out),
     );
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
-    // In auto, words alone are a mode like any other; who asks for meaning wants to know that he did not get it.
+    // In auto mode a search by words alone is a normal result; a user who asks for vectors must hear that there were none.
     if (found["vector_disabled"] === true && (mode === "vector" || mode === "hybrid"))
       for (const line of [`--mode ${mode}: ${disabledReason(found)}`, out.spelled("  palace doctor says what to do")])
         out.notice(line);
@@ -120,7 +120,7 @@ function readMode(value: string | undefined): SearchMode {
   );
 }
 
-/** One line of fields, all of the text among them. */
+/** Prints one line of fields, with the whole text. */
 function printHit(hit: Hit, at: number, source: string, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "" } = hit;
   const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
@@ -128,7 +128,7 @@ function printHit(hit: Hit, at: number, source: string, out: Output): void {
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
 }
 
-/** For a person: where it stands, then the passage around the words that match. */
+/** Prints for a person: where it is filed, then the passage around the matching words. */
 function showHit(hit: Hit, at: number, { query, source }: { query: string; source: string }, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "", text = "", neighbors } = hit;
   const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
@@ -159,7 +159,7 @@ function notesOn(hit: Hit): string[] {
   ].filter((note) => note !== "");
 }
 
-/** The sum that the score is, in a line, and a line for each thing that changed it. */
+/** Explains the score: its sum in one line, and one line for each adjustment. */
 function explanation(explain: Explanation): string[] {
   const { score, cosine, bm25, weights, confidence, rerank, promoted, demoted } = explain;
   const words =

@@ -1,4 +1,4 @@
-/** `palace shim`: the stdio shim, for agents that are configured with `palace` itself. */
+/** `palace shim`: runs the stdio shim, for agents that are configured with `palace` itself. */
 import { UNNAMED_AGENT } from "../../protocol/spec.ts";
 import { runShim } from "../../shim/shim.ts";
 import { defineVerb } from "../verb.ts";

@@ -1,4 +1,4 @@
-/** `palace spool`: the writes that wait on this machine for a broker. */
+/** `palace spool`: lists and delivers the writes that wait on this machine for a broker. */
 import { connectClient } from "../../client/client.ts";
 import { Spool } from "../../client/spool.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
@@ -27,7 +27,7 @@ export const verb = defineVerb({
       throw new PalaceError("CONFIG_USAGE", `palace spool ${args[0] ?? ""} is not a command`, "palace spool --help");
     const before = spool.entries().length;
     const refusedBefore = spool.refused().length;
-    // Connecting delivers: it is the first thing that any client of ours does.
+    // Connecting delivers the spool, before anything else that a client does.
     if (before > 0) (await connectClient({ config, agent: "palace spool", start: "auto" })).close();
     const waiting = spool.entries().length;
     const refused = spool.refused().length - refusedBefore;

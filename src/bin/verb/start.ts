@@ -25,7 +25,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
     clearStop(config);
     if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);
     const { endpoint, started, health } = await ensureBroker(config);
-    // Connecting delivers what agents wrote while there was none.
+    // Connecting delivers what agents wrote without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)
       (await connectClient({ config, agent: "palace start", start: "auto" })).close();
     if (out.isJson) out.document({ started, endpoint, instanceId: health.instanceId, version: health.version });
@@ -34,7 +34,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
   },
 });
 
-/** Errors: what the broker failed with, BROKER_START_FAILED. */
+/** Errors: the broker's own, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   spawnBroker(config, ["--new"]);

@@ -1,4 +1,4 @@
-/** `palace status`: what the broker says of itself. Starts nothing. */
+/** `palace status`: prints the broker's report about itself. Starts nothing. */
 import { readSettings } from "../../bridge/settings.ts";
 import { isBridged, missingBridge } from "../../client/bridge.ts";
 import { connectClient } from "../../client/client.ts";
@@ -47,7 +47,10 @@ Shows the running broker, its queue, the search and the palace. Starts nothing; 
 
 type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
 
-/** Where no broker answers: what was asked, and what to type. What is elsewhere says nothing of this machine's palace. */
+/**
+ * Describes a missing broker: the endpoint that was tried, and what to type. For a broker elsewhere it says nothing about
+ * this machine's palace.
+ */
 function absence(config: Config): Absence {
   const { paths, endpoint } = config;
   const elsewhere = { stoppedByHand: false, ...(endpoint !== undefined && { endpoint }) };
@@ -82,7 +85,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
     ],
     ["door", endpoint],
-    // Those we did not come in by.
+    // The other doors follow.
     ...status.doors
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)
@@ -93,7 +96,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       "queue",
       `${queue.depth} of ${queue.depthMax} waiting, ${queue.acknowledged} acknowledged, ${queue.refused} refused`,
     ],
-    // A broker of before has no other engine.
+    // An older broker, which reports no engine, has the builtin one.
     ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
     ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),

@@ -1,4 +1,4 @@
-/** `palace stop`: drains the broker, waits until it is gone, and keeps it so. */
+/** `palace stop`: drains the broker, waits until it is gone, and keeps it stopped. */
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { defineVerb } from "../verb.ts";

@@ -32,7 +32,7 @@ DIR may be one file. A message is filed once, however often the command is run.
   place: feedPlace,
   run: async ({ values, args, config, out }) => {
     const [isQuiet, isDry, isWatched] = [values.quiet === true, values["dry-run"] === true, values.progress === true];
-    // Upstream sweeps what subagents said as well.
+    // Upstream sweeps subagents' messages as well.
     const survey = surveyTranscripts(args[0] ?? "", true);
     const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
     const report = await withInterrupt(

@@ -1,4 +1,7 @@
-/** `palace token`: names, roles and secrets of clients behind the TCP door. Works on the palace's own file, broker or not. */
+/**
+ * `palace token`: manages names, roles and secrets of clients of the TCP door. It edits the palace's own file, with or
+ * without a broker.
+ */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { ROLES } from "../../protocol/spec.ts";

@@ -1,4 +1,4 @@
-/** `palace tools [NAME]`: the MCP tools that agents see, or one of them with its parameters. */
+/** `palace tools [NAME]`: lists the MCP tools that agents see, or one of them with its parameters. */
 import { connectClient, type ToolInfo } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";

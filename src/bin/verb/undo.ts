@@ -1,4 +1,4 @@
-/** `palace undo`: takes back what one agent wrote since a moment. */
+/** `palace undo`: undoes what one agent wrote since a given time. */
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
@@ -13,7 +13,7 @@ Takes back what the agent of that name wrote (by the time it arrived, not by the
 What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
-/** The file itself is nothing that an undo touches. */
+/** An undo does not touch the file itself. */
 const KINDS: Readonly<Record<string, string>> = { source: "mark of a file", triple: "fact" };
 const SHOWN_MAX = 40;
 const PREVIEW_COLUMNS = 60;

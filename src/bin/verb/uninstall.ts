@@ -1,4 +1,4 @@
-/** `palace uninstall`: takes out of coding agents' files what install has put there. */
+/** `palace uninstall`: removes from coding agents' files what install has put there. */
 import type { AgentName } from "../../install/agents.ts";
 import { type Parts, uninstall } from "../../install/install.ts";
 import { assertAgent, wiringParts } from "../report/wiring.ts";

@@ -63,7 +63,7 @@ Stop: ${isDocker ? "docker compose stop" : out.spelled("palace stop")}`);
   },
 });
 
-/** A palace that was named is named to the shims too. */
+/** The shims get --palace when the user gave one. */
 function namedHome({ home, palaceDir }: Paths): string | undefined {
   return home === palaceDir ? home : undefined;
 }
@@ -79,7 +79,7 @@ async function startStack(env: Env): Promise<string[]> {
     throw new PalaceError("CONFIG_USAGE", "this install has no docker-compose.yml", "palace up --native");
   const [docker = "", ...compose] = composeCommand(PACKAGE_ROOT);
   const up = [...compose, "up", "-d", "--build", "--wait", "--wait-timeout", `${WAIT_MAX_SECONDS}`, "devbox"];
-  // Everything it says goes to stderr, live: stdout is for the result.
+  // Everything it prints goes to stderr, live: stdout is for the result.
   const child = spawn(docker, up, { env, stdio: ["ignore", 2, "inherit"] });
   const code = await once(child, "close").then(
     ([exitCode]) => exitCode as number | null,

@@ -1,4 +1,4 @@
-/** `palace verify`: whether a backup is whole. */
+/** `palace verify`: checks whether a backup is whole. */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts } from "../../backup/draft.ts";
@@ -30,7 +30,7 @@ against what it says of itself. Nothing is changed. Without FILE: the newest of 
   run: async ({ values, args, config, out }) => {
     const file = args[0] === undefined ? newest(config) : resolve(args[0]);
     const { cacheDir } = config.paths;
-    // What one that was killed has left.
+    // This removes what a killed run has left.
     removeDrafts(cacheDir, DRAFT);
     const { folder, release } = makeDraft(cacheDir, DRAFT);
     const progress = new Progress({ silent: out.isJson });
@@ -71,7 +71,7 @@ against what it says of itself. Nothing is changed. Without FILE: the newest of 
 function newest({ paths, backup }: Config): string {
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
   if (dir !== undefined) {
-    // After everything of the palace was lost its list is lost too.
+    // A lost palace has lost its list of backups too.
     const others = scheduledNames(dir, paths.tag).map(({ name }) => ({ file: join(dir, name) }));
     const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
     if (last !== undefined) return last.file;

@@ -1,6 +1,6 @@
 /**
- * The content of one message as text: plain, blocks, tools and their results. Pure. Used by the formats of normalize.ts.
- * Source: palace.md 5.4 "Claude Code details". What has another type than it should is left out; upstream stops there.
+ * Renders the content of one message as text: plain, blocks, tools and their results. A value of an unexpected type is left
+ * out; upstream stops there. Pure. Used by the formats of normalize.ts. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../engine/text/text.ts";
 import { jsonDumps, str } from "./python.ts";
@@ -71,7 +71,7 @@ function readUse(path: string, offset: unknown, limit: unknown): string {
   return `[Read ${path}:${str(offset)}${isNumeric ? `-${first + count}` : `+${str(limit)}`}]`;
 }
 
-/** `int(value)`, where it has one. */
+/** Returns `int(value)`; undefined when Python has none. */
 function wholeNumber(value: unknown): number | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return Math.trunc(value);
   if (typeof value === "boolean") return Number(value);

@@ -6,12 +6,12 @@
 import { codePointLength, strip } from "../../engine/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Shorter than a document's: short exchanges are exchanges, unless somebody says otherwise. */
+/** Shorter than a document's minimum, because a short exchange is a whole exchange; a setting may raise it. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** `size`: characters of a drawer; `sizeMin`: what is no longer is not a drawer of its own. */
+/** `size` is the characters of a drawer; a unit of at most `sizeMin` characters is no drawer of its own. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
@@ -104,7 +104,9 @@ class Chunks {
   }
 }
 
-/** Pieces that make the unit again; each ends behind the last white space of its second half, if there is any. */
+/**
+ * Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any.
+ */
 function pieces(unit: string, size: number): string[] {
   // Positions are code points; text without astral characters, nearly all, is addressed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);

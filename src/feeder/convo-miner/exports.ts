@@ -23,7 +23,7 @@ export function conversationsOf(document: unknown): string[] | undefined {
 const one = (transcript: Transcript): string[] | undefined =>
   transcript.count >= MESSAGES_MIN ? [transcript.text()] : undefined;
 
-/** Told from Claude's by the role `model`. */
+/** Differs from Claude's format by the role `model`. */
 const gemini: Format = (document) => {
   const items = isFields(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
@@ -138,7 +138,7 @@ function blocksText(blocks: readonly unknown[]): string {
   return strip(texts.filter((text) => text !== "").join("\n"));
 }
 
-/** Several people: who speaks first is the user, each new one takes the other role than the last message had. */
+/** Several people speak: the first speaker is the user, and each new one takes the other role than the last message had. */
 const slack: Format = (document) => {
   if (!Array.isArray(document)) return undefined;
   const transcript = new Transcript();

@@ -1,7 +1,7 @@
 /**
  * Files a set of transcripts: those that changed since they were filed are read and sent, a few at a time. Called by the
- * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents throw old
- * ones away, and keeping them is what the palace is for.
+ * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents delete old
+ * ones, and the palace exists to keep them.
  */
 import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { sessionNameOf } from "../../platform/session-name.ts";
@@ -18,9 +18,9 @@ export type FeedDeps = {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** The name here of a source that the palace knows; undefined: not ours. */
+  /** Returns the local name of a source that the palace knows; undefined when it is not ours. */
   nameOf: (sourceFile: string) => string | undefined;
-  /** The folder they lie in under their own names, where MemPalace may have mined them; undefined: they are copies. */
+  /** The folder that holds them under their own names, where MemPalace may have mined them; undefined: they are copies. */
   folder?: string;
   /** Undefined: there is no broker and none may be started (dry run). */
   caller: Caller | undefined;
@@ -31,7 +31,7 @@ export type FeedDeps = {
 
 const IN_FLIGHT_MAX = 3;
 
-/** Errors: what the broker answers when it can file nothing at all. */
+/** Errors: the broker's own when it can file nothing at all. */
 export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
@@ -96,7 +96,7 @@ async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[
   if (broken !== undefined) throw broken.reason;
 }
 
-/** Same size and time as noted, and the palace still holds what was noted. Needs no look into the file. */
+/** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, mark: SourceMark | undefined): boolean {
   if (entry.size !== file.size || Math.abs(entry.mtime - file.mtime) > MTIME_TOLERANCE_S) return false;
   return entry.refused !== undefined || mark?.sha256 === entry.sha256;

@@ -67,7 +67,7 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
   return undefined;
 }
 
-/** The session is filed already, from the agent's own file or from what was written down of it: the other of the two. */
+/** Returns the other filed form of the same session: the agent's own file, or the transcript that was written from it. */
 function twinOf({ marks, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
   const name = sessionNameOf(sourceFile);
   if (name === undefined || marks.has(sourceFile)) return undefined;
@@ -78,7 +78,7 @@ function twinOf({ marks, sessions }: Run, { sourceFile }: TranscriptFile): strin
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
-    // Not noted: the other one may be taken out of the palace some day.
+    // This is not noted, because the other source may be removed from the palace some day.
     run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
     return undefined;
   }

@@ -25,7 +25,7 @@ export function extractMemories(transcript: string, size = DRAWER_SIZE): Memory[
   });
 }
 
-/** Undefined: nothing in it is worth remembering by itself. */
+/** Undefined when nothing in it is worth remembering by itself. */
 function typeOf(segment: string): MemoryType | undefined {
   const prose = proseOf(segment);
   const lower = prose.toLowerCase();
@@ -42,7 +42,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** A solved problem is a milestone; one that is told with joy may be a feeling. */
+/** A solved problem becomes a milestone; one with a positive sentiment may be a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -56,7 +56,7 @@ function corrected(
   return scores.has("milestone") ? "milestone" : scores.has("emotional") ? "emotional" : type;
 }
 
-/** A pair counts once a line: its first part takes everything up to the last of its second. */
+/** Counts a pair once per line: its first part matches everything up to the last match of its second. */
 function occurrences(text: string, marker: Marker): number {
   if (marker instanceof RegExp) return text.match(marker)?.length ?? 0;
   const [first, second] = marker;
@@ -85,7 +85,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** The prose without code; the whole segment where it is all code. */
+/** Returns the prose without code, or the whole segment when it is all code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

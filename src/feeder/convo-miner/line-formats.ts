@@ -1,6 +1,6 @@
 /**
- * Transcripts with one JSON object a line: Claude Code, Codex, Gemini, pi. Each takes line after line and can be put aside.
- * Pure. Used by normalize.ts. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
+ * Reads transcripts with one JSON object per line: Claude Code, Codex, Gemini, pi. Each format takes line after line, and
+ * its state can be saved. Pure. Used by normalize.ts. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
  */
 import { strip } from "../../engine/text/text.ts";
 import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
@@ -13,7 +13,7 @@ export interface LineFormat {
   take(line: Fields): void;
   /** Undefined: too little, or not this format. */
   text(): string | undefined;
-  /** It has found a conversation. */
+  /** True once it has found a conversation. */
   isSure(): boolean;
   state(): LineState;
 }

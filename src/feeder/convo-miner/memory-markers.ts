@@ -1,6 +1,7 @@
 /**
- * What tells a decision from a preference, a milestone, a problem and a feeling: upstream's patterns and words. Data and two pure
- * functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
+ * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and
+ * two pure functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides
+ * between equals.
  */
 import { pythonPattern } from "./python-pattern.ts";
 
@@ -96,7 +97,7 @@ export const MARKERS: readonly (readonly [MemoryType, readonly Marker[]])[] = [
       one(r`\bdemo\b`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
-      // From the first digit on: looked for from each of them, a long number would cost its square.
+      // The match starts at the first digit of a number: starting at each digit would make a long number cost its square.
       one(r`(?<!\d)\d+x (compression|faster|slower|better|improvement|reduction)`),
       one(r`(?<!\d)\d+% (reduction|improvement|faster|better|smaller)`),
     ],
@@ -169,7 +170,7 @@ const NEGATIVE = words(
 );
 const WORD = pythonPattern(r`\w+`);
 
-/** Of the different words, not of their number. */
+/** Counts different words, not their occurrences. */
 export function sentimentOf(text: string): "positive" | "negative" | "neutral" {
   const found = new Set(text.match(WORD)?.map((word) => word.toLowerCase()));
   const positive = found.intersection(POSITIVE).size;
@@ -182,7 +183,7 @@ const RESOLUTION = [
   r`\bthe (?:fix|answer|solution)\b`,
 ].map((source) => pythonPattern(source, "u"));
 
-/** `lower`: in small letters. */
+/** `lower` is the text in lower case. */
 export function isResolved(lower: string): boolean {
   return RESOLUTION.some((pattern) => pattern.test(lower));
 }

@@ -1,7 +1,7 @@
 /**
- * Removes what Claude Code and its hooks put into messages and nobody said: system tags, hook lines, collapsed output.
- * Pure. Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns
- * would read the same text again and again, the search is written by hand: a transcript is untrusted input.
+ * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed
+ * output. Pure. Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's
+ * patterns would read the same text again and again, the search is written by hand: a transcript is untrusted input.
  */
 import { strip } from "../../engine/text/text.ts";
 
@@ -52,7 +52,7 @@ export function stripNoise(message: string): string {
   return strip(text.replace(/\n{4,}/g, "\n\n\n"));
 }
 
-/** From an opening tag at the start of a line to its closing tag, never across a blank line. */
+/** Removes a tag's text from an opening tag at the start of a line to its closing tag, never across a blank line. */
 function withoutTag(text: string, tag: string): string {
   const open = `<${tag}`;
   const close = `</${tag}>`;
@@ -82,14 +82,17 @@ function withoutTag(text: string, tag: string): string {
   return kept + text.slice(done);
 }
 
-/** Where the line of a tag at `at` begins, if it begins with it, a `> ` before it allowed; else before everything. */
+/**
+ * Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise a position before
+ * everything.
+ */
 function lineStart(text: string, at: number): number {
   const isStart = (index: number): boolean => index === 0 || text.charAt(index - 1) === "\n";
   if (isStart(at)) return at;
   return at >= 2 && text.startsWith("> ", at - 2) && isStart(at - 2) ? at - 2 : -1;
 }
 
-/** indexOf for positions that never go back: each stretch is searched once. */
+/** Works as indexOf does for positions that never decrease: each stretch is searched once. */
 function finder(text: string, wanted: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -98,7 +101,7 @@ function finder(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** The line feed before the next blank line. */
+/** Finds the line feed before the next blank line. */
 function blankLineFinder(text: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -113,7 +116,7 @@ function blankLineFinder(text: string): (from: number) => number {
   };
 }
 
-/** The mark and the white space before it. */
+/** Removes the mark and the white space before it. */
 function withoutTokens(text: string): string {
   let kept = "";
   let done = 0;

@@ -1,6 +1,6 @@
 /**
- * A file of any of the formats becomes transcripts; what is none of them is taken as the text it is. Pure. Used by read.ts.
- * Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
+ * Converts a file of any of the formats into transcripts; a file of none of them counts as plain text. Pure. Used by
+ * read.ts. Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
  */
 import { strip } from "../../engine/text/text.ts";
 import { isFields } from "./blocks.ts";
@@ -10,9 +10,9 @@ import { LINE_FORMATS, type LineFormat, type LineFormatName, type LineState } fr
 
 const QUESTIONS_MIN = 3;
 
-/** Plain data, to be kept until the file has grown. */
+/** Plain data, stored until the file has grown. */
 export type ScanState = {
-  /** Of the formats that it may still be. */
+  /** States of the formats that the file may still have. */
   formats: Partial<Record<LineFormatName, LineState>>;
   questions: number;
   authoredAt: string | null;
@@ -28,7 +28,7 @@ export class LineScan {
   #authoredAt: string | undefined;
   #isCodex = false;
 
-  /** With a state: goes on where that was taken. */
+  /** With `resume` the scan continues from that state. */
   constructor(resume?: ScanState) {
     const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
       (name) => resume === undefined || resume.formats[name] !== undefined,
@@ -39,7 +39,7 @@ export class LineScan {
     this.#isCodex = resume?.isCodex ?? false;
   }
 
-  /** A line as a file has it; white space around it does not matter. */
+  /** Takes a line as read from a file; white space around it does not matter. */
   take(raw: string): void {
     for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line));
   }
@@ -63,17 +63,17 @@ export class LineScan {
     if (this.#formats.length > 1 && this.#formats[0]?.[1].isSure() === true) this.#formats.length = 1;
   }
 
-  /** The file is a transcript already: it is taken as it is. */
+  /** True when the file is a transcript already and is taken as it is. */
   get isPlain(): boolean {
     return this.#questions >= QUESTIONS_MIN;
   }
 
-  /** A Codex session is never taken for a text, even if there is nothing in it yet. */
+  /** True for a Codex session, which never counts as plain text, even while it is empty. */
   get isCodex(): boolean {
     return this.#isCodex;
   }
 
-  /** The newest time that a line bears. */
+  /** The newest time on any line. */
   get authoredAt(): string | undefined {
     return this.#authoredAt;
   }
@@ -88,7 +88,7 @@ export class LineScan {
     return undefined;
   }
 
-  /** Where to go on, once more lines are there. A copy: what is taken later does not change it. */
+  /** Returns the state for a later scan of further lines. It is a copy: later lines do not change it. */
   state(): ScanState {
     return structuredClone({
       formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
@@ -99,7 +99,7 @@ export class LineScan {
   }
 }
 
-/** Of a whole text that LineScan found nothing in. Line ends are line feeds. */
+/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. */
 export function conversationsOfText(text: string, mayBeJson: boolean): string[] {
   if (strip(text) === "") return [];
   if (!mayBeJson) return [text];

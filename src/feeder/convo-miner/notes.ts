@@ -1,6 +1,6 @@
 /**
- * What the conversation miner remembers between runs: how each transcript stood when it was filed, and of the long ones where
- * reading stopped. Hints, all of them: what is lost costs reading. Used by feed.ts and file.ts.
+ * The conversation miner's notes between runs: the state of each transcript when it was filed, and where the reading of
+ * long ones stopped. They are hints: losing them costs only reading. Used by feed.ts and file.ts.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -48,7 +48,7 @@ export function readCheckpoint(notesDir: string, path: string): Checkpoint | und
   return found?.schema === 1 ? found : undefined;
 }
 
-/** Undefined takes it away. */
+/** Undefined removes the checkpoint. */
 export function writeCheckpoint(notesDir: string, path: string, checkpoint: Checkpoint | undefined): void {
   const file = checkpointFile(notesDir, path);
   if (checkpoint === undefined) {

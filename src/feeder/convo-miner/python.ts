@@ -1,9 +1,9 @@
 /**
- * Values as upstream's Python writes them into a transcript: json.dumps without spaces, and str(). Pure. Used by blocks.ts.
- * Numbers come as JSON.parse made them, so 1.0 reads 1 here; upstream keeps the fraction.
+ * Formats values as upstream's Python writes them into a transcript: json.dumps without spaces, and str(). Pure. Used by
+ * blocks.ts. Numbers come from JSON.parse, so 1.0 reads 1 here; upstream keeps the fraction.
  */
 
-/** Deep enough for any tool's input; JSON that is nested deeper is cut off anyway, at 200 characters. */
+/** Deep enough for any tool's input; deeper JSON is cut off anyway, at 200 characters. */
 const DEPTH_MAX = 200;
 
 /** `json.dumps(value, separators=(",", ":"))`: ASCII alone. */
@@ -59,7 +59,7 @@ function quoted(text: string): string {
   return `${mark}${escaped}${mark}`;
 }
 
-/** Python writes an exponent with two digits at least, and from 1e16 on. */
+/** Python writes an exponent from 1e16 on, with at least two digits. */
 function numberText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e16) return String(value);
   if (!Number.isFinite(value)) return value > 0 ? "Infinity" : "-Infinity";

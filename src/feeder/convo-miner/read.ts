@@ -1,20 +1,19 @@
 /**
- * Reads one transcript file: line by line where it may be of a line format, so that its size does not matter, else as a
- * whole. A file that grew is read on from the end of its last whole line, if what stands before that is unchanged.
- * Used by file.ts.
+ * Reads one transcript file: line by line if it may be of a line format, so that its size does not matter, else as a whole.
+ * A file that grew is read from the end of its last whole line, if the bytes before that are unchanged. Used by file.ts.
  */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { extname } from "node:path";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 
-/** Upstream's bound. */
+/** Upstream's limit. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Smaller files are read anew: that costs less than the note about them. */
+/** Smaller files are read again, which is cheaper than a note about them. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 const READ_SIZE_BYTES = 1024 * 1024;
 
-/** The position where reading stopped: behind a line end, after a conversation had been found. */
+/** The position where reading stopped: after a line end, once a conversation had been found. */
 export type Checkpoint = {
   schema: 1;
   offset: number;
@@ -25,7 +24,7 @@ export type Checkpoint = {
 
 export type ReadOptions = {
   earlier?: Checkpoint | undefined;
-  /** Least size of which a checkpoint is made. */
+  /** The least size for which a checkpoint is made. */
   resumeSizeMin: number;
 };
 
@@ -37,7 +36,7 @@ export type Reading = {
   mtime: number;
   size: number;
   checkpoint: Checkpoint | undefined;
-  /** Bytes that had been read by an earlier run and were only compared. */
+  /** Bytes that an earlier run had read and that were only compared. */
   resumedAt: number;
 };
 
@@ -72,7 +71,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
   }
 }
 
-/** As Python's os.stat adds it up, to the last bit: upstream compares the time with the one in the drawers. */
+/** Adds up as Python's os.stat does, to the last bit: upstream compares the time with the one in the drawers. */
 function seconds(ns: bigint): number {
   return Number(ns / 1_000_000_000n) + 1e-9 * Number(ns % 1_000_000_000n);
 }
@@ -100,7 +99,7 @@ function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines
     if (from < bytes.length) rest.push(Buffer.from(bytes.subarray(from)));
   }
   const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
-  // The last line may be on its way: it counts if it can be read, and is read again when it is whole.
+  // The last line may be incomplete: it counts if it parses, and is read again when it is whole.
   if (rest.length > 0) scan.take(decode(Buffer.concat(rest), offset === 0));
   return { scan, checkpoint, resumedAt: start };
 }
@@ -110,7 +109,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 1, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** The hash of what was read before, to continue with; undefined if the file no longer begins with it. */
+/** Returns the hash of the bytes read before, to continue with; undefined if the file no longer begins with them. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;
@@ -123,7 +122,7 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** The buffer is filled anew for each one. */
+/** The buffer is reused for each chunk. */
 function* chunks(file: number, start: number): Generator<Buffer> {
   const buffer = Buffer.allocUnsafe(READ_SIZE_BYTES);
   for (let at = start; ;) {

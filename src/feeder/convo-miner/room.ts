@@ -1,6 +1,6 @@
 /**
- * The room of a conversation: the subject whose keywords its beginning holds most of. Pure. Used by file.ts.
- * Source: palace.md 5.3.
+ * Chooses the room of a conversation: the subject with the most keywords in its beginning. Pure. Used by file.ts. Source:
+ * palace.md 5.3.
  */
 import { head } from "../../engine/text/text.ts";
 

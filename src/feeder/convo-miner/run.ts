@@ -1,6 +1,6 @@
 /**
- * The state of one run of the conversation miner, and what goes into it and comes out. Types only; used by the files beside
- * it, by the session miner and by the command line.
+ * The types of one run of the conversation miner: its state, input and output. Used by the files beside it, by the session
+ * miner and by the command line.
  */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
@@ -9,7 +9,7 @@ import type { Notes } from "./notes.ts";
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** `drawers` is what the transcript became, undefined where nothing was sent. */
+  /** `drawers` is the number of drawers from the transcript, undefined when nothing was sent. */
   progress(done: number, total: number, name: string, drawers: number | undefined): void;
 };
 
@@ -17,7 +17,7 @@ export type FeedWatch = {
 export type TranscriptFile = {
   path: string;
   sourceFile: string;
-  /** For people. */
+  /** Name shown to users. */
   name: string;
   mtime: number;
   size: number;

@@ -13,7 +13,7 @@ export type Survey = {
   root: string;
   files: TranscriptFile[];
   skipped: Skip[];
-  /** Folders and files that could not be looked at. */
+  /** The number of unreadable folders and files. */
   unreadable: number;
 };
 
@@ -41,7 +41,7 @@ export function wingOf(root: string, given: string | undefined): string {
   return isOfTool(root) ? "wing_api" : wingOfFolder(root);
 }
 
-/** True where coding agents keep their sessions. */
+/** True for a folder where coding agents keep their sessions. */
 function isOfTool(root: string): boolean {
   const parts = root.split(sep);
   const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");
@@ -84,7 +84,7 @@ function look(survey: Survey, path: string): void {
 
 function readFolder(path: string) {
   try {
-    // By code unit, so that two machines walk in the same order.
+    // The order is by code unit, so that two machines walk in the same order.
     return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch {
     return undefined;

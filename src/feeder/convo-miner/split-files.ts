@@ -1,7 +1,7 @@
 /**
- * Writes the sessions of a text file into files of their own and puts the original aside (palace.md 5.7). The original is renamed
- * last, when every new file is on the disk, so a run that is killed anywhere is finished by running it again; nothing that is
- * there is ever written over. No link is followed. Used by bin/upstream/split.ts.
+ * Writes the sessions of a text file into files of their own and puts the original aside (palace.md 5.7). The original is
+ * renamed last, when every new file is on the disk, so that a killed run is finished by running it again; no existing file
+ * is ever overwritten. No link is followed. Used by bin/upstream/split.ts.
  */
 import {
   closeSync,
@@ -36,7 +36,7 @@ export type Written = Omit<Session, "text"> & { file: string };
 
 export type SplitResult = Pick<SplitPlan, "leftLines"> & { written: Written[]; backup?: string };
 
-/** The text files of a folder with as many sessions, by name; `skip` is told of those that are not looked into. */
+/** Lists a folder's text files with at least that many sessions, by name; `skip` reports those that are not read. */
 export function findTranscripts(
   folder: string,
   sessionsMin: number,
@@ -65,7 +65,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Errors: FEEDER_PARTIAL; the original is then where it was, and the same call goes on. */
+/** Errors: FEEDER_PARTIAL; the original is then in its place, and the same call continues. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);
@@ -114,7 +114,7 @@ function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Whole and on the disk, or not there. */
+/** Writes a file that is whole and on the disk, or absent. */
 function publish(target: string, content: Buffer, mode: number): void {
   const temporary = join(dirname(target), `.split-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
@@ -133,13 +133,13 @@ function publish(target: string, content: Buffer, mode: number): void {
   }
 }
 
-/** Beside it with another ending; the name of an older one is not taken away. */
+/** Renames the original to another extension beside it; an older file keeps its name. */
 function putAside(path: string, { ino, dev }: Stats): string {
   const { dir, name } = parse(path);
   for (let number = 1; number <= TRIES_MAX; number++) {
     const backup = `${name}${number === 1 ? "" : `.${number}`}.mega_backup`;
     const there = lstatSync(join(dir, backup), { throwIfNoEntry: false });
-    // Killed between its two names.
+    // An earlier run was killed between its two names.
     if (there?.ino === ino && there.dev === dev) unlinkSync(path);
     else if (there !== undefined) continue;
     else move(path, join(dir, backup));
@@ -149,13 +149,13 @@ function putAside(path: string, { ino, dev }: Stats): string {
   throw new Error(`no name is free for ${name}.mega_backup`);
 }
 
-/** A rename that never takes another file's place. */
+/** Renames without ever replacing another file. */
 function move(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST" || exists(to)) throw error;
-    // A file system without hard links.
+    // The file system has no hard links.
     renameSync(from, to);
     return;
   }
@@ -179,7 +179,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** A pipe or a link that replaced the file is neither awaited nor followed. */
+/** A pipe or a link in the file's place is neither awaited nor followed. */
 function readText(path: string): { text: string; bytes: Buffer; stats: Stats } {
   let file: number | undefined;
   try {

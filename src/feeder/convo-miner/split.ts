@@ -1,13 +1,13 @@
 /**
- * Several Claude Code sessions in one text file, taken apart: where each begins, and the file name it is given (palace.md 5.7).
- * Pure, to the character upstream's; the files themselves are split-files.ts.
+ * Splits a text file with several Claude Code sessions: it finds where each begins, and its file name (palace.md 5.7).
+ * Pure, and equal to upstream to the character; split-files.ts handles the files.
  */
 import { codePointLength, head, strip, wholeWord } from "../../engine/text/text.ts";
 
 /** Fewer lines are a fragment, which gets no file of its own. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** A header with these near it shows a session again that began before. */
+/** A header with one of these near it shows an earlier session again. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;
@@ -15,7 +15,7 @@ const PEOPLE_LINES = 100;
 const PEOPLE_MAX = 3;
 const SUBJECT_MAX = 60;
 const STEM_MAX = 40;
-/** Leaves room for an ending and for a number before it. */
+/** Leaves room for an extension and for a number before it. */
 const NAME_BYTES_MAX = 240;
 
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
@@ -28,21 +28,21 @@ const SHELL = /^(\.\/|cd |ls |python|bash|git |cat |source |export |claude|[^\n]
 const HOME = new RegExp(`/Users/([${WORD}]+)/`, "u");
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
-/** `known_names.json`: who may be looked for, and whose account is whose. */
+/** The content of `known_names.json`: names to look for, and the owner of each account. */
 export type KnownPeople = { names: readonly string[]; usernames: Readonly<Record<string, string>> };
 
-/** `name`: of its file, without the ending. */
+/** `name` is the file name without its extension. */
 export type Session = { at: number; name: string; lines: number; text: string };
 
 export type SplitPlan = {
   sessions: number;
-  /** `at`: its place among the sessions, from 1 on. */
+  /** `at` is the session's place among all, from 1 on. */
   parts: readonly Session[];
-  /** Lines that go into no file: before the first session, and in fragments. */
+  /** The number of lines that go into no file: before the first session, and in fragments. */
   leftLines: number;
 };
 
-/** As Python's universal newlines and splitlines have it, each with its end. */
+/** Splits as Python's universal newlines and splitlines do; each line keeps its end. */
 export function linesOf(text: string): string[] {
   return (
     text.replace(/\r\n?/g, "\n").match(/[^\n\v\f\x1c-\x1e\x85\u2028\u2029]*[\n\v\f\x1c-\x1e\x85\u2028\u2029]|[^]+$/g) ??
@@ -50,7 +50,7 @@ export function linesOf(text: string): string[] {
   );
 }
 
-/** Line numbers at which sessions begin. */
+/** Returns the line numbers at which sessions begin. */
 export function sessionStarts(lines: readonly string[]): number[] {
   return lines.flatMap((line, at) => {
     if (!line.includes(HEADER)) return [];
@@ -59,7 +59,7 @@ export function sessionStarts(lines: readonly string[]): number[] {
   });
 }
 
-/** No parts where there are no two sessions. `stem`: of the file's name. */
+/** Without at least two sessions there are no parts. `stem` is that of the file's name. */
 export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
   const starts = sessionStarts(lines);
   const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
@@ -72,7 +72,7 @@ export function planSplit(stem: string, lines: readonly string[], people: KnownP
   return { sessions: starts.length, parts, leftLines: lines.length - kept };
 }
 
-/** `STEM__DATE_TIME_People_subject`, without its ending. */
+/** Returns `STEM__DATE_TIME_People_subject`, without an extension. */
 function nameOf(stem: string, at: number, lines: readonly string[], people: KnownPeople): string {
   const source = head(stem.replace(new RegExp(`[^${WORD}-]`, "gu"), "_"), STEM_MAX);
   const when = timeOf(lines) ?? `part${String(at).padStart(2, "0")}`;
@@ -80,7 +80,7 @@ function nameOf(stem: string, at: number, lines: readonly string[], people: Know
   let name = `${source}__${when}_${who}_${subjectOf(lines)}`
     .replace(new RegExp(`[^${WORD}.-]`, "gu"), "_")
     .replaceAll(/_+/g, "_");
-  // The file system's limit; upstream fails on such a name.
+  // This is the file system's limit; upstream fails on such a name.
   while (Buffer.byteLength(name) > NAME_BYTES_MAX) name = head(name, codePointLength(name) - 1);
   return name;
 }
@@ -103,7 +103,7 @@ function peopleIn(lines: readonly string[], { names, usernames }: KnownPeople): 
   return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** The first prompt that is no shell command. */
+/** Returns the first prompt that is no shell command. */
 function subjectOf(lines: readonly string[]): string {
   for (const line of lines) {
     if (!line.startsWith("> ")) continue;

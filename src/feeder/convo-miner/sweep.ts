@@ -1,6 +1,6 @@
 /**
- * A sweep: every message of Claude Code's transcripts becomes a drawer of its own, whole. For what the exchanges of the same
- * files have left out or cut. The broker files each message once, so a run that is killed is gone on with by the next.
+ * A sweep files every message of Claude Code's transcripts as a drawer of its own, whole, because exchanges of the same
+ * files may have left messages out or cut them. The broker files each message once, so the next run continues a killed one.
  * Called by the command `palace mine sweep`. Source: palace.md 5.7 and upstream 3.11's sweeper.
  */
 import { constants } from "node:fs";
@@ -17,9 +17,9 @@ import type { FeedWatch, Skip, TranscriptFile } from "./run.ts";
 
 export type SweepDeps = {
   files: readonly TranscriptFile[];
-  /** Most transcripts that are looked through; 0 = all. */
+  /** The most transcripts to read; 0 = all. */
   limit: number;
-  /** Undefined: nothing is filed, messages are counted. */
+  /** Undefined: nothing is filed, messages are only counted. */
   caller: Caller | undefined;
   watch: FeedWatch;
   signal: AbortSignal;
@@ -38,10 +38,10 @@ export type SweepReport = {
   dryRun: boolean;
 };
 
-/** Characters of one call. */
+/** The most characters in one call. */
 const PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Errors: what the broker answers when it can file nothing at all. */
+/** Errors: the broker's own when it can file nothing at all. */
 export async function sweepTranscripts({ files, limit, caller, watch, signal }: SweepDeps): Promise<SweepReport> {
   const report: SweepReport = {
     ...{ files: 0, messages: 0, added: 0, changed: 0, present: 0, skipped: [], failed: 0 },
@@ -99,7 +99,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Only a line feed ends a line: node:readline ends it at U+2028 too, which stands in what people write. */
+/** Only a line feed ends a line: node:readline also splits at U+2028, which occurs in what people write. */
 async function* messagesOf(path: string): AsyncGenerator<SweptMessage> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags);
@@ -142,7 +142,7 @@ export function messageOf(line: string): SweptMessage | undefined {
   return { sessionId: String(sessionId), uuid: String(uuid), timestamp: String(timestamp), role, content: text };
 }
 
-/** Every block in full. */
+/** Returns every block in full. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return str(content);
   const parts = content.filter(isFields).map((block) => {

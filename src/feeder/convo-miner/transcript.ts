@@ -1,12 +1,12 @@
 /**
- * Messages become upstream's transcript: `> ` before what the user said, the answer below it, a blank line after each pair.
- * Takes one message after the other, and can be put aside and gone on with: all but the last pair is settled.
+ * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each
+ * pair. It takes one message after the other, and its state can be saved and resumed: all but the last pair is final.
  * Source: palace.md 5.4.
  */
 export type Role = "user" | "assistant";
 type Message = [role: Role, text: string];
 
-/** Plain data, to be kept until the transcript has grown. */
+/** Plain data, stored until the transcript has grown. */
 export type TranscriptState = { settled: string; open: Message[]; count: number };
 
 export class Transcript {
@@ -22,7 +22,7 @@ export class Transcript {
     this.#count = state.count;
   }
 
-  /** Messages so far. */
+  /** The number of messages so far. */
   get count(): number {
     return this.#count;
   }
@@ -37,7 +37,7 @@ export class Transcript {
     this.#count += 1;
   }
 
-  /** Adds to the last message if the assistant said it; false if not. */
+  /** Appends to the last message if the assistant said it; returns false if not. */
   extendAnswer(text: string): boolean {
     const last = this.#open.at(-1);
     if (last?.[0] !== "assistant") return false;

@@ -1,18 +1,18 @@
 /**
- * The allow-list of the docs feeder: which names are documentation, which only look like it, which folders are never
- * entered. Pure, by name alone. Used by the walk (source.ts) and by `why`.
- * Source: palace.md 5.1 for folders and upstream's own files.
+ * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never
+ * entered. Pure, by name alone. Used by the walk (source.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's
+ * own files.
  */
 import { extname } from "node:path";
 
-/** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, kept out on purpose. */
+/** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, left out on purpose. */
 export type Verdict = { kind: "take" | "sniff" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 const TEXT = new Set([".txt", ".yml", ".yaml", ".toml"]);
 const SHELL = new Set([".sh", ".bash", ".zsh"]);
 
-/** JSON that people write by hand and that says how a project works; all other JSON is data. */
+/** JSON files that people write by hand and that describe how a project works; all other JSON is data. */
 const JSON_DOCUMENT = new RegExp(
   "^(?:(?:package|composer|deno|manifest|renovate|turbo|nx|lerna|biome|devcontainer)" +
     "|[tj]sconfig(?:[.-][\\w.-]+)?|(?:openapi|swagger)(?:[.-][\\w.-]+)?|[\\w.-]+\\.(?:schema|openapi|swagger))\\.json$",
@@ -69,7 +69,7 @@ const FOLDER_REASON = new Map(
   Object.entries(FOLDERS).flatMap(([why, names]) => names.map((name) => [name, why] as const)),
 );
 
-/** Why a folder is never entered, or undefined. `entries` are the names in it. */
+/** Returns why a folder is never entered, or undefined. `entries` are the names in it. */
 export function folderRefusal(name: string, entries: readonly string[]): string | undefined {
   const why = FOLDER_REASON.get(name) ?? (name.endsWith(".egg-info") ? "installed packages" : undefined);
   if (why !== undefined) return why;

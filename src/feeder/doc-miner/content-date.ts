@@ -7,7 +7,7 @@ import { strip } from "../../engine/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
 
-/** As drawers say it, in upstream's words. */
+/** The drawers' wording, which is upstream's. */
 export const DATED_BY: Readonly<Record<DatedBy, string>> = {
   "file name": "filename",
   "front matter": "frontmatter",
@@ -24,7 +24,7 @@ const MONTH =
   "(january|february|march|april|may|june|july|august|september|october|november|december" +
   "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)";
 const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${END}`, "u");
-/** In front matter a time may follow. */
+/** A time may follow in front matter. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
 /** Upstream takes no "of" between day and month; people write it. */
@@ -52,13 +52,13 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** The first that looks like one decides. */
+/** The first text that looks like a date decides. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
 }
 
-/** Day first if any first number of the text exceeds 12, else month first; the first date is it. */
+/** Reads day first if the first number of any date exceeds 12, else month first; returns the first date. */
 function numericDate(text: string): string | undefined {
   const found = [...text.matchAll(NUMERIC)].map((match) => match.slice(1, 4).map(Number));
   const [first, second, short] = found[0] ?? [];
@@ -68,7 +68,7 @@ function numericDate(text: string): string | undefined {
   return isDayFirst ? format(year, second, first) : format(year, first, second);
 }
 
-/** Year, month and day, in figures or with the month's name. */
+/** Matches year, month and day, in figures or with the month's name. */
 function completeDate(text: string): string | undefined {
   const { year, second, third, monthA, dayA, yearA, monthB, dayB, yearB } = COMPLETE.exec(text)?.groups ?? {};
   if (year !== undefined) {

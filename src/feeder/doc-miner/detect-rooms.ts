@@ -1,6 +1,6 @@
 /**
- * The rooms that a project's folders suggest, and the project file that names them: what `mempalace init` sets up (palace.md 5.8).
- * Reads names alone, no contents.
+ * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init`
+ * (palace.md 5.8). Reads names alone, no contents.
  */
 import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,10 +23,10 @@ const SKIPPED = new Set([
   "coverage",
 ]);
 const GENERAL = "general";
-/** Of files' names, where no folder says anything: a room needs two of them. */
+/** When no folder suggests a room, a room needs this many matching file names. */
 const FILES_MIN = 2;
 const ROOMS_MAX = 6;
-/** Names looked at for that. */
+/** The most names examined for that. */
 const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
@@ -45,7 +45,7 @@ export function proposeRooms(root: string): Proposal {
   return { wing, source: "filename patterns", rooms: named.length > 0 ? named : [general("All project files")] };
 }
 
-/** As the feeders read it. */
+/** Writes the file in the form that the feeders read. */
 export async function writeProject(root: string, { wing, rooms }: Proposal): Promise<void> {
   const { stringify } = await import("yaml");
   writeFileAtomic(join(root, "mempalace.yaml"), stringify({ wing, rooms }), 0o644);
@@ -116,7 +116,7 @@ function foldersIn(folder: string): string[] {
   return entriesOf(folder).flatMap((entry) => (entry.isDirectory() && !SKIPPED.has(entry.name) ? entry.name : []));
 }
 
-/** By name, so that a second run proposes the same; none where a folder cannot be read. */
+/** Sorts by name, so that a second run proposes the same; an unreadable folder has no entries. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -31,14 +31,14 @@ export type FeedDeps = {
 };
 
 const IN_FLIGHT_MAX = 4;
-/** Raised when other texts are refused than before: each document is looked into once more. */
+/** Raised when the rules for refused texts change: each document is then examined once more. */
 const TEXT_RULES = 1;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and what the broker answers when it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: FeedDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // Handled where it is awaited; a project that cannot be read is reported first.
+  // The rejection is handled where it is awaited; an unreadable project is reported first.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's format mode takes the rooms of a mempalace.yaml, and not its wing.
@@ -79,7 +79,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Lost notes say nothing about the links of what the palace holds.
+  // Without notes nothing is known about the links of what the palace holds.
   const isBehind = noted === undefined ? marks.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
@@ -96,7 +96,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   return report;
 }
 
-/** Upstream makes them after every mine; they depend on nothing but the drawers. Where a run was killed, the next one makes them. */
+/** Upstream makes them after every mine; they depend only on the drawers. After a kill, the next run makes them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -108,7 +108,7 @@ async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promis
 
 async function perform(run: Run, caller: Caller): Promise<void> {
   const { plan, manifest, stage, report, signal } = run;
-  // Noted before the first is sent: what a killed run has filed must be found again to be removed some day.
+  // The paths are noted before the first is sent, so that a killed run's documents can be found and removed some day.
   for (const { path } of plan.read) manifest.files[path] ??= null;
   if (plan.read.length + plan.gone.length > 0) manifest.linksBehind = true;
   writeManifest(stage, manifest);
@@ -146,7 +146,7 @@ async function fileAll(run: Run, caller: Caller): Promise<void> {
       }
     }
   };
-  // One after the other where they are counted.
+  // With a limit the documents are counted, so one goes after the other.
   const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
   run.report.interrupted = run.signal.aborted && done < read.length;
   const broken = workers.find((worker) => worker.status === "rejected");
@@ -162,7 +162,7 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker cuts no drawer of less, and then nothing is filed.
+    // The broker makes no drawer of a shorter text, so nothing is filed.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);
@@ -174,7 +174,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { marks: Map<string, SourceMark>; isMined: IsMined };
 
-/** Copies are none that MemPalace has mined. */
+/** MemPalace has never mined our copies. */
 async function askMarks(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : minedQuery(name, stage.root);
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
@@ -185,7 +185,7 @@ async function askMarks(stage: Stage, { name }: Front, caller: Caller): Promise<
   };
 }
 
-/** Without a broker, what was noted last time stands for what the palace holds. */
+/** Without a broker, the notes of the last run stand for what the palace holds. */
 function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, SourceMark> {
   const marks = new Map<string, SourceMark>();
   for (const [path, entry] of Object.entries(noted?.files ?? {})) {
@@ -197,8 +197,8 @@ function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, Sour
 }
 
 /**
- * Without rooms of its own, a project of upstream's has the one room `general`, which folders of that name lead to; where the
- * project file leaves them out, office documents have the room `documents`. What such a file excludes is meant for `projects`.
+ * Without rooms of its own, an upstream project has the one room `general`, which folders of that name lead to; without a
+ * project file's rooms, office documents have the room `documents`. The exclusions of such a file apply to `projects`.
  */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;

@@ -1,12 +1,12 @@
 /**
- * Finds the names under which a user's file may be filed: its own path, and those of its staged copies; and the way
- * back. Reads only.
+ * Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse.
+ * Reads only.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./stage.ts";
 
-/** As it was given comes first: a source may be a bare name. */
+/** The name as given comes first, because a source may be a bare name. */
 export function namesOf(file: string, place: { cacheDir: string; palace: string }): string[] {
   const path = resolve(file);
   const real = existsSync(path) ? realpathSync(path) : path;
@@ -18,7 +18,7 @@ export function namesOf(file: string, place: { cacheDir: string; palace: string 
   return [...new Set([file, path, real, ...staged])];
 }
 
-/** What is there of the documents that a staged copy may have been made from, under whichever home it was staged. */
+/** Lists the existing documents that a staged copy may have been made from, under whichever home it was staged. */
 export function originalsOf(sourceFile: string, place: { cacheDir: string; palace: string }): string[] {
   const originals = knownRoots(place.cacheDir).flatMap(({ root, wing }) => {
     const identity = identityOf(sourceFile, wing);
@@ -31,8 +31,8 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
 }
 
 /**
- * A source's name for people: relative to its project, if it was filed from here; else to the current folder or the
- * home. A file staged on another machine is shown by its path below the staging area.
+ * Returns a source's name for users: relative to its project if it was filed from here, else to the working directory or
+ * the home. A file staged on another machine is shown by its path below the staging area.
  */
 export function shownPath(
   source: string,

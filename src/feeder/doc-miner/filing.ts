@@ -29,7 +29,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
-    // Upstream leaves what it has filed of a file that it cannot read any more.
+    // Upstream keeps what it filed of a file that has become unreadable.
     if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;
@@ -101,7 +101,7 @@ type Inspected =
   | { refused: Entry & { refused: string } }
   | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
 
-/** Looks into a document; undefined when it cannot be read, which is counted. */
+/** Reads a document; returns undefined when it cannot be read, which is counted. */
 export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
   const { root, project, report, noted, marks, options } = run;
   let content: Document | Unread | string;

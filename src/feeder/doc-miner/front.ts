@@ -1,7 +1,8 @@
 /**
- * The three fronts of this miner. `docs` takes what documents a project, from copies that are the same on every machine;
- * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the paths the files have; `formats` its mode
- * `extract`: office documents, converted. Everything behind the choice of files is one engine. Used by the files beside this one and by the command line.
+ * The three fronts of this miner. `docs` takes a project's documentation, from copies that are the same on every machine;
+ * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is its mode
+ * `extract`: office documents, converted. They share everything but the choice of files. Used by the files beside this one
+ * and by the command line.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
@@ -11,13 +12,13 @@ import { judgeReadable, skippedFolder } from "./readable.ts";
 export type Front = {
   name: "docs" | "projects" | "formats";
   judge: (name: string) => Verdict;
-  /** Why a folder is never entered, or undefined; `entries` are the names in it. */
+  /** Returns why a folder is never entered, or undefined; `entries` are the names in it. */
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
-  /** Why a document is not filed for what stands in it, or undefined. */
+  /** Returns why a document is not filed because of its text, or undefined. */
   refuseText: (name: string, text: string) => string | undefined;
-  /** Filed from a copy under the cache, whose path is the same for every home. */
+  /** True: filed from a copy under the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** What vanished is removed from the palace; upstream leaves that to `sync`. */
+  /** True: vanished files are removed from the palace; upstream leaves that to `sync`. */
   removes: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
- * .gitignore files as palace.md 5.1 has them: every folder's file applies below it, nearer files speak later, the last
- * matching rule wins. Used by the walk (source.ts) and by `why`. Reads .gitignore files, nothing else.
+ * Applies .gitignore files as palace.md 5.1 describes: every folder's file applies below it, nearer files come later, and
+ * the last matching rule wins. Used by the walk (source.ts) and by `why`. Reads .gitignore files, nothing else.
  */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ type Link = { folder: string; lines: readonly string[]; rules: Gitignore };
 /** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
-/** `isUndecided`: the rules are too complex, so that the path is left out, and said to be. */
+/** `isUndecided` marks rules that are too complex: the path is left out and reported. */
 export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
@@ -22,7 +22,7 @@ export function enterFolder(chain: IgnoreChain, root: string, folder: string, en
   return lines === undefined ? kept : [...kept, createLink(folder, lines)];
 }
 
-/** A rule that would have kept us out was overruled by a nearer one; it must not come back for what is inside. */
+/** Drops a rule that would have excluded the folder and that a nearer one overruled: it must not apply again inside. */
 function withoutOverruled(link: Link, folder: string): Link {
   let kept = link;
   for (let left = link.lines.length; left > 0; left -= 1) {
@@ -37,7 +37,7 @@ function withoutOverruled(link: Link, folder: string): Link {
   return kept;
 }
 
-/** A chain of one: patterns that somebody wrote down for the whole project. */
+/** Returns a chain of one link: patterns for the whole project. */
 export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [createLink("", patterns)];
 }
@@ -46,7 +46,7 @@ function createLink(folder: string, lines: readonly string[]): Link {
   return { folder, lines, rules: new Gitignore(lines) };
 }
 
-/** The rule that keeps `path` out, or undefined. */
+/** Returns the rule that excludes `path`, or undefined. */
 export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
   let hit: IgnoreHit | undefined;
   for (const link of chain) {

@@ -1,8 +1,11 @@
-/** After a mine: what the names on its drawers join, hallways in the wing and tunnels to others. Called by feed.ts. */
+/**
+ * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to others. Called by
+ * feed.ts.
+ */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** A mine does not fail for what can be made of it again. True once all are made. */
+/** A failure does not fail the mine, because the links can be made again. Returns true once all are made. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,

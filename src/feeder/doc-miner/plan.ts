@@ -1,6 +1,6 @@
 /**
- * Decides what a run has to do, from the folder's present content, the notes of earlier runs and the palace's filing
- * records. Pure. Used by feed.ts; `why` explains one of its decisions.
+ * Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. Used by
+ * feed.ts; `why` explains one of its decisions.
  */
 import type { SourceMark } from "../../protocol/spec.ts";
 import { type IsMined, MTIME_TOLERANCE_S } from "../mined.ts";
@@ -11,18 +11,18 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   marks: ReadonlyMap<string, SourceMark>;
-  /** By the path in the project. */
+  /** Takes the path in the project. */
   isMined: IsMined;
   rules: string;
   force: boolean;
 };
 
 export type Plan = {
-  /** Documents that must be looked into; perhaps they turn out to be filed already. */
+  /** Documents that must be read; some may turn out to be filed already. */
   read: Found[];
   /** Documents as noted, or as MemPalace filed them. */
   unchanged: Found[];
-  /** Paths that were filed from this folder and are no documents of it any more. */
+  /** Paths that were filed from this folder and are no longer documents of it. */
   gone: string[];
 };
 
@@ -41,14 +41,14 @@ export function planFeed({ survey, manifest, marks, isMined, rules, force }: Pla
   return plan;
 }
 
-/** Same size and time as noted, and the palace still holds what was noted. Needs no look into the file. */
+/** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
   if (entry === undefined || entry.size !== found.size) return false;
   if (Math.abs(entry.mtime - found.mtime) > MTIME_TOLERANCE_S) return false;
   return entry.refused === undefined ? mark?.sha256 === entry.sha256 : mark === undefined;
 }
 
-/** Same content in the same room, whatever the clock says. The room is known only where a note exists. */
+/** True for the same content in the same room, whatever the time. The room is known only where a note exists. */
 export function isFiled(sha256: string, room: string, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
   return mark?.sha256 === sha256 && (entry === undefined || entry.room === room);
 }

@@ -1,6 +1,6 @@
 /**
- * A project's own wishes: `mempalace.yaml` (older: `mempal.yaml`) in the scanned folder names the wing and the rooms.
- * Used by feed.ts and `why`. Source: palace.md 3.5; names per 2.6.
+ * Reads a project's own settings: `mempalace.yaml` (older: `mempal.yaml`) in the scanned folder names the wing and the
+ * rooms. Used by feed.ts and `why`. Source: palace.md 3.5; names per 2.6.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";
@@ -10,9 +10,9 @@ import type { Room } from "./room.ts";
 export type Project = {
   wing: string;
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
-  /** Undefined: no rooms configured, folders decide. */
+  /** Undefined: no rooms are configured, folders decide. */
   rooms: readonly Room[] | undefined;
-  /** Patterns of what is not filed, as in a .gitignore file. */
+  /** Patterns of files to leave out, as in a .gitignore file. */
   exclude: readonly string[];
   /** The project file that was read, without folder. */
   file: string | undefined;
@@ -22,7 +22,7 @@ const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
-/** `root` is the real path. Errors: CONFIG_BAD_VALUE for a project file or wing that cannot be used. */
+/** `root` is the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
 export async function readProject(root: string, wing: string | undefined): Promise<Project> {
   const found = findFile(root);
   const settings = found === undefined ? undefined : await parse(found.path, found.text);
@@ -62,11 +62,11 @@ function findFile(root: string): { name: string; path: string; text: string } | 
   return undefined;
 }
 
-/** `within`: who may have a folder mined need not be one who may read what a link out of it names. */
+/** The file must be below `within`: a peer that may have a folder mined may not read what a link out of it points to. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link out of the folder");
-  // Without waiting for somebody who would write a pipe.
+  // O_NONBLOCK avoids the wait for the writer of a pipe.
   const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
@@ -106,7 +106,7 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-/** One pattern may stand without a list. Source: upstream 3.11, `exclude_patterns`. */
+/** A single pattern needs no list. Source: upstream 3.11, `exclude_patterns`. */
 function readPatterns(value: unknown): string[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);

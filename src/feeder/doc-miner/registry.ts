@@ -1,6 +1,6 @@
 /**
- * Names and topics that upstream's `mempalace init` was told of: drawers are tagged with the names, wings are joined by the
- * topics. Read and never written. Used by feed.ts and filing.ts. Source: palace.md 3.9 and the miner module of 3.11.
+ * Reads the names and topics that upstream's `mempalace init` was given: names become tags of drawers, topics link wings.
+ * Never writes them. Used by feed.ts and filing.ts. Source: palace.md 3.9 and the miner module of 3.11.
  */
 import { readFileSync } from "node:fs";
 import { anyCase } from "../../engine/text/text.ts";
@@ -8,14 +8,14 @@ import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 
 export type Registry = {
   names: readonly string[];
-  /** Those of the names that the text mentions, in any case, as whole words. */
+  /** Returns the names that the text mentions, in any case, as whole words. */
   namesIn: (text: string) => string[];
   topicsByWing: Readonly<Record<string, readonly string[]>>;
 };
 
 const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
-/** Without names where there is no such file, or none that can be read: upstream goes on then as well. */
+/** Empty when the file is missing or unreadable: upstream goes on then as well. */
 export function readRegistry(file: string): Registry {
   let parsed: unknown;
   try {
@@ -45,7 +45,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Drawer by drawer and with their ends the broker looks; here it is what need not be sent. */
+/** This filter only avoids sending names in vain; the broker searches each drawer, with word boundaries. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

@@ -63,7 +63,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
   return { room: best.room.name, why: `${best.score} of the room's words in the text` };
 }
 
-/** Equal ignoring case, or one is a whole token of the other. */
+/** True when both are equal ignoring case, or one is a whole token of the other. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
   return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));
@@ -73,7 +73,7 @@ function occurrences(text: string, word: string): number {
   return word === "" ? 0 : text.split(word).length - 1;
 }
 
-/** A name without its last extension; `.profile` has none. */
+/** Returns a name without its last extension; `.profile` has none. */
 export function stemOf(name: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;

@@ -1,6 +1,6 @@
 /**
- * The state of one run of the docs feeder, and what goes into it and comes out. Types only; used by the files beside it and
- * by the command line.
+ * The types of one run of the docs feeder: its state, input and output. Used by the files beside it and by the command
+ * line.
  */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { SourceMark } from "../../protocol/spec.ts";
@@ -13,9 +13,9 @@ import type { Manifest, Stage } from "./stage.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** How documents become text; as they stand, without. */
+  /** Converts documents to text; by default they are text already. */
   read?: DocumentReader;
-  /** Larger files are left out; SOURCE_SIZE_MAX_BYTES without. */
+  /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;
   dir: string;
   wing: string | undefined;
@@ -23,9 +23,9 @@ export type FeedOptions = {
   force: boolean;
   /** Most documents filed by this run; 0 = all. */
   limit: number;
-  /** A document that would become more drawers is left out; 0 = none is. */
+  /** A document that would become more drawers is left out; 0: unlimited. */
   drawersMax: number;
-  /** .gitignore files are heeded. */
+  /** True: .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
   include: readonly string[];
@@ -33,7 +33,7 @@ export type FeedOptions = {
   agent: string;
   /** How documents are cut, sorted and joined. */
   filing: FilingSettings;
-  /** Of upstream's names and topics. */
+  /** The file of upstream's names and topics. */
   registryFile: string;
   cacheDir: string;
   /** Names the palace that is fed. */
@@ -44,7 +44,7 @@ export type FeedOptions = {
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** `drawers` is what the document became, undefined where nothing was sent. */
+  /** `drawers` is the number of drawers from the document, undefined when nothing was sent. */
   progress(done: number, total: number, path: string, drawers: number | undefined): void;
 };
 
@@ -62,9 +62,9 @@ export type FeedReport = {
   interrupted: boolean;
   /** Documents that should have been filed and were not. */
   failed: number;
-  /** Hallways the wing has, and tunnels to others by its names and topics; absent where nothing was filed. */
+  /** Hallways in the wing, and tunnels to others by its names and topics; absent when nothing was filed. */
   links?: { hallways: number; tunnels: number };
-  /** Of a dry run: what would be done. */
+  /** Set by a dry run: what would be done. */
   wouldFile?: string[];
   wouldRemove?: string[];
 };

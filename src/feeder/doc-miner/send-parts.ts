@@ -1,6 +1,6 @@
 /**
- * Sends a document's text to the broker: in the call that files it, or in parts before it, where it is too long for one
- * message. A run that dies between the parts has changed nothing; the next begins the document again. Used by
+ * Sends a document's text to the broker: in the call that files it, or in parts before that call when it is too long for
+ * one message. A run that dies between the parts has changed nothing; the next one begins the document again. Used by
  * filing.ts.
  */
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,10 @@ import type { SourceContent, SourcePart } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";
 import { type Caller, send } from "../send.ts";
 
-/** What `source.replace` is to be told of the text. Errors: those of send; PROTOCOL_UNKNOWN_METHOD of a broker that takes no parts. */
+/**
+ * Returns the text's fields for `source.replace`. Errors: those of send; PROTOCOL_UNKNOWN_METHOD from a broker that takes
+ * no parts.
+ */
 export async function sendText(
   caller: Caller,
   signal: AbortSignal,
@@ -26,7 +29,7 @@ export async function sendText(
   return { parts: { sending, length: text.length } };
 }
 
-/** Such a broker accepts no long document, and all others. */
+/** An older broker accepts no long documents, but all others. */
 export function isOfOlderBroker(error: unknown): error is PalaceError {
   return error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD";
 }
@@ -42,7 +45,7 @@ async function sendPart(caller: Caller, signal: AbortSignal, part: SourcePart): 
   }
 }
 
-/** Never between the two halves of a pair: each part is text by itself. */
+/** Never splits a surrogate pair, so each part is valid text. */
 function endOfPart(text: string, from: number): number {
   const end = from + SOURCE_PART_MAX;
   if (end >= text.length) return text.length;

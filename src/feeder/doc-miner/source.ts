@@ -1,6 +1,6 @@
 /**
- * Reads a project folder: which documents are there (names, sizes and times only), and the content of one of them.
- * Used by feed.ts and `why`. Follows no symbolic link and writes nothing.
+ * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Used by feed.ts and
+ * `why`. Follows no symbolic link and writes nothing.
  */
 import { createHash } from "node:crypto";
 import {
@@ -23,33 +23,35 @@ import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
 export type Found = { path: string; mtime: number; size: number };
-/** `outcome`: which of the reasons that have a name it is. */
+/** `outcome` is the name of the reason, if it has one. */
 export type Skip = { file: string; reason: string; outcome?: string };
 export type Survey = {
   documents: Found[];
-  /** Documents by their kind that are not taken, and why. Source code and data are not listed. */
+  /** Files that are documents by their kind but are left out, and why. Source code and data are not listed. */
   skipped: Skip[];
-  /** Paths that could not be looked at: nothing is known about what is there or below. */
+  /** Paths that could not be read: nothing is known about them and what is below. */
   unreadable: string[];
 };
-/** `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` as they stand in the file, to be copied. */
+/**
+ * `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` are the file's own, to be copied.
+ */
 export type Document = { bytes?: Buffer; text: string; sha256: string; mtime: number; size: number };
-/** Why a document is not filed. `isPassing`: the same file may be read another time. */
+/** The reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
-/** Throws what the file system throws when the file cannot be read. A string is the reason why it is not filed. */
+/** Throws the file system's error when the file cannot be read. A string is the reason why it is not filed. */
 export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
-/** Deeper trees are cut off and reported; no project of people is that deep. */
+/** Deeper trees are cut off and reported; no project made by people is that deep. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
 
 export type SurveyRules = {
   front: Front;
-  /** .gitignore files are heeded. */
+  /** True: .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths that are taken although ignored or skipped by name, with all that is in them. */
   include: readonly string[];
-  /** Patterns as in a .gitignore file, of the project's own settings. */
+  /** Patterns as in a .gitignore file, from the project's own settings. */
   exclude: readonly string[];
   /** Larger files are left out. */
   sizeMaxBytes?: number;
@@ -74,7 +76,7 @@ type Walk = {
   survey: Survey;
 };
 
-/** Named by `include`, above or below what is named. */
+/** True for a path that `include` names, and for paths above or below it. */
 function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
@@ -123,7 +125,7 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
   }
 }
 
-/** What is named by its whole path is taken whatever it is; what lies in a named folder, if its kind is read at all. */
+/** A file named by its whole path is always taken; a file in a named folder only if its kind is readable at all. */
 function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
   return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
 }
@@ -146,7 +148,7 @@ function addFile({ root, rules, survey }: Walk, path: string, sniff: boolean): v
       survey.skipped.push({ file: path, reason: tooLarge(stat.size, sizeMax), outcome: "too_large" });
     else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
-    // What has no extension is not known to be a document, and its absence is not worth a line.
+    // A name without an extension may be anything, so leaving it out is not reported.
     if (sniff) return;
     survey.unreadable.push(path);
     survey.skipped.push({ file: path, reason: "cannot be read" });
@@ -155,14 +157,14 @@ function addFile({ root, rules, survey }: Walk, path: string, sniff: boolean): v
 
 function readFolder(path: string) {
   try {
-    // By code unit, so that two machines walk in the same order.
+    // The order is by code unit, so that two machines walk in the same order.
     return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch {
     return undefined;
   }
 }
 
-/** First bytes of a file, as text. Throws what the file system throws. */
+/** Returns the first bytes of a file, as text. Throws the file system's errors. */
 export function readHead(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -174,8 +176,8 @@ export function readHead(path: string): string {
 }
 
 /**
- * Reads one document. A string is the reason why it is not filed.
- * Throws what the file system throws when the file cannot be read.
+ * Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be
+ * read.
  */
 export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -197,8 +199,9 @@ export function readDocument(root: string, path: string): Document | string {
 }
 
 /**
- * Whether the open file is the one at that path with no link on the way: a folder may have been swapped for one since the survey,
- * and who may have this project mined may not read what lies elsewhere. `path` below a real path.
+ * True when the open file is the one at that path, with no link on the way: since the survey a folder may have been
+ * replaced by a link, and a peer that may have this project mined may not read files elsewhere. `path` is below a real
+ * path.
  */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);

@@ -26,7 +26,10 @@ import {
   stagingHome,
 } from "../../platform/staging.ts";
 
-/** The record of one filed document. `refused` tells why nothing was filed; null means: begun, perhaps not filed. */
+/**
+ * The record of one filed document. `refused` tells why nothing was filed; null means that filing began and may not have
+ * ended.
+ */
 export type Entry = {
   mtime: number;
   size: number;
@@ -34,7 +37,7 @@ export type Entry = {
   room: string;
   drawers: number;
   refused?: string;
-  /** Of office documents: the kind of the refusal. */
+  /** The kind of the refusal, for office documents. */
   outcome?: string;
 };
 export type Manifest = {
@@ -44,12 +47,12 @@ export type Manifest = {
   /** Identifies the room rules in force when the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
-  /** Something may have been sent since the wing's hallways and tunnels were made. */
+  /** True when something may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
 };
 
 export type Stage = Readonly<{
-  /** Nothing is copied: the documents are filed under the paths they have. */
+  /** True: nothing is copied, and documents are filed under their own paths. */
   isInPlace: boolean;
   home: string;
   wing: string;
@@ -57,14 +60,14 @@ export type Stage = Readonly<{
   /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
   prefix: string;
   manifestFile: string;
-  /** Where the manifest of this project was when it stood in a folder that is gone. */
+  /** The manifest of this project from its former folder, which is gone. */
   formerManifestFile: string | undefined;
 }>;
 
 /** `palace` names the palace the notes are about: one home may feed several. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
-/** Notes about what is filed in place. */
+/** Folder of the notes about documents that are filed in place. */
 const FOLDER_IN_PLACE = "mempalace-projects";
 
 /** Finds the place of a project in the staging area without writing anything. */
@@ -94,7 +97,7 @@ function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Like findStage, and makes the project the owner of the wing's folder if nobody is. */
+/** Does what findStage does, and makes the project the owner of the wing's folder if it has none. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -146,7 +149,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** A former file may be a folder by now, and the other way round. */
+/** A former file may be a folder by now, and the reverse. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -214,7 +217,7 @@ function readOwner(notes: string): string | undefined {
   return readJson<{ root: string }>(ownerFile(notes))?.root;
 }
 
-/** A folder of the same name stood elsewhere and is gone: the project was moved, it is not a second one. */
+/** True when the owner's folder had the same name elsewhere and is gone: the project was moved, and is not a second one. */
 function isMoved(owner: string, root: string): boolean {
   return basename(owner) === basename(root) && !existsSync(owner);
 }
@@ -231,7 +234,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** A note that is missing or unreadable only means that more is read and compared again. */
+/** A missing or unreadable note only means that more is read and compared again. */
 function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as T;

@@ -101,7 +101,7 @@ function readTaken(root: string, path: string): Document | string {
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
 }
 
-/** The rules of the walk, for one path. */
+/** Applies the rules of the walk to one path. */
 function judgePath(root: string, path: string): { taken: boolean; reason: string } {
   const parts = path.split("/");
   const name = parts.pop() ?? "";
@@ -153,7 +153,10 @@ function realFile(file: string): string {
 
 type Root = { root: string; from: { why: string; wing: string | undefined } };
 
-/** The folder a run would have scanned: named, filed before, with a project file, under version control; in this order. */
+/**
+ * Returns the folder that a run would have scanned: named, filed before, with a project file, under version control; in
+ * this order.
+ */
 function findRoot(file: string, { dir, cacheDir }: WhyOptions): Root {
   if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
   const before = knownRoots(cacheDir).find(({ root }) => file.startsWith(`${root}${sep}`) && existsSync(root));

@@ -9,7 +9,7 @@ import { Unconverted } from "./outcome.ts";
 /** Unpacked bytes that one document may take, of all that is read of it. */
 const UNPACKED_MAX_BYTES = 256 * 1024 * 1024;
 const ENTRIES_MAX = 20_000;
-/** What password-protected office documents are wrapped in, and what those of before 2007 are: a compound file. */
+/** The signature of a compound file, which wraps office documents with a password, and holds those from before 2007. */
 const COMPOUND_FILE = Buffer.from("d0cf11e0a1b11ae1", "hex");
 const ENCRYPTED_STREAM = Buffer.from("EncryptedPackage", "utf16le");
 
@@ -42,7 +42,7 @@ export class Archive {
     return this.#entries.has(name);
   }
 
-  /** Undefined where there is none of that name. Errors: encrypted, too_large, what is wrong with the archive. */
+  /** Undefined when there is no entry of that name. Errors: encrypted, too_large, what is wrong with the archive. */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
@@ -58,7 +58,7 @@ export class Archive {
     return decode(Buffer.concat(chunks));
   }
 
-  /** Errors: extraction_error where there is none. */
+  /** Errors: extraction_error when it is missing. */
   async need(name: string): Promise<string> {
     const text = await this.read(name);
     if (text === undefined) throw new Unconverted("extraction_error", `lacks its part ${name}`);
@@ -66,7 +66,7 @@ export class Archive {
   }
 }
 
-/** XML says with its first bytes whether it is UTF-16. */
+/** The first bytes of XML tell whether it is UTF-16. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);

@@ -1,5 +1,5 @@
 /**
- * A Word document as Markdown: headings, lists, tables, links, notes. What was deleted with changes tracked is left out, as are
+ * Converts a Word document to Markdown: headings, lists, tables, links, notes. Tracked deletions are left out, as are
  * headers and footers. Called by convert.ts.
  */
 import { Archive } from "./archive.ts";
@@ -37,10 +37,10 @@ function readBody(xml: string, body: Body): void {
   });
 }
 
-/** Where in the document it is, and what each element does there. */
+/** Tracks the position in the document and handles each element. */
 class BodyReader {
   readonly #body: Body;
-  // Paragraphs lie in paragraphs where a text box is, tables in the cells of tables.
+  // Paragraphs nest in paragraphs where a text box is, and tables in the cells of tables.
   readonly #paragraphs: Paragraph[] = [];
   readonly #tables: Table[] = [];
   readonly #links: { at: number; href: string }[] = [];
@@ -88,7 +88,7 @@ class BodyReader {
     endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
     footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
     endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
-    // The same again, for programs that do not know what stands before it.
+    // The fallback repeats the content before it, for programs that do not know that form.
     Fallback: () => (this.#hidden += 1),
   };
 
@@ -115,7 +115,7 @@ class BodyReader {
     if (this.#hidden === 0) this.#change((paragraph) => (paragraph.text += part));
   }
 
-  /** A block of the document, or of the table's cell that it stands in. */
+  /** Adds a block to the document, or to the table's cell that contains it. */
   #put(block: () => string): void {
     if (this.#hidden > 0) return;
     const cells = this.#tables.at(-1)?.rows.at(-1);
@@ -138,7 +138,7 @@ function format({ text, level, depth, note }: Paragraph): string {
   return `${before}${note}${text}`;
 }
 
-/** Styles by id that mean a heading: the ids follow the language of whoever made the document, the names do not. */
+/** Maps style ids to heading levels: the ids follow the author's language, the names do not. */
 function headingLevels(xml: string): Map<string, number> {
   const levels = new Map<string, number>();
   let style = "";

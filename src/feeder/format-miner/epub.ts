@@ -1,4 +1,4 @@
-/** A book: what is said of it, then its chapters in reading order, as Markdown. Called by convert.ts. */
+/** Converts a book to Markdown: its metadata, then its chapters in reading order. Called by convert.ts. */
 import { posix } from "node:path";
 import { Archive } from "./archive.ts";
 import { addHtml } from "./html.ts";
@@ -63,7 +63,7 @@ function readBook(xml: string): { about: Map<string, string[]>; chapters: string
   return { about, chapters: [...new Set(order)].flatMap((id) => pages.get(id) ?? []) };
 }
 
-/** Fonts are disguised in many a book, which locks nothing. */
+/** Many books obfuscate only their fonts, which locks nothing. */
 function lockedParts(xml: string): Set<string> {
   const parts = new Set<string>();
   readXml(xml, {

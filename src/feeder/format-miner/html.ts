@@ -1,4 +1,4 @@
-/** XHTML and HTML as Markdown, as far as text goes: headings, lists, tables, links, code. Used by epub.ts. */
+/** Converts XHTML and HTML to Markdown, as far as text goes: headings, lists, tables, links, code. Used by epub.ts. */
 import { Parser } from "htmlparser2";
 import { table, type Text } from "./text.ts";
 
@@ -26,7 +26,7 @@ export function addHtml(html: string, out: Text): void {
   page.flush();
 }
 
-/** The block that is being read, and what it stands in. */
+/** The current block, and the elements around it. */
 class Page {
   readonly #out: Text;
   #line = "";

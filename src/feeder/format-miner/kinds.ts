@@ -5,12 +5,12 @@ import type { Verdict } from "../doc-miner/allow.ts";
 export const FORMATS_READ: ReadonlySet<string> = new Set([".pdf", ".docx", ".pptx", ".xlsx", ".rtf", ".epub"]);
 
 export function judgeFormat(name: string): Verdict {
-  // iCloud leaves such a stub for a document that is not on this machine: `.name.pdf.icloud`.
+  // iCloud leaves such a stub for a document that is not on this machine, `.name.pdf.icloud`.
   const away = /^\.(.+)\.icloud$/i.exec(name)?.[1];
   const kind = extname(away ?? name).toLowerCase();
   if (!FORMATS_READ.has(kind))
     return { kind: "leave", why: kind === "" ? "no extension" : `no office document (${kind})` };
-  // Word and Excel lay such a file beside a document that is open.
+  // Word and Excel create such a file beside an open document.
   if (name.startsWith("~$")) return { kind: "leave", why: "an editor's mark, no document" };
   if (away !== undefined) return { kind: "refuse", why: "cloud_only: is not on this machine", outcome: "cloud_only" };
   return { kind: "take", why: `an office document (${kind})` };

@@ -1,6 +1,6 @@
 /**
- * How the reading of an office document ends: with text, or with a reason out of upstream's list. Imported by the files beside
- * this one and by `../converter.ts`. Source: palace.md 5.6 and the format_miner module of 3.11.
+ * The outcomes of reading an office document: text, or a reason from upstream's list. Imported by the files beside this one
+ * and by `../converter.ts`. Source: palace.md 5.6 and the format_miner module of 3.11.
  */
 
 export const OUTCOMES = [
@@ -17,7 +17,7 @@ export const PASSING: ReadonlySet<Outcome> = new Set([
   "unreadable",
 ]);
 
-/** Thrown where a conversion cannot go on. `message` is shown to the user. */
+/** Thrown when a conversion cannot go on. `message` is shown to the user. */
 export class Unconverted extends Error {
   readonly outcome: Outcome;
 
@@ -36,7 +36,7 @@ const OF_ERRNO: Readonly<Record<string, Outcome>> = {
   ENOENT: "unreadable",
 };
 
-/** What the file system said when the file was opened or read. */
+/** Converts the file system's error from opening or reading the file. */
 export function ofErrno(error: unknown): Unconverted {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? "";
   const outcome = Object.hasOwn(OF_ERRNO, code) ? OF_ERRNO[code] : undefined;

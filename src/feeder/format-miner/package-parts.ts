@@ -1,13 +1,16 @@
-/** How the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and xlsx.ts. */
+/**
+ * Resolves how the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and
+ * xlsx.ts.
+ */
 import { posix } from "node:path";
 import type { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { readXml } from "./xml.ts";
 
-/** `target`: the name of the part in the archive, or an address outside of it. */
+/** `target` is the name of the part in the archive, or an address outside of it. */
 export type Relation = { type: string; target: string; isExternal: boolean };
 
-/** Of a part ("" is the document itself), by id. */
+/** Returns the relations of a part ("" is the document itself), by id. */
 export async function relationsOf(archive: Archive, part: string): Promise<Map<string, Relation>> {
   const folder = posix.dirname(part);
   const xml = await archive.read(posix.join(folder, "_rels", `${posix.basename(part)}.rels`));
@@ -27,7 +30,7 @@ export async function relationsOf(archive: Archive, part: string): Promise<Map<s
   return relations;
 }
 
-/** The part that the document begins with. Errors: extraction_error. */
+/** Returns the document's main part. Errors: extraction_error. */
 export async function mainPart(archive: Archive): Promise<string> {
   for (const { type, target } of (await relationsOf(archive, "")).values())
     if (type === "officeDocument") return target;

@@ -1,8 +1,8 @@
-/** The text of a PDF, page by page, as PDF.js finds it. Pictures of text are not read. Called by convert.ts. */
+/** Extracts the text of a PDF, page by page, with PDF.js. Pictures of text are not read. Called by convert.ts. */
 import { Unconverted } from "./outcome.ts";
 import { Text } from "./text.ts";
 
-/** A line that is so many times its height below the one before begins a paragraph. */
+/** A line at least this many line heights below the previous one begins a paragraph. */
 const PARAGRAPH_GAP = 1.8;
 
 export async function readPdf(bytes: Buffer, max: number): Promise<string> {
@@ -24,7 +24,7 @@ export async function readPdf(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** `transform[5]`: where its line stands, from below. */
+/** `transform[5]` is the position of its line, from below. */
 type Item = { str?: string; hasEOL?: boolean; height?: number; transform?: readonly number[] };
 
 function textOf(items: readonly Item[]): string {

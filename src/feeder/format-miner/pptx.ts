@@ -1,4 +1,7 @@
-/** A presentation as Markdown: slide by slide in their order, titles, text, tables, the speaker's notes. Called by convert.ts. */
+/**
+ * Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. Called
+ * by convert.ts.
+ */
 import { Archive } from "./archive.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
 import { table, Text } from "./text.ts";
@@ -29,7 +32,7 @@ export async function readPptx(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** Of a page of notes only what was written: the slide's picture and number are placed on it as well. */
+/** Reads only the written text of a notes page, which also shows the slide's picture and number. */
 function readShapes(xml: string, text: Text, onlyBody: boolean): void {
   let shape: { kind: string; lines: string[] } | undefined;
   let line = "";

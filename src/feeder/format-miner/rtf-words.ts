@@ -1,4 +1,7 @@
-/** What words of RTF mean for its text. Pure data. Used by rtf.ts. Source: Rich Text Format 1.9.1; \cell and \row as upstream shows them. */
+/**
+ * The control words of RTF that matter for its text. Pure data. Used by rtf.ts. Source: Rich Text Format 1.9.1; \cell and
+ * \row as upstream shows them.
+ */
 
 export const SPOKEN: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ par: "\n", line: "\n", sect: "\n\n", page: "\n\n", row: "\n", nestrow: "\n", tab: "\t" }),
@@ -8,7 +11,7 @@ export const SPOKEN: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ "~": "\u00a0", _: "\u2011", "{": "{", "}": "}", "\\": "\\", "\n": "\n", "\r": "\n" }),
 ]);
 
-/** Groups that begin with one of these hold something else than the document's text. */
+/** Groups that begin with one of these hold something other than the document's text. */
 export const ASIDE: ReadonlySet<string> = new Set(
   (
     "fonttbl colortbl stylesheet info pict object objdata themedata colorschememapping datastore latentstyles listtable " +
@@ -59,7 +62,7 @@ const CODE_PAGES: ReadonlyMap<number, string> = new Map([
   ] as const),
 ]);
 
-/** \ansicpg → the same. */
+/** Maps \ansicpg to the same names. */
 export function codePageOf(number: number): string | undefined {
   return number >= 1250 && number <= 1258 ? `windows-${number}` : CODE_PAGES.get(number);
 }

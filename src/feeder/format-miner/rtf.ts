@@ -1,6 +1,6 @@
 /**
- * The text of a Rich Text document. There is no small library that is kept, and text alone needs none of RTF's pictures and
- * styles: groups, code pages and the few words that are text. Called by convert.ts.
+ * Extracts the text of a Rich Text document. No small maintained library exists, and text alone needs neither RTF's
+ * pictures nor its styles: only groups, code pages and a few control words. Called by convert.ts.
  */
 import { Unconverted } from "./outcome.ts";
 import { ASIDE, CODE_PAGE_OF_CHARSET, codePageOf, SPOKEN } from "./rtf-words.ts";
@@ -9,7 +9,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** `skip`: characters that stand behind each \u for programs that do not know it. */
+/** `skip` is the number of characters after each \u that are for programs that do not know it. */
 type Group = { isAside: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
@@ -29,7 +29,7 @@ class RtfReader {
   #codePage = "windows-1252";
   /** Bytes of the document's code page that are not decoded yet. */
   #hex: number[] = [];
-  /** Characters to be passed over. */
+  /** The number of characters still to skip. */
   #left = 0;
 
   constructor(source: string, text: Text) {
@@ -115,7 +115,7 @@ class RtfReader {
   }
 }
 
-/** Bytes beyond ASCII should be written as \'hh; where they are not, they are UTF-8 or Western. */
+/** Bytes beyond ASCII should be written as \'hh; raw ones are UTF-8 or Western. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,6 +1,6 @@
 /**
- * The text that a conversion makes, with a bound: a document of a few kilobytes can unpack to any size. Used by the files of
- * this folder, in the converting thread.
+ * The text of a conversion, with a limit: a document of a few kilobytes can unpack to any size. Used by the files of this
+ * folder, in the converting thread.
  */
 import { Unconverted } from "./outcome.ts";
 
@@ -22,7 +22,7 @@ export class Text {
     this.#parts.push(part);
   }
 
-  /** A block of its own: a blank line before the next. */
+  /** Adds a block, with a blank line before the next one. */
   block(text: string): void {
     const trimmed = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\s+$/g, "");
     if (trimmed !== "") this.add(`${trimmed}\n\n`);
@@ -33,10 +33,10 @@ export class Text {
   }
 }
 
-/** One long row makes all others as long. */
+/** Bounds the table, because one long row makes all others as long. */
 export const CELLS_MAX = 5_000_000;
 
-/** A table as Markdown; bars in a cell are escaped, line ends become spaces. Errors: too_large. */
+/** Formats a table as Markdown; bars in a cell are escaped, line ends become spaces. Errors: too_large. */
 export function table(rows: readonly (readonly string[])[]): string {
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
   if (width === 0) return "";

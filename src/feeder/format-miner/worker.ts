@@ -1,5 +1,5 @@
 /**
- * The converting thread: hostile and broken documents are looked into here and nowhere else, so that whoever hangs or runs out of
+ * The converting thread: only here are hostile and broken documents parsed, so that a conversion that hangs or runs out of
  * memory can be ended. Started by `../converter.ts`.
  */
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { ofErrno, type Outcome, Unconverted } from "./outcome.ts";
 
 /** `sizeMax` in bytes, `textMax` in characters. */
 export type Job = { path: string; sizeMax: number; textMax: number };
-/** `sha256` is that of the file's bytes: other versions of this program may read another text out of them. */
+/** `sha256` is that of the file's bytes, because another version of this program may extract another text. */
 export type Reply =
   { outcome: "ok"; text: string; sha256: string; mtime: number; size: number } | { outcome: Outcome; message: string };
 
@@ -38,7 +38,7 @@ function read(path: string, sizeMax: number): { bytes: Buffer; mtime: number; si
       const stat = fstatSync(file);
       if (!stat.isFile()) throw new Unconverted("unreadable", "is not a regular file");
       if (stat.size === 0) throw new Unconverted("empty", "is empty");
-      // On a Mac, what lies in the cloud alone has a size and no blocks; to read it would wait for its download.
+      // On a Mac, a file that is only in the cloud has a size and no blocks; reading it would wait for its download.
       if (process.platform === "darwin" && stat.blocks === 0)
         throw new Unconverted("cloud_only", "is not on this machine");
       if (stat.size > sizeMax) throw new Unconverted("too_large", `is larger than ${sizeMax / 1024 / 1024} MiB`);

@@ -1,4 +1,4 @@
-/** A workbook as Markdown: a table for each sheet, dates as dates. Called by convert.ts. */
+/** Converts a workbook to Markdown: a table for each sheet, dates as dates. Called by convert.ts. */
 import { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
@@ -6,7 +6,7 @@ import { CELLS_MAX, table, Text } from "./text.ts";
 import { readXml } from "./xml.ts";
 
 const DAY_MS = 86_400_000;
-/** Formats of dates that are numbered, not written down (ECMA-376, numFmts). */
+/** Date formats that have a number instead of a pattern (ECMA-376, numFmts). */
 const isDateNumber = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
@@ -37,7 +37,7 @@ export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
 
 type Book = { strings: readonly string[]; dates: ReadonlySet<number>; epochMs: number };
 
-/** Rows and columns without content are left out: what a cell is far off to the right must not cost a table so wide. */
+/** Rows and columns without content are left out: a single cell far to the right must not make the table that wide. */
 function readSheet(xml: string, book: Book, bound: Text): string[][] {
   const rows: Map<number, string>[] = [];
   let cell = { type: "", style: -1, column: 0 };
@@ -86,14 +86,14 @@ function show(
   return iso.endsWith("T00:00:00.000Z") ? iso.slice(0, 10) : iso.slice(0, 19).replace("T", " ");
 }
 
-/** `BC12` is column 54, counted from 0. */
+/** Returns 54 for `BC12`: columns count from 0. */
 function columnOf(reference: string): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
   if (letters === undefined) return undefined;
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** A string may be of several runs; how it is pronounced is no part of it. */
+/** A string may have several runs; its phonetic reading is not part of it. */
 function sharedStrings(xml: string): string[] {
   const strings: string[] = [];
   let isText = false;
@@ -124,7 +124,7 @@ function dateStyles(xml: string): Set<number> {
   readXml(xml, {
     open: (name, { numFmtId = "", formatCode = "" }) => {
       const id = Number(numFmtId);
-      // What is quoted, escaped or in brackets is not a part of a date.
+      // Quoted, escaped and bracketed characters are no part of a date pattern.
       if (name === "numFmt" && /[ymdhs]/i.test(formatCode.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ""))) written.add(id);
       if (name === "cellXfs") isCellStyle = true;
       if (name !== "xf" || !isCellStyle) return;

@@ -1,6 +1,6 @@
 /**
- * XML as a row of events, by local names: which prefix a file gives a namespace is its own affair. Entities that a document
- * defines are not expanded, nothing outside of it is read. Used by the formats beside this file.
+ * Parses XML into events with local names, whatever prefix a file gives a namespace. Entities that a document defines are
+ * not expanded, and nothing outside of it is read. Used by the formats beside this file.
  */
 import { Parser } from "htmlparser2";
 
@@ -24,7 +24,7 @@ export function readXml(xml: string, { open, text, close }: XmlEvents): void {
   parser.end();
 }
 
-/** `r:id` and `id` of one element are two things: the relationship is what is asked for by `r:id`. */
+/** `r:id` and `id` of one element differ, so the relationship stays available as `r:id`. */
 function bare(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,6 +1,6 @@
 /**
- * Sessions out of Claude Code's own transcripts, without what nobody said: caveats, summaries, slash commands, side chains.
- * Source: harnesses.md 3.4.
+ * Reads sessions from Claude Code's own transcripts, without the parts that nobody said: caveats, summaries, slash
+ * commands, side chains. Source: harnesses.md 3.4.
  */
 import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
 import type { Block, Session, SessionHead, SessionSource, Turn } from "./session.ts";
@@ -40,7 +40,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
   return session;
 }
 
-/** One message comes in several lines, a block each. */
+/** One message spans several lines, with one block each. */
 function add(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
   if (turn.blocks.length === 0) return;
@@ -48,7 +48,7 @@ function add(turns: Turn[], turn: Turn): void {
   else turns.push(turn);
 }
 
-/** The message's own id where it has one: it is the same in all its lines. */
+/** Returns the message's own id if it has one, which is the same in all its lines. */
 function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
@@ -92,7 +92,7 @@ function isCommand(block: Block): boolean {
   return block.type === "text" && COMMANDS.some((start) => block.text.startsWith(start));
 }
 
-/** The first words of the first question. */
+/** Returns the first words of the first question. */
 export function titleOf(turns: readonly Turn[]): string {
   const first = turns.find(({ role }) => role === "user")?.blocks.find(({ type }) => type === "text");
   const line = first?.type === "text" ? (first.text.split("\n")[0] ?? "") : "";

@@ -1,6 +1,6 @@
 /**
- * Sessions of an agent into the palace: those that changed are written down as transcripts in the staging area, then the
- * conversation miner files what is there. Started by `mempalace-session` and `palace mine sessions`.
+ * Files the sessions of an agent: those that changed are written as transcripts into the staging area, then the
+ * conversation miner files them. Started by `mempalace-session` and `palace mine sessions`.
  */
 import { statSync } from "node:fs";
 import type { FilingSettings } from "../../config/filing.ts";
@@ -17,10 +17,10 @@ import { messageCount, transcribe, transcriptName } from "./transcribe.ts";
 
 export type SessionOptions = {
   harness: HarnessName;
-  /** Undefined: the wing of each session's project. */
+  /** Undefined: each session gets the wing of its project. */
   wing: string | undefined;
   minMessages: number;
-  /** Sessions that changed since, ms since the epoch. */
+  /** Only sessions that changed since, ms since the epoch. */
   sinceMs: number | undefined;
   /** Ids of sessions; empty = all. */
   sessions: readonly string[];
@@ -47,7 +47,7 @@ export type SessionDeps = {
 export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Sessions that were chosen. */
   sessions: number;
-  /** Of these, with fewer messages than asked for. */
+  /** Of these, the sessions with fewer messages than asked for. */
   tooShort: number;
   wings: string[];
 };
@@ -55,7 +55,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
 /** A session that is staged, or would be. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and what the broker answers when it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
@@ -107,7 +107,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 
 type Preparing = SessionDeps & { home: string; notes: stage.StageNotes; wings: Wings; report: SessionReport };
 
-/** Writes the session down if it changed. Undefined where there is nothing to file of it. */
+/** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
 async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready | undefined> {
   const { options, source, home, notes, wings, report } = preparing;
   const noted = Object.hasOwn(notes.sessions, head.id) ? notes.sessions[head.id] : undefined;
@@ -145,7 +145,7 @@ function staged(home: string, { wing, file }: stage.Staged): Ready | undefined {
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** What is not staged yet cannot be looked into: it counts as to be filed. */
+/** A session that is not staged yet cannot be examined, so it counts as to be filed. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
@@ -182,7 +182,7 @@ async function feedWing(
   report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
 }
 
-/** The wing of a project is what its documents have: given, from its mempalace.yaml, else from its folder's name. */
+/** Finds the wing of a project as for documents: given, from its mempalace.yaml, else from its folder's name. */
 class Wings {
   readonly #given: string | undefined;
   readonly #watch: FeedWatch;
@@ -208,7 +208,7 @@ class Wings {
     } catch (error) {
       if (!(error instanceof PalaceError)) throw error;
       const wing = wingOfFolder(directory);
-      // A project that is gone has no settings, which is no news.
+      // A deleted project has no settings, which needs no notice.
       if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
         this.#watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
       return wing;

@@ -1,5 +1,6 @@
 /**
- * Sessions that are files of one JSON object a line: where they are, and their lines. Used by pi.ts and claude-code.ts.
+ * Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and
+ * claude-code.ts.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,10 +13,10 @@ export type Fields = Record<string, unknown>;
 const READ_SIZE_BYTES = 1024 * 1024;
 
 export type FolderOptions = {
-  /** Holds a folder a project, which holds the sessions. */
+  /** The folder that holds one folder per project, which holds the sessions. */
   root: string;
   what: string;
-  /** Subfolders that are entered, below a project's. */
+  /** True: subfolders of a project's folder are entered. */
   deep: boolean;
   read: (head: SessionHead, lines: Iterable<Fields>) => Session;
 };
@@ -63,7 +64,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
   };
 }
 
-/** The objects of a file; lines that are none are left out. */
+/** Yields the objects of a file; other lines are left out. */
 function* lines(path: string): Generator<Fields> {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -91,7 +92,7 @@ function* parsed(line: Buffer): Generator<Fields> {
     const value: unknown = JSON.parse(line.toString("utf8"));
     if (isFields(value)) yield value;
   } catch {
-    // A line that is on its way, or none of ours.
+    // The line is incomplete, or not ours.
   }
 }
 
@@ -107,12 +108,12 @@ export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** ISO text or milliseconds; NaN where it is neither. */
+/** Parses ISO text or milliseconds; NaN for anything else. */
 export function timeOf(value: unknown): number {
   return typeof value === "number" ? value : Date.parse(textOf(value));
 }
 
-/** The text of a result: plain, or blocks of text. */
+/** Returns the text of a result: plain, or blocks of text. */
 export function resultText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
   return content

@@ -1,13 +1,13 @@
 /**
- * Rows of opencode's database become turns. Pure: the rows are somebody else's, written by any version since 1.2, perhaps at
- * this moment. Used by opencode.ts. Source: harnesses.md 1.7.
+ * Converts rows of opencode's database into turns. Pure: the rows come from another program, any version since 1.2,
+ * possibly while it writes. Used by opencode.ts. Source: harnesses.md 1.7.
  */
 import type { Block, Turn } from "./session.ts";
 
 export type MessageRow = { id: string; time: number; data: string };
 export type PartRow = { message: string; data: string };
 
-/** Both in the order of their making. */
+/** Both lists are in the order of creation. */
 export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow[]): Turn[] {
   const blocksOf = new Map<string, Block[]>();
   for (const { message, data } of parts) {
@@ -19,14 +19,14 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
   }
   return messages.flatMap(({ id, time, data }) => {
     const { role, summary, error } = parse(data) ?? {};
-    // A summary repeats what is there already.
+    // A summary repeats what the session already holds.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const failure = errorText(error);
     const blocks: Block[] = [
       ...(blocksOf.get(id) ?? []),
       ...(failure === undefined ? [] : [{ type: "text" as const, text: failure }]),
     ];
-    // A user calls no tools: what a command leaves there is not said by anybody.
+    // A user calls no tools: blocks that a command leaves there were not said by anybody.
     const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
     return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
   });
@@ -35,7 +35,7 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
 function blockOf(part: Fields | undefined): Block | undefined {
   switch (part?.["type"]) {
     case "text":
-      // What opencode or a plugin put in: nobody said it.
+      // opencode or a plugin inserted this part: nobody said it.
       return part["synthetic"] === true || part["ignored"] === true ? undefined : filled("text", part["text"]);
     case "reasoning":
       return filled("reasoning", part["text"]);
@@ -58,14 +58,14 @@ function filled(type: "text" | "reasoning", value: unknown): Block | undefined {
   return said === "" ? undefined : { type, text: said };
 }
 
-/** Shows a file's place, never its content. */
+/** Shows a file's path, never its content. */
 function fileBlock(part: Fields): Block | undefined {
   const url = text(part["url"]);
   const name = text(part["filename"]) || (url.startsWith("file://") ? url : "");
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
-/** A call that was killed has no result, and never will. */
+/** A killed call has no result, and never gets one. */
 function toolBlock(part: Fields): Block {
   const state = isFields(part["state"]) ? part["state"] : {};
   const input = isFields(state["input"]) ? state["input"] : {};

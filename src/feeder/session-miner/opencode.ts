@@ -1,7 +1,7 @@
 /**
- * Sessions out of opencode's database, read where it lies while opencode writes it: read-only, in a transaction a session, so
- * that its log can be checkpointed in between. Where it cannot be opened so (a folder without write access has no shared
- * memory file), a copy of it and its log is read. Tables with logins are never touched. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so
+ * that its log can be checkpointed in between. If it cannot be opened so (a folder without write access has no shared
+ * memory file), a copy of it and its log is read. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,7 +13,7 @@ import type { Session, SessionHead, SessionSource } from "./session.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 const COPIES_MAX = 5;
 
-/** `scratch` is where a copy is put if one is needed. */
+/** `scratch` is the folder for a copy, if one is needed. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
 type HeadRow = { id: string; updated: number; version: string };
@@ -21,7 +21,7 @@ type SessionRow = { id: string; title: string; directory: string; version: strin
 
 /** Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
-  // Loaded here: the other sources need no SQLite.
+  // The import is lazy: the other sources need no SQLite.
   const { default: Database } = await import("better-sqlite3");
   const open = (path: string, readonly: boolean): SqliteDatabase => {
     const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -68,7 +68,7 @@ class Opencode implements SessionSource {
   list(): SessionHead[] {
     return this.#guarded(() => {
       const isMain = this.#includeSubagents ? "" : "WHERE s.parent_id IS NULL";
-      // The session's own time does not change with every part of it: a tool that ends changes its part alone.
+      // The session's own time does not change with each part: a tool that ends changes only its part.
       const rows = this.#database
         .prepare<[], HeadRow>(
           `SELECT s.id AS id, max(s.time_updated, coalesce(m.updated, 0), coalesce(p.updated, 0)) AS updated,
@@ -95,7 +95,7 @@ class Opencode implements SessionSource {
           )
           .get(head.id);
         if (row === undefined) return undefined;
-        // Never by id alone: its clock wraps (harnesses.md 1.5).
+        // The order never relies on ids alone: their clock wraps (harnesses.md 1.5).
         const messages = this.#database
           .prepare<[string], MessageRow>(
             "SELECT id, time_created AS time, data FROM message WHERE session_id = ? ORDER BY time_created, id",
@@ -143,13 +143,13 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   );
 }
 
-/** It may not be opened where it lies: read-only folder, no shared memory. */
+/** True when it cannot be opened in place: read-only folder, no shared memory. */
 function isUnopened(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code);
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");
 }
 
-/** Database and log together, and only if neither changed in the meantime. */
+/** Copies database and log together, and only if neither changed in the meantime. */
 function copyDatabase(file: string, scratch: string): string {
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(scratch, "copy-"));

@@ -1,6 +1,6 @@
 /**
- * Sessions out of pi's transcripts: a tree of entries, of which the way from the last one up is the conversation; other
- * branches were given up. Source: harnesses.md 2.7.
+ * Reads sessions from pi's transcripts: a tree of entries, in which the path from the root to the last entry is the
+ * conversation; other branches were abandoned. Source: harnesses.md 2.7.
  */
 import { titleOf } from "./claude-code.ts";
 import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
@@ -42,7 +42,7 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
   return session;
 }
 
-/** From the root to the last entry. Entries without a parent's name stand where they were written. */
+/** Returns the path from the root to the last entry. An entry that names no parent keeps its place in the file. */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
   const isTree = entries.some((entry) => typeof entry["parentId"] === "string");

@@ -1,5 +1,5 @@
 /**
- * A session of a coding agent, whatever agent it was. Types only; sources make them (opencode.ts, pi.ts, claude-code.ts),
+ * A session of a coding agent, whichever agent it was. Types only; sources make them (opencode.ts, pi.ts, claude-code.ts),
  * transcribe.ts writes them down.
  */
 export type Block =
@@ -10,18 +10,18 @@ export type Block =
 /** One message. Times are ms since the epoch. */
 export type Turn = { id: string; role: "user" | "assistant"; atMs: number; blocks: Block[] };
 
-/** What is known of a session without reading it. */
+/** The part of a session that is known without reading it. */
 export type SessionHead = {
   id: string;
   updatedMs: number;
-  /** Another one after every change of the session. */
+  /** Differs after every change of the session. */
   version: string;
 };
 
 export type Session = {
   id: string;
   title: string;
-  /** Where the agent worked; "" if that is not known. */
+  /** The agent's working directory; "" if unknown. */
   directory: string;
   agent: string;
   createdMs: number;
@@ -36,7 +36,7 @@ export interface SessionSource {
   /** Names the place, for notes. */
   readonly place: string;
   list(): SessionHead[];
-  /** Undefined: gone since it was listed. */
+  /** Undefined when it is gone since it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
 }

@@ -1,6 +1,7 @@
 /**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are the
- * same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by feed.ts.
+ * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are
+ * the same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by
+ * feed.ts.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
@@ -9,12 +10,12 @@ import { writeFileAtomic } from "../../platform/atomic-file.ts";
 
 const FOLDER = "mempalace-session";
 
-/** How a session stood when it was last looked into. */
+/** A session's state when it was last examined. */
 export type Staged = {
   version: string;
   messages: number;
   wing: string;
-  /** Name of the transcript; "" where none was written: too few messages. */
+  /** Name of the transcript; "" when none was written because of too few messages. */
   file: string;
 };
 
@@ -29,8 +30,8 @@ export function stagedPath(home: string, wing: string, file: string): string {
 }
 
 /**
- * The path here of a transcript that was staged under any home directory, on the host or in a container: the same session is
- * filed once. Undefined for another source.
+ * Returns the local path of a transcript that was staged under any home directory, on the host or in a container, so that
+ * the same session is filed once. Undefined for another source.
  */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");
@@ -38,7 +39,7 @@ export function stagedHere(home: string, sourceFile: string): string | undefined
   return folder === FOLDER && file.endsWith(".jsonl") ? stagedPath(home, wing, file) : undefined;
 }
 
-/** Writes nothing where the same stands already. */
+/** Writes nothing when the same content is there already. */
 export function stageTranscript(path: string, content: string, updatedMs: number): void {
   const seconds = Number.isFinite(updatedMs) ? Math.max(updatedMs, 0) / 1000 : 0;
   if (readText(path) !== content) {
@@ -54,13 +55,13 @@ export function notesPath(home: string, harness: string, place: string): string 
   return join(home, ".manifest", `${harness}-${tag}.json`);
 }
 
-/** Lost notes cost reading every session again. */
+/** Losing the notes costs reading every session again. */
 export function readStageNotes(path: string): StageNotes {
   try {
     const found = JSON.parse(readText(path) ?? "") as Partial<StageNotes>;
     if (found.schema === 1 && typeof found.sessions === "object") return found as StageNotes;
   } catch {
-    // Missing or damaged: as if nothing had been staged.
+    // The notes are missing or damaged: it is as if nothing had been staged.
   }
   return { schema: 1, sessions: {} };
 }

@@ -21,7 +21,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 const ARGUMENTS: Readonly<Record<string, string>> = { filePath: "file_path", include: "glob" };
 
-/** One JSON object a line. */
+/** Writes one JSON object per line. */
 export function transcribe(session: Session): string {
   const lines: string[] = [];
   let parent: string | null = null;
@@ -47,12 +47,12 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Messages in which somebody said or did something. */
+/** Counts messages in which somebody said or did something. */
 export function messageCount({ turns }: Session): number {
   return turns.length;
 }
 
-/** The same name for the same session, for ever: titles change, so they are not in it. */
+/** Returns the same name for the same session, for ever: it leaves out the title, which changes. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";
   const safe = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_MAX);
@@ -86,7 +86,7 @@ function answerLines(
       return;
     }
     const name = Object.hasOwn(TOOLS, block.name) ? TOOLS[block.name] : block.name;
-    // Two calls of one session must not answer to one id, whoever gave it.
+    // Two calls of one session must have different ids, whichever program assigned them.
     const use = `${uuid}-${block.id}`;
     line("assistant", uuid, atMs, [{ type: "tool_use", id: use, name, input: renamed(block.input) }]);
     if (block.output === undefined) return;
@@ -110,7 +110,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Undefined for a time that no calendar has. */
+/** Undefined for a time outside the calendar. */
 export function isoTime(ms: number): string | undefined {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();

@@ -1,5 +1,5 @@
 /**
- * Finds the people and projects that a project's folder is about: manifests and commits first, prose for those that
+ * Finds the people and projects of a project's folder: from manifests and commits first, then from prose for those that
  * they do not name (palace.md 5.8). Uses no model. Called by `mempalace init`.
  */
 import type { Entities, Entity } from "./entity.ts";
@@ -17,7 +17,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Where something is certain, doubtful guesses are noise.
+  // When something is certain, doubtful guesses are noise.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

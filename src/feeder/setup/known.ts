@@ -1,7 +1,7 @@
 /**
- * Writes what `init` was told: entities.json in the project, known_entities.json for all projects, which the miner tags drawers by
- * (palace.md 3.9), and the project's .gitignore. Nothing that is there is lost: names are added, other keys stay, and what cannot be
- * read is put aside or left alone.
+ * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, whose names the miner
+ * tags drawers with (palace.md 3.9), and the project's .gitignore. Nothing existing is lost: names are added, other keys
+ * stay, and an unreadable file is put aside or left alone.
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ export type Confirmed = { people: string[]; projects: string[]; topics: string[]
 
 const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
 
-/** The file, or undefined where something else than an object of ours is there. */
+/** Returns the file, or undefined when something other than an object of ours is there. */
 export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
   const path = join(root, "entities.json");
   const existing = readObject(path);
@@ -20,7 +20,10 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
   return path;
 }
 
-/** Adds the names to the registry of all projects; one that is none is kept beside it. Undefined: it was left alone. */
+/**
+ * Adds the names to the registry of all projects; a file that is no registry is kept beside it. Undefined: the file was
+ * left alone.
+ */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let existing = readObject(path);
@@ -46,7 +49,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   return keptAs === undefined ? {} : { keptAs };
 }
 
-/** True: lines were added. Only of a git repository's own file. */
+/** Returns true when lines were added. Only a git repository's own file is changed. */
 export function ignoreProjectFiles(root: string): boolean {
   const path = join(root, ".gitignore");
   if (lstatSync(join(root, ".git"), { throwIfNoEntry: false }) === undefined) return false;
@@ -55,7 +58,7 @@ export function ignoreProjectFiles(root: string): boolean {
   const text = stats === undefined ? "" : readFileSync(path, "utf8");
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = PROJECT_FILES.filter((name) => !lines.has(name));
-  // What is no UTF-8 would be written back as something else.
+  // Writing text that is not UTF-8 back would change it.
   if (missing.length === 0 || text.includes("\uFFFD")) return false;
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   writeFileAtomic(
@@ -66,7 +69,7 @@ export function ignoreProjectFiles(root: string): boolean {
   return true;
 }
 
-/** Each once, whatever its case; an object has the names as keys. */
+/** Keeps each name once, whatever its case; an object has the names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
   const isMap = isObject(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];
@@ -80,7 +83,7 @@ function merged(current: unknown, names: readonly string[]): unknown {
   return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
 }
 
-/** Empty where there is no file; undefined where there is something that is no JSON object of a regular file. */
+/** Empty when there is no file; undefined when there is anything but a regular file with a JSON object. */
 function readObject(path: string): Record<string, unknown> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};

@@ -1,9 +1,9 @@
-/** A project's own name, from the file that its tools build it by. Used by repositories.ts. Source: palace.md 5.8. */
+/** Reads a project's own name from its build manifest. Used by repositories.ts. Source: palace.md 5.8. */
 import { basename, dirname, join } from "node:path";
 import { strip } from "../../engine/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** More is no manifest of people. */
+/** A larger file is no manifest written by people. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [
@@ -11,7 +11,7 @@ const GRADLE = [
   /^\s*rootProject\.name\.set\(\s*(["'])(?<name>[^"']+)\1\s*\)/m,
 ];
 
-/** By file name, the most telling first. */
+/** Readers by file name, the most reliable first. */
 const READERS: Readonly<Record<string, (path: string) => string | undefined>> = {
   "pyproject.toml": (path) => fromToml(path, "project") ?? fromToml(path, "tool.poetry"),
   "package.json": fromPackageJson,
@@ -25,13 +25,13 @@ const READERS: Readonly<Record<string, (path: string) => string | undefined>> = 
 };
 const NAMES = Object.keys(READERS);
 
-/** Lower is more telling; undefined: no manifest. */
+/** Lower is more reliable; undefined: no manifest. */
 export function manifestRank(file: string): number | undefined {
   const rank = NAMES.indexOf(file);
   return rank < 0 ? undefined : rank;
 }
 
-/** Several of them in one repository are several projects. */
+/** Several Java manifests in one repository are several projects. */
 export function isJava(file: string): boolean {
   return file === "pom.xml" || file.includes(".gradle");
 }
@@ -50,7 +50,7 @@ function fromPackageJson(path: string): string | undefined {
   }
 }
 
-/** `name` of one table, as every tool writes it: a line of its own. */
+/** Reads `name` of one table, as every tool writes it: on a line of its own. */
 function fromToml(path: string, table: string): string | undefined {
   let isInside = false;
   for (const line of (readStart(path, CHARS_MAX) ?? "").split("\n")) {
@@ -70,7 +70,7 @@ function fromGoMod(path: string): string | undefined {
   return undefined;
 }
 
-/** Of the project itself: not of its parent or of what it needs. */
+/** Reads the name of the project itself, not of its parent or its dependencies. */
 function fromPom(path: string): string | undefined {
   const text = (readStart(path, CHARS_MAX) ?? "").replace(
     /<!--[^]*?-->|<\?[^]*?\?>|<!\[CDATA\[[^]*?\]\]>|<![^>]*>/g,

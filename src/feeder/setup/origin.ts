@@ -9,12 +9,12 @@ import { isOurs, readStart, textFiles } from "./walk.ts";
 const FILES_MAX = 30;
 const FILE_CHARS_MAX = 100_000;
 const TOTAL_CHARS_MAX = 5_000_000;
-/** With less text nothing follows from silence. */
+/** With less text, the absence of marks proves nothing. */
 const CHARS_MIN = 150;
 
 const CERTAIN = `Anthropic,Claude Code,Claude 3,Claude 4,claude mcp,CLAUDE.md,.claude/,ChatGPT,GPT-4,GPT-3,GPT-5,OpenAI,gpt-4o,
 gpt-4-turbo,o1-preview,o3,gemini-pro,gemini-1.5,Google AI,Mixtral,Cohere,MCP,LLM,RAG,fine-tune,context window,embedding`;
-/** Names of other things, too: they count beside others alone. */
+/** Names that also mean other things: they count only beside others. */
 const DOUBTFUL = "Claude,Opus,Sonnet,Haiku,Gemini,Bard,Llama,Mistral";
 
 const WORD = String.raw`[\p{L}\p{N}_]`;
@@ -34,7 +34,7 @@ export type Origin = {
   evidence: string[];
 };
 
-/** Undefined: there is no text to look at. */
+/** Undefined when there is no text to examine. */
 export function detectOrigin(root: string): Origin | undefined {
   const samples: string[] = [];
   let chars = 0;
@@ -78,7 +78,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a talk" : "little text: taken for a talk");
 }
 
-/** How often each is in the text, as words where it begins or ends with letters. */
+/** Counts how often each term is in the text, at word boundaries where it begins or ends with a letter. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

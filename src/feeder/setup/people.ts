@@ -8,7 +8,8 @@ export type Commit = { name: string; address: string; repository: string };
 export type Person = { name: string; commits: number; repositories: number };
 
 /**
- * Authors with a name of at least two words, by their commits. The same name or the same address means the same person.
+ * Returns authors with a name of at least two words, by their commits. The same name or the same address means the same
+ * person.
  */
 export function peopleOf(commits: readonly Commit[]): Person[] {
   const parents = new Map<string, string>();
@@ -49,7 +50,7 @@ export function peopleOf(commits: readonly Commit[]): Person[] {
     .sort((a, b) => b.commits - a.commits);
 }
 
-/** Two words at least, first and last with a capital: no handle. */
+/** True for at least two words, first and last with a capital: such a name is no handle. */
 function isFullName(name: string): boolean {
   const words = strip(name).split(/\s+/);
   return (

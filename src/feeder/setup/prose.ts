@@ -1,7 +1,7 @@
 /**
- * Names that prose mentions, told apart by what is said of them: people speak and are addressed, projects are built and released
- * (palace.md 5.8). English alone. Pure but for reading. Used by discover.ts. Source: upstream's entity_detector of 3.11 and its
- * English patterns; names and signals are its, to the letter.
+ * Finds names in prose and tells people from projects by what is said of them: people speak and are addressed, projects are
+ * built and released (palace.md 5.8). English only. Pure except for reading. Used by discover.ts. Source: upstream's
+ * entity_detector of 3.11 and its English patterns, whose names and signals are kept to the letter.
  */
 import { COMMON_WORDS } from "../../engine/closet/common-words.ts";
 import { candidateWords } from "../../engine/closet/name-words.ts";
@@ -24,7 +24,7 @@ const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
 
-/** No names, although they stand with a capital. */
+/** Capitalised words that are no names. */
 const STOP_WORDS = new Set(
   `
 the a an and or but in on at to for of with by from as is was are were be been being have has had do does did will
@@ -58,7 +58,7 @@ const SPEAKS = [
   String.raw`(?<![^\n])\[@\]`,
   String.raw`"@\s+said`,
 ];
-/** A line that begins with the name and a colon is a field's as well; two of them are somebody's. */
+/** A line that begins with the name and a colon may also be a field; two such lines mean a speaker. */
 const SPEAKS_AS_FIELD = 1;
 const ACTS = [
   ..."said asked told replied laughed smiled cried felt thinks? wants? loves? hates? knows? decided pushed wrote"
@@ -82,7 +82,7 @@ const BUILT = [
 const VERSIONED = String.raw`\b@[-_]v?\d+(?:\.\d+)*\b`;
 const CODE_FILE = String.raw`\b@\.(?:py|js|ts|yaml|yml|json|sh)\b`;
 
-/** Names that occur at least three times in the beginnings of a few files. */
+/** Returns names that occur at least three times in the beginnings of a few files. */
 export function namesInProse(root: string): Entities {
   const texts = textFiles(root, FILES_MAX).flatMap((file) => readStart(file, FILE_CHARS_MAX) ?? []);
   const text = texts.join("\n");
@@ -97,7 +97,7 @@ export function namesInProse(root: string): Entities {
   };
 }
 
-/** The most frequent first. */
+/** Returns candidates, the most frequent first. */
 function candidates(text: string): [name: string, count: number][] {
   const { rest, counts: products } = takeProducts(text);
   const counts = new Map<string, number>(products);
@@ -139,7 +139,7 @@ function judge(name: string, count: number, text: string, lines: readonly string
   ]);
 }
 
-/** Only the first few signals count for what kind of signals there are, as upstream has it. */
+/** Only the first few signals decide which kinds of signals there are, as they do upstream. */
 function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   const quoted = anyCase(name);
   const times = (source: string): number =>

@@ -1,6 +1,6 @@
 /**
- * Projects and people of a folder, from manifests and from who committed (palace.md 5.8): what is known is not guessed. Asks git,
- * which is left out where it is not there. Used by discover.ts. Source: upstream's project_scanner of 3.11.
+ * Finds projects and people of a folder from manifests and commits (palace.md 5.8): known facts come before guesses. Asks
+ * git, if it is installed. Used by discover.ts. Source: upstream's project_scanner of 3.11.
  */
 import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
@@ -14,7 +14,7 @@ const DEPTH_MAX = 6;
 const COMMITS_MAX = 1_000;
 const GIT_MAX_MS = 10_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-/** Authors among whom one is that work here. */
+/** A project is the user's own when the user is among this many top authors. */
 const TOP_AUTHORS = 5;
 const OWN_SHARE_MIN = 0.1;
 const OWN_COMMITS_MIN = 20;
@@ -36,7 +36,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** The user's own first, then by commits. */
+/** Lists the user's own projects first, then by commits. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);
@@ -92,7 +92,7 @@ function shareOf(authors: readonly Author[], me: Author): Share {
   return { commits, ownCommits, isOwn: ownCommits > 0 && isAtHome };
 }
 
-/** The folder itself and what lies below it, not what lies in those. */
+/** Finds repositories in the folder itself and below it, but none inside another repository. */
 function findRepositories(root: string): string[] {
   const found = hasGit(root) ? [root] : [];
   for (const { path } of walk(root, (folder) => (folder.depth > 0 && hasGit(folder.path) ? [] : entered(folder))))
@@ -102,7 +102,7 @@ function findRepositories(root: string): string[] {
 
 type Manifest = { file: string; name: string; folder: string };
 
-/** The least deep first, then the most telling. */
+/** Lists the least deep first, then the most reliable. */
 function manifestsOf(root: string): Manifest[] {
   const found: (Manifest & { depth: number })[] = [];
   const isNested = (path: string): boolean => path !== root && hasGit(path);
@@ -143,7 +143,7 @@ function authorsOf(repository: string): Author[] {
   });
 }
 
-/** Empty where git says no. What the repository's own settings would run is not run. */
+/** Returns an empty text when git fails. Programs that the repository's own settings would run are not run. */
 function git(repository: string, ...args: string[]): string {
   const calm = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"];
   try {

@@ -1,10 +1,13 @@
-/** Folders and files as upstream's os.walk meets them: in the file system's own order, no link followed. Used by this folder. */
+/**
+ * Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this
+ * folder.
+ */
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 
 export type Folder = { path: string; depth: number; folders: string[]; files: string[] };
 
-/** `enter` says which of a folder's folders are walked; a folder that cannot be read is empty. */
+/** `enter` selects the subfolders to walk; an unreadable folder counts as empty. */
 export function* walk(root: string, enter: (folder: Folder) => string[], depth = 0): Generator<Folder> {
   const folder: Folder = { path: root, depth, folders: [], files: [] };
   try {
@@ -24,7 +27,7 @@ export function* walk(root: string, enter: (folder: Folder) => string[], depth =
   for (const name of enter(folder)) yield* walk(join(root, name), enter, depth + 1);
 }
 
-/** The first `max` characters, as Python opens a text; undefined where it cannot be read. */
+/** Returns the first `max` characters, as Python opens a text; undefined when it cannot be read. */
 export function readStart(path: string, max: number): string | undefined {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -54,7 +57,7 @@ const SKIPPED = new Set(
     " ",
   ),
 );
-/** Everybody's are the same. */
+/** Files whose text is the same in every project. */
 const BOILERPLATE = new Set(
   "license licence copying copyright notice authors patents third_party_notices third-party-notices".split(" "),
 );

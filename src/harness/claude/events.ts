@@ -1,6 +1,6 @@
 /**
- * What Claude Code's hooks are answered, by event. Answers are the protocol's JSON or nothing. Pure but for what it is handed. Used by
- * `palace hook claude-code`. Source: hooks of Claude Code 2.1.330, seen in runs.
+ * Answers Claude Code's hooks, by event. An answer is the protocol's JSON or nothing. Pure except for its parameters. Used
+ * by `palace hook claude-code`. Source: hooks of Claude Code 2.1.330, seen in runs.
  */
 import { isRecord } from "../../platform/is-record.ts";
 
@@ -8,16 +8,18 @@ export type HookInput = Readonly<{ event: string; session: string; source: strin
 
 export type Doors = {
   wakeUp: () => Promise<string>;
-  /** Empty where nothing fits or recall is switched off. */
+  /** Empty when nothing matches or recall is off. */
   recall: (prompt: string) => Promise<string>;
-  /** Begins to file the session and does not wait for it. */
+  /** Starts filing the session and does not wait for it. */
   file: (session: string) => void;
 };
 
-/** A session whose context is new. One that is resumed or forked still has what its first start was told. */
+/**
+ * The starts of a session with a new context. A resumed or forked session still has what it was told at its first start.
+ */
 const BEGINNINGS: ReadonlySet<string> = new Set(["startup", "clear", "compact"]);
 
-/** Undefined: what came on stdin is no hook's document. */
+/** Undefined when stdin holds no hook's document. */
 export function readInput(text: string): HookInput | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -34,7 +36,7 @@ export function readInput(text: string): HookInput | undefined {
   }
 }
 
-/** One JSON document, or an empty text. Errors: those of the doors. */
+/** Returns one JSON document, or an empty text. Errors: those of the doors. */
 export async function answer({ event, session, source, prompt }: HookInput, doors: Doors): Promise<string> {
   switch (event) {
     case "SessionStart":
@@ -55,7 +57,7 @@ function context(hookEventName: string, additionalContext: string): string {
   return additionalContext === "" ? "" : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } });
 }
 
-/** It becomes an argument of a command of ours. */
+/** Checks the id, because it becomes an argument of a command of ours. */
 function isSessionId(session: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(session);
 }

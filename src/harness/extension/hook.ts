@@ -1,6 +1,6 @@
 /**
- * How code inside an agent asks the palace: it runs `palace hook`, in which budget, fence and filing are. No error comes out of here.
- * Part of the files that are copied into agents' folders: Node's own modules and nothing else, at the next import.
+ * Asks the palace from inside an agent: it runs `palace hook`, which applies budget, fence and filing. No function here
+ * throws. This is part of the files that are copied into agents' folders, so at the top it imports only Node's own modules.
  */
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
@@ -9,17 +9,17 @@ import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
 
-/** No turn of an agent waits longer for the memory. */
+/** The longest that a turn of an agent waits for the memory. */
 export const TURN_MAX_MS = 1_000;
-/** The text may come later than the first turn: it is not lost then. */
+/** The text may arrive after the first turn without being lost. */
 const WAKE_UP_MAX_MS = 15_000;
-/** More than a fence may have. */
+/** More than a fenced text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
 export type Hook = { argv: readonly string[]; env: Env; agent: string; log: (line: string) => void };
 export type Session = { harness: "opencode" | "pi"; id: string };
 
-/** Put before a file of these by `palace install`: how we are started from where it lies. */
+/** Inserted at the top of such a file by `palace install`: the commands that start us from its place. */
 declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
 const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
 
@@ -31,7 +31,9 @@ export function shimOf(settings: HarnessSettings): readonly string[] {
   return settings.mcpCommand ?? launch?.shim ?? commandOf("mempalace-mcp");
 }
 
-/** An executable of ours: of the package that this file lies in, else of the PATH, where the file was copied away from it. */
+/**
+ * Returns our executable: from the package that holds this file, or from the PATH when the file was copied away from it.
+ */
 function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
   try {
@@ -42,7 +44,7 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   }
 }
 
-/** Empty where there is nothing to tell, or no memory. `isResumed`: only what the session was told before. */
+/** Empty when there is nothing to tell or no memory. With `isResumed` it returns only what the session was told before. */
 export async function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -71,7 +73,7 @@ export async function askWakeUp(hook: Hook, { harness, id }: Session, isResumed:
   }
 }
 
-/** Begins to file what is new in a session, in a process that outlives this one. */
+/** Starts filing what is new in a session, in a process that outlives this one. */
 export function handOver(hook: Hook, { harness, id }: Session): void {
   const [command = "", ...first] = hook.argv;
   try {
@@ -85,7 +87,7 @@ export function handOver(hook: Hook, { harness, id }: Session): void {
   }
 }
 
-/** stderr, and only if it was asked for. */
+/** Writes to stderr, and only when debugging is on. */
 export function debugLog(isDebug: boolean): (line: string) => void {
   return isDebug ? (line) => void process.stderr.write(`palace: ${line}\n`) : () => {};
 }

@@ -1,7 +1,7 @@
 /**
- * The opencode plugin: the wake-up text beside the system prompt of a session, and filing when the agent rests. Built into one file
- * without imports, which opencode loads from its plugins folder in its embedded Bun. Whatever fails in here, opencode goes on; no turn
- * waits longer than a second.
+ * The opencode plugin: it adds the wake-up text to a session's system prompt and files the session when the agent rests.
+ * Built into one file without imports, which opencode loads from its plugins folder in its embedded Bun. No failure in here
+ * stops opencode; no turn waits longer than a second.
  */
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
@@ -9,7 +9,7 @@ import { askWakeUp, debugLog, handOver, hookOf, TURN_MAX_MS } from "../extension
 
 type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
 
-/** The part of opencode's hooks that is used here; 1.18. */
+/** The part of opencode 1.18's hooks that is used here. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
   "chat.message"(input: { sessionID?: string }): Promise<void>;
@@ -20,13 +20,13 @@ export type Hooks = {
 
 const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** The request for a title comes through the same hook. */
+/** Matches the request for a title, which comes through the same hook. */
 const TITLE = /\btitle generator\b/i;
 
-/** `text`: what the first call got is what all of them get, as prompt caches want it. */
+/** Every call gets the text that the first one got, so that prompt caches hit. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
-// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// The handlers share one session's state; as separate functions, each would need all of it as parameters.
 // eslint-disable-next-line max-lines-per-function
 export default function palace(): Promise<Hooks> {
   const settings = readHarness(process.env);
@@ -35,7 +35,7 @@ export default function palace(): Promise<Hooks> {
   const hook = hookOf(settings, { ...process.env, MEMPALACE_AGENT_NAME: agent }, agent, log);
   const sessions = new Map<string, Told>();
   const children = new Set<string>();
-  /** With something said since they were handed over. */
+  /** Sessions with messages since their last hand-over. */
   const unfiled = new Set<string>();
 
   const told = (id: string, isResumed: boolean): Told => {
@@ -60,7 +60,7 @@ export default function palace(): Promise<Hooks> {
     event: ({ event: { type, properties: { sessionID = "", info } = {} } }) =>
       safely(type, () => {
         if (type === "session.created" && info?.id !== undefined) {
-          // A subagent is told what it needs by who called it, and filed with the session it belongs to.
+          // A subagent gets what it needs from its caller, and is filed with the session that it belongs to.
           if (info.parentID !== undefined) children.add(info.id);
           else if (settings.wakeUp) told(info.id, false);
         }
@@ -71,7 +71,7 @@ export default function palace(): Promise<Hooks> {
       safely("chat.message", () => {
         if (id === undefined || children.has(id)) return;
         unfiled.add(id);
-        // Asked for here, it is there when the model is called.
+        // A request made here has its answer by the time the model is called.
         if (settings.wakeUp) told(id, true);
       }),
     "experimental.chat.system.transform": ({ sessionID: id }, { system }) =>

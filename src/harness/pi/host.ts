@@ -1,4 +1,7 @@
-/** What of pi's extension API is used here, as 0.87 and 1.5 have it. Types alone: pi hands the object over. */
+/**
+ * The part of pi's extension API that is used here, as versions 0.87 and 1.5 have it. It holds types alone, because pi
+ * passes the object in.
+ */
 export type PiContext = {
   cwd: string;
   ui?: { notify?: (text: string, kind?: string) => void };
@@ -40,6 +43,6 @@ export type Pi = {
   ): void;
   sendUserMessage(text: string, options?: { deliverAs: "followUp" }): void;
   getAllTools?(): readonly { name: string }[];
-  /** Of 1.x, which speaks MCP itself. */
+  /** Present in 1.x, which speaks MCP itself. */
   registerMcpServer?: unknown;
 };

@@ -1,6 +1,7 @@
 /**
- * An MCP server as a child: started when it is needed, ended when it stalls, started again within a budget. Concurrency: calls may
- * overlap; each belongs to the generation of the child that it was sent to and fails with it. Errors are for the model to read.
+ * Runs an MCP server as a child: starts it when it is needed, ends it when it stalls, restarts it within a budget.
+ * Concurrency: calls may overlap; each belongs to the generation of the child that it was sent to and fails with it. Errors
+ * are written for the model.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -31,7 +32,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<Running> | undefined;
   #generation = 0;
-  /** Starts in a row after which nothing was answered. */
+  /** Consecutive starts without a single answer. */
   #failures = 0;
   #lastId = 0;
   #isClosed = false;
@@ -116,13 +117,13 @@ export class McpServer {
       rest = lines.pop() ?? "";
       for (const line of lines) settle(waiting, line);
     });
-    // A write to a process that has just ended: its end says so.
+    // A write to a process that has just exited fails; its exit is reported elsewhere.
     child.stdin.on("error", () => {});
     child.once("error", (error) => this.#end(running, `the memory server cannot be run: ${error.message}`));
     child.once("close", (code) => this.#end(running, `the memory server ended (${code ?? "killed"})`));
   }
 
-  /** What waits for that generation hears why; the next call starts another one. */
+  /** Pending calls of that generation fail with the reason; the next call starts a new child. */
   #end({ child, generation, waiting }: Running, why: string): void {
     if (generation === this.#generation && child === this.#live) {
       this.#running = undefined;
@@ -143,7 +144,7 @@ export class McpServer {
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const stall = (): void => {
-      // Whoever does not answer one call may answer none: the next one gets a new process.
+      // A child that does not answer one call may answer none, so the next call gets a new process.
       child.kill("SIGKILL");
       this.#end(running, `${method} was not answered within ${timeoutMs} ms; the memory server is started again`);
     };

@@ -1,7 +1,7 @@
 /**
- * The pi extension: the palace's tools, the wake-up text of a session that begins, /mempalace-diary, and filing when the agent rests.
- * Built into one file without imports, which pi loads from its extensions folder. Whatever fails in here, pi goes on; no turn waits
- * longer than a second.
+ * The pi extension: the palace's tools, the wake-up text of a new session, /mempalace-diary, and filing when the agent
+ * rests. Built into one file without imports, which pi loads from its extensions folder. No failure in here stops pi; no
+ * turn waits longer than a second.
  */
 import { basename } from "node:path";
 import { readHarness } from "../../config/harness.ts";
@@ -17,7 +17,7 @@ const TURN_STARTS_MAX_MS = 10_000;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
-// One session's state and what the host's events do to it: apart, each would be handed all of it.
+// The handlers share one session's state; as separate functions, each would need all of it as parameters.
 // eslint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readHarness(process.env);
@@ -29,7 +29,7 @@ export default function palace(pi: Pi): void {
   let server: McpServer | undefined;
   let session = "";
   let due: Due | undefined;
-  /** Something was said since the session was handed over. */
+  /** True when the session has messages since its last hand-over. */
   let isUnfiled = false;
   let started = Promise.withResolvers<void>();
 
@@ -59,7 +59,7 @@ export default function palace(pi: Pi): void {
 
   on("session_start", async ({ reason }, ctx) => {
     const id = ctx.sessionManager.getSessionId();
-    // pi 1.5 says it twice of a session that it begins by itself.
+    // pi 1.5 sends this event twice for a session that it starts itself.
     if (id !== session) {
       session = id;
       due = settings.wakeUp && isFresh(reason, ctx) ? owe(id) : undefined;
@@ -78,7 +78,7 @@ export default function palace(pi: Pi): void {
     if (text !== "") return { customType: WAKE_UP, content: text, display: false };
   });
   on("agent_start", () => Promise.resolve(started.resolve()));
-  // The summary may have lost it.
+  // The summary may have dropped the wake-up text.
   on("session_compact", (_event, ctx) => {
     if (settings.wakeUp) due = owe(ctx.sessionManager.getSessionId());
     return Promise.resolve();
@@ -95,7 +95,7 @@ export default function palace(pi: Pi): void {
     handler: async (args, ctx) => {
       started = Promise.withResolvers();
       pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
-      // Where nobody looks on, pi ends with the command: it is there until the entry is written.
+      // Without a UI, pi exits with the command, which therefore waits until the entry is written.
       if (ctx.hasUI === true) return;
       await within(started.promise, TURN_STARTS_MAX_MS);
       await ctx.waitForIdle?.();
@@ -103,7 +103,7 @@ export default function palace(pi: Pi): void {
   });
 }
 
-/** A session that is resumed or forked brings what its beginning was told along. */
+/** A resumed or forked session still holds what it was told at its start. */
 function isFresh(reason: string | undefined, { sessionManager }: PiContext): boolean {
   if (reason === "resume" || reason === "fork") return false;
   return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);
@@ -118,7 +118,7 @@ function diaryRequest(agent: string, args: string): string {
   );
 }
 
-/** Tools of a name that somebody else has registered are left to them. */
+/** Skips tools whose name another extension has registered. */
 function registerTools(pi: Pi, server: McpServer, tools: readonly McpTool[], registered: Set<string>): void {
   const taken = new Set(pi.getAllTools?.().map(({ name }) => name));
   for (const { name, description = name, inputSchema } of tools) {
