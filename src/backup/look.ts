@@ -6,7 +6,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { type Counts, damaged, EVENTS, LEDGER } from "./manifest.ts";
+import { EVENTS, LEDGER } from "./contents.ts";
+import { type Counts, damaged } from "./manifest.ts";
 
 export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
 

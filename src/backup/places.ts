@@ -4,7 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./manifest.ts";
+import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 
 export type SwapPaths = {
   home: string;

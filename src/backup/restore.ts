@@ -8,9 +8,10 @@ import { CLOSETS, DRAWERS, OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../platform/fault.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";
-import { damaged, LEDGER, type Manifest, TOKENS } from "./manifest.ts";
+import { LEDGER, TOKENS } from "./contents.ts";
+import { damaged, type Manifest } from "./manifest.ts";
 import { sync } from "./move.ts";
-import { CONFIG, namesNoPlace } from "./settings.ts";
+import { CONFIG, namesNoPlace } from "./upstream-config.ts";
 import { pendingRestore, STAGED } from "./swap.ts";
 import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 

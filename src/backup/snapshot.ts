@@ -11,8 +11,9 @@ import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { VERSION } from "../platform/version.ts";
 import { lookInto } from "./look.ts";
-import { type BackedUpFile, EVENTS, LEDGER, type ManifestBody, SETTINGS_FILES, TOKENS } from "./manifest.ts";
-import { CONFIG, namesNoPlace } from "./settings.ts";
+import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
+import { type BackedUpFile, type ManifestBody } from "./manifest.ts";
+import { CONFIG, namesNoPlace } from "./upstream-config.ts";
 
 export type SnapshotSource = {
   home: string;

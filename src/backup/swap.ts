@@ -13,7 +13,7 @@ import { isRecord } from "../platform/is-record.ts";
 import { RESTORE_MARKER } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { isDraft, removeDrafts } from "./draft.ts";
-import { LEDGER } from "./manifest.ts";
+import { LEDGER } from "./contents.ts";
 import { move, sync } from "./move.ts";
 import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } from "./places.ts";
 

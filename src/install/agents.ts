@@ -5,6 +5,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentPlaces } from "../config/agents.ts";
+import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hooks.ts";
 import { contentOf } from "./files.ts";
 import type { Want } from "./want.ts";
 
@@ -30,9 +31,6 @@ export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
 
 const MISSING = "not in this package; in a clone: npm run build";
 const SERVER = "mempalace";
-const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
-/** Without this timeout, Claude Code cancels a SessionEnd hook after 1.5 s. */
-const HOOK_TIMEOUT_S = 10;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
 const PLUGIN = { "@opencode-ai/plugin": "*" };
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
-import { TOKENS } from "../../backup/manifest.ts";
+import { TOKENS } from "../../backup/contents.ts";
 import { ownEntries } from "../../backup/places.ts";
 import {
   assertStaged,

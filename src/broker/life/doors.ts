@@ -5,11 +5,11 @@
 import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
 import type { Door } from "../../protocol/spec.ts";
 import { type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
+import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
-import { isLoopback, recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
+import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
 import { TokenBook } from "../door/tokens.ts";
 
 export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Config };
@@ -79,15 +79,9 @@ async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promis
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for a door that other machines can reach while there is no token. */
 function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
   if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
   const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
-  if (!isLoopback(door.host) && tokens.size === 0)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      `${door.host}:${door.port} can be reached from elsewhere and there is no token yet`,
-      "palace token add NAME --role agent",
-    );
+  requireToken(door, tokens.size);
   return { ...door, guard: new Guard(tokens, allowedHosts) };
 }

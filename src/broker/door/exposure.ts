@@ -1,0 +1,13 @@
+/** No door that other machines can reach is opened while nobody was given a token. Used by life/doors.ts. */
+import { PalaceError } from "../../protocol/errors.ts";
+import { isLoopback, type TcpAddress } from "./listen.ts";
+
+/** `tokens`: how many there are. Errors: CONFIG_BAD_VALUE. */
+export function requireToken({ host, port }: TcpAddress, tokens: number): void {
+  if (isLoopback(host) || tokens > 0) return;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${host}:${port} can be reached from elsewhere and there is no token yet`,
+    "palace token add NAME --role agent",
+  );
+}
