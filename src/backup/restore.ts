@@ -11,7 +11,7 @@ import { countIn } from "./look.ts";
 import { LEDGER, TOKENS } from "./contents.ts";
 import { damaged, type Manifest } from "./manifest.ts";
 import { sync } from "./move.ts";
-import { CONFIG, namesNoPlace } from "./upstream-config.ts";
+import { CONFIG, namesNoPlace } from "./config-place.ts";
 import { pendingRestore, STAGED } from "./swap.ts";
 import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 

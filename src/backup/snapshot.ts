@@ -13,7 +13,7 @@ import { VERSION } from "../platform/version.ts";
 import { lookInto } from "./look.ts";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { type BackedUpFile, type ManifestBody } from "./manifest.ts";
-import { CONFIG, namesNoPlace } from "./upstream-config.ts";
+import { CONFIG, namesNoPlace } from "./config-place.ts";
 
 export type SnapshotSource = {
   home: string;
