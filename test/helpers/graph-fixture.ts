@@ -51,7 +51,7 @@ export function createGraphFixture(): GraphFixture {
       const total = { taken: 0, relisted: 0, removed: 0, sent: 0, problem: "" };
       for (let round = 0; round < 10; round++) {
         const { finding, problem } = side.look();
-        const { taken, relisted, removed } = writer.graph.takeOver(finding);
+        const { taken, relisted, removed } = writer.graph.adopt(finding);
         side.accept();
         const sent = side.send();
         writer.graph.done(sent.rows);

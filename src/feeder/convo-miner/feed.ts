@@ -8,7 +8,7 @@ import { sessionNameOf } from "../../platform/session-name.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenTakenOver } from "../mined.ts";
+import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenAdopted } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
 import { type Entry, notesFile, type NotesPlace, readNotes, writeNotes } from "./notes.ts";
@@ -106,7 +106,7 @@ type Asked = { sources: Map<string, FilingRecord>; sessions: Map<string, string[
 
 async function askRecords(caller: Caller, { options, files, nameOf, folder, watch, signal }: FeedDeps): Promise<Asked> {
   const { wing, extract } = options;
-  if (folder !== undefined) await whenTakenOver(caller, signal, (line) => watch.notice(line));
+  if (folder !== undefined) await whenAdopted(caller, signal, (line) => watch.notice(line));
   const uuids = new Set(files.flatMap(({ sourceFile }) => sessionNameOf(sourceFile)?.uuid ?? []));
   const wanted = [...uuids].slice(0, SESSIONS_ASKED_MAX);
   const {

@@ -9,7 +9,7 @@ import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, whenTakenOver } from "../mined.ts";
+import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./filing.ts";
 import type { Front } from "./front.ts";
@@ -60,7 +60,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     .update(JSON.stringify([TEXT_RULES, project.rooms ?? null]))
     .digest("hex")
     .slice(0, 16);
-  if (caller !== undefined && stage.isInPlace) await whenTakenOver(caller, signal, (line) => watch.notice(line));
+  if (caller !== undefined && stage.isInPlace) await whenAdopted(caller, signal, (line) => watch.notice(line));
   const known = { records: notedRecords(stage, noted), isMined: () => false };
   const { records, isMined } = caller === undefined ? known : await askRecords(stage, front, caller);
   const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });

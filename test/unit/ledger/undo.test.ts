@@ -146,7 +146,7 @@ test("a stray that changed a drawer in the palace has changed it", () => {
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m", quantize);
   writer.outbox.done(reader.outboxEntries(9));
   const row = { id: kept, text: "by a stray", metadata, vector: undefined };
-  expect(writer.takeOver({ rows: [row], removed: [], model: undefined }, quantize).taken).toBe(1);
+  expect(writer.adopt({ rows: [row], removed: [], model: undefined }, quantize).taken).toBe(1);
   expect(undo("a")).toMatchObject({ refused: 1 });
   expect(text(kept)).toBe("by a stray");
 });

@@ -149,7 +149,7 @@ describe("tunnels.json", () => {
     const key = createHash("sha256").update(graph.paths.tunnelsFile).digest("hex").slice(0, 16);
     const lock = openSync(join(graph.paths.upstreamLocksDir, `${key}.lock`), "r+");
     expect(tryFlock(lock)).toBe(true);
-    graph.writer.graph.takeOver(graph.side.look().finding);
+    graph.writer.graph.adopt(graph.side.look().finding);
     graph.side.accept();
     expect(graph.side.send()).toMatchObject({ rows: [], others: true });
     closeSync(lock);
