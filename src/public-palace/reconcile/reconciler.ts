@@ -20,7 +20,7 @@ import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { Comparison } from "./compare.ts";
 import type { CountedDriver } from "./counted-driver.ts";
 import { lookAt } from "./position.ts";
-import { breakSeal, putSeal } from "./seal.ts";
+import { consumeShutdownMarker, writeShutdownMarker } from "./shutdown-marker.ts";
 import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
@@ -131,7 +131,7 @@ class Watcher {
 
   constructor(options: Required<WatchOptions>) {
     this.#options = options;
-    this.#isLeft = breakSeal(options.palaceDir, options.seen);
+    this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
   /** A busy driver is quiet only for a moment, which the timer would miss. */
@@ -168,7 +168,7 @@ class Watcher {
     const found = this.#read();
     const isOurs = this.#options.driver?.kind === "files";
     if (found !== undefined && this.#addsUp(found))
-      await this.#remember(found, isOurs ? putSeal(this.#options.palaceDir) : undefined);
+      await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
   /** Undefined: nothing can be judged now. The report tells why, unless a moment later will do. */
@@ -387,13 +387,13 @@ class Watcher {
     return this.#options.driver === undefined || own !== undefined;
   }
 
-  async #remember(mark: Mark, seal?: number): Promise<void> {
+  async #remember(mark: Mark, marker?: number): Promise<void> {
     if (!this.#isOwn(mark)) return;
     const { head, segment, adopt, closets } = mark;
     const seen: Seen = {
       ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
       ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
-      ...(seal === undefined ? {} : { seal }),
+      ...(marker === undefined ? {} : { seal: marker }),
     };
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }
