@@ -18,7 +18,7 @@ export type GraphFixture = Disposable & {
   /** Does what the broker does soon after a write: adopts foreign rows, then sends the listed rows. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
   /** Runs a foreign writer's statements on upstream's file. */
-  stray(sql: string): void;
+  foreign(sql: string): void;
   rows<T>(sql: string): T[];
 };
 
@@ -64,7 +64,7 @@ export function createGraphFixture(): GraphFixture {
       }
       throw new Error("no end of it");
     },
-    stray(sql) {
+    foreign(sql) {
       const database = new Database(paths.graphFile);
       database.pragma("foreign_keys = OFF");
       database.exec(sql);

@@ -1,4 +1,4 @@
-/** Strays found in a palace file of Chroma's own form, against a real ledger; the driver writes as Chroma's server does. */
+/** Foreign rows found in a palace file of Chroma's own form, against a real ledger; the driver writes as Chroma's server does. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
