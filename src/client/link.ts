@@ -15,7 +15,7 @@ import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { toRpcError } from "./rpc-error.ts";
-import { Silence } from "./silence.ts";
+import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
 
@@ -74,7 +74,7 @@ export class Link {
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
   /** Notifications sent while there is no connection; they are always few. */
   #unsent: string[] = [];
-  readonly #silence: Silence;
+  readonly #keepAlive: KeepAlive;
   readonly #clock: Clock;
   readonly #reach: Reach;
   #socket: Socket | undefined;
@@ -101,7 +101,7 @@ export class Link {
     this.#agent = options.agent;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#reach = options.reach ?? REACH;
-    this.#silence = new Silence(this.#clock);
+    this.#keepAlive = new KeepAlive(this.#clock);
   }
 
   get isUnnamed(): boolean {
@@ -125,7 +125,7 @@ export class Link {
     }
     if (this.#isOpen && this.#socket !== undefined) {
       this.#socket.write(`${line}\n`);
-      this.#silence.watch(this.#socket, this.#isAwaiting);
+      this.#keepAlive.watch(this.#socket, this.#isAwaiting);
       return;
     }
     if (id === undefined && this.#unsent.length < PEER_IN_FLIGHT_MAX) this.#unsent.push(line);
@@ -150,7 +150,7 @@ export class Link {
     this.#closed = true;
     this.#socket?.destroy();
     this.#pending.clear();
-    this.#silence.stop();
+    this.#keepAlive.stop();
     this.#impatience?.clear();
     this.#retry?.clear();
   }
@@ -218,7 +218,7 @@ export class Link {
     if (this.#closed) return void socket.destroy();
     const splitter = new FrameSplitter();
     const onData = (chunk: Buffer): void => {
-      this.#silence.heard();
+      this.#keepAlive.heard();
       for (const frame of splitter.push(chunk)) if ("bytes" in frame) this.#onFrame(frame.bytes);
     };
     this.#socket = socket;
@@ -242,7 +242,7 @@ export class Link {
     this.#unsent = [];
     if (lines.length === 0) return;
     socket.write(`${lines.join("\n")}\n`);
-    this.#silence.watch(socket, this.#isAwaiting);
+    this.#keepAlive.watch(socket, this.#isAwaiting);
   }
 
   #onFrame(bytes: Buffer): void {
@@ -250,7 +250,7 @@ export class Link {
     // The other side is no broker or has lost track of the stream: the next connection may be better.
     if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
-    if (this.#silence.isPong(id)) return;
+    if (this.#keepAlive.isPong(id)) return;
     const delivered = id === undefined ? undefined : this.#delivering.get(id);
     if (delivered !== undefined) return delivered(response);
     const pending = id === undefined ? undefined : this.#pending.get(id);
@@ -290,7 +290,7 @@ export class Link {
     if (now - this.#openedAtMs > PATIENCE_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
-    this.#silence.stop();
+    this.#keepAlive.stop();
     for (const settle of this.#delivering.values()) settle(undefined);
     // Without open requests the next request connects: a broker that exited when idle is not started for nothing.
     if (!this.#closed && this.#pending.size > 0) this.#reconnect();
@@ -372,7 +372,7 @@ export class Link {
       const { promise, resolve } = Promise.withResolvers<RpcResponse | undefined>();
       this.#delivering.set(id, resolve);
       socket.write(`${JSON.stringify({ ...message, id })}\n`);
-      this.#silence.watch(socket, this.#isAwaiting);
+      this.#keepAlive.watch(socket, this.#isAwaiting);
       return promise.finally(() => this.#delivering.delete(id));
     };
     // A spool that cannot be read or cleared must not hold back requests that the broker can answer.
