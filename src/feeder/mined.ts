@@ -20,11 +20,7 @@ const LOOK_MAX_MS = 10_000;
  * A broker that opens a palace for the first time adopts it; only then is it known what is mined in it. Errors: the
  * broker's.
  */
-export async function whenAdopted(
-  caller: Caller,
-  signal: AbortSignal,
-  notice: (line: string) => void,
-): Promise<void> {
+export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
     const { error, adoption, strays } = await caller.call("palace.status", {});
