@@ -78,7 +78,7 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("a change of others to an adopted drawer without a vector is taken over, and nothing is written over when the model comes", () => {
+it("a change of others to an adopted drawer without a vector is adopted, and nothing is written over when the model comes", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");

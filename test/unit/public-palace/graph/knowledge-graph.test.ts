@@ -1,4 +1,4 @@
-/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is taken over, and who wins where both wrote. */
+/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is adopted, and who wins where both wrote. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -101,7 +101,7 @@ describe("what others wrote", () => {
     graph.sync();
   });
 
-  it("is taken over, and the file is left as it is", () => {
+  it("is adopted, and the file is left as it is", () => {
     graph.foreign(FOREIGN_FACT);
     graph.foreign("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
     graph.foreign("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
@@ -161,7 +161,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a file that was put in the place of ours is taken over and completed", () => {
+  it("a file that was put in the place of ours is adopted and completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,

@@ -157,7 +157,7 @@ describe("tunnels.json", () => {
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
   });
 
-  it("of others is taken over: new, changed, deleted; what has no id is kept where it stands", () => {
+  it("of others is adopted: new, changed, deleted; what has no id is kept where it stands", () => {
     graph.write("create_tunnel", ENDS);
     graph.write("create_tunnel", { ...ENDS, target_room: "gone" });
     graph.sync();
@@ -219,7 +219,7 @@ describe("hallways.json", () => {
     ...{ id: `hallway_${wing}_${name}`, wing, entity_a: "A", entity_b: name, co_occurrence_count: count, rooms: ["r"] },
   });
 
-  it("is taken over in both shapes, listed by strength, page by page", () => {
+  it("is adopted in both shapes, listed by strength, page by page", () => {
     const all = [hallway("w", "x", 2), hallway("w", "y", 5), hallway("v", "z", 3)];
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: all });
     graph.sync();
