@@ -1,8 +1,8 @@
 /**
  * A lasting connection to the broker for clients that speak JSON-RPC: the shim and the typed client. Unanswered requests
- * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. When no broker
- * can be reached, a link with a spool answers in its place, and later delivers the spooled writes before anything else.
- * Concurrency: one owner; `send` may be called at any time.
+ * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. Without a
+ * broker, a link with a spool answers itself, and later delivers the spool before anything else. Concurrency: one owner;
+ * `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -45,9 +45,7 @@ const REACH: Reach = {
 
 type Pending = { line: string; since: number };
 
-/**
- * Limits how long a request is sent again to a busy broker, or to brokers that keep dying, before the caller gets an error.
- */
+/** Limits how long a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
 const PATIENCE_MS = 60_000;
 /** Shorter than PATIENCE_MS, so that a caller that waits that long still hears the reason. */
 const BUSY_PATIENCE_MS = 45_000;
@@ -138,9 +136,7 @@ export class Link {
     if (this.#isOpen) this.#socket?.write(`${notification}\n`);
   }
 
-  /**
-   * Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests are answered with them.
-   */
+  /** Connects, starting a broker if allowed. Errors, also for pending requests: those of discovery and start. */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
     return this.#connecting;
@@ -310,9 +306,7 @@ export class Link {
 
   // --- without a broker ---
 
-  /**
-   * Answers all pending requests, in the broker's place or with `error`; with spooled writes, it schedules another search.
-   */
+  /** Answers all pending requests, in the broker's place or with `error`; with a filled spool, it looks again later. */
   async #withdraw(error: PalaceError): Promise<void> {
     const outage = this.#spools ? await this.#loadOutage() : undefined;
     if (outage?.isOutage(error) !== true) {
