@@ -15,7 +15,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { isDraft, removeDrafts } from "./draft.ts";
 import { LEDGER } from "./contents.ts";
 import { move, sync } from "./move.ts";
-import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } from "./places.ts";
+import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } from "./palace-files.ts";
 
 export type PendingRestore = {
   schema: 2;

@@ -2,21 +2,21 @@
  * Makes one tool call of a command: the broker answers it, or a write is spooled. Imported by the verbs that call tools.
  */
 import { type Client, connectClient } from "../client/client.ts";
-import type { KeptCall } from "../client/keep-call.ts";
+import type { CommandCall } from "../client/spool-call.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import type { Json } from "../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { nearestWord } from "./terminal/nearest.ts";
 
-export async function callOrKeep(call: KeptCall): Promise<Json> {
+export async function callOrSpool(call: CommandCall): Promise<Json> {
   const { config, agent } = call;
   const client = await connectClient({ config, agent, start: "auto" }).catch(asKnown);
-  if (client instanceof PalaceError) return keep(call, client);
+  if (client instanceof PalaceError) return spool(call, client);
   try {
     return await callTool(client, call);
   } catch (error) {
     // A broker that disappeared during a write may have filed it: spooled with its key, the write is done once.
-    if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await keep(call, error);
+    if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await spool(call, error);
     throw error;
   } finally {
     client.close();
@@ -24,10 +24,10 @@ export async function callOrKeep(call: KeptCall): Promise<Json> {
 }
 
 /** Errors: `away` for a call that is no write or cannot wait. */
-async function keep(call: KeptCall, away: PalaceError): Promise<Json> {
+async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
-  const { keepCall } = await import("../client/keep-call.ts");
-  return keepCall(call, away);
+  const { spoolCall } = await import("../client/spool-call.ts");
+  return spoolCall(call, away);
 }
 
 function asKnown(error: unknown): PalaceError {
@@ -35,7 +35,7 @@ function asKnown(error: unknown): PalaceError {
   throw error;
 }
 
-async function callTool(client: Client, { name, args, key }: KeptCall): Promise<Json> {
+async function callTool(client: Client, { name, args, key }: CommandCall): Promise<Json> {
   try {
     return await client.callTool(name, args, { key });
   } catch (error) {

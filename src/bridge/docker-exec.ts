@@ -6,7 +6,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { Duplex } from "node:stream";
 import { PalaceError } from "../protocol/errors.ts";
-import { afterGreeting, type ConnectionEvents, inTime } from "./connection.ts";
+import { afterGreeting, type ConnectionEvents, inTime } from "./reconnect.ts";
 import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 

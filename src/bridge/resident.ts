@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { tryFlock } from "../platform/libc.ts";
 import type { Log } from "../platform/log.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { BridgeConnection } from "./connection.ts";
+import { BridgeConnection } from "./reconnect.ts";
 import {
   type BridgePaths,
   type BridgeSettings,

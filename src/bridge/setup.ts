@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import type { Client } from "ssh2";
 import { PalaceError } from "../protocol/errors.ts";
-import { connectSsh, inTime, openGate, type Target } from "./connection.ts";
+import { connectSsh, inTime, openGate, type Target } from "./reconnect.ts";
 import { ensureKey } from "./key.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";

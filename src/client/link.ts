@@ -1,8 +1,8 @@
 /**
  * A lasting connection to the broker for clients that speak JSON-RPC: the shim and the typed client. Unanswered requests
- * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. When no broker
- * can be reached, a link with a spool answers in its place, and later delivers the spooled writes before anything else.
- * Concurrency: one owner; `send` may be called at any time.
+ * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. Without a
+ * broker, a link with a spool answers itself, and later delivers the spool before anything else. Concurrency: one owner;
+ * `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -15,7 +15,7 @@ import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
 import { toRpcError } from "./rpc-error.ts";
-import { Silence } from "./silence.ts";
+import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
 
@@ -45,7 +45,7 @@ const REACH: Reach = {
 
 type Pending = { line: string; since: number };
 
-/** How long a request is sent again to a busy broker, or to brokers that keep dying, before the caller gets an error. */
+/** Limits how long a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
 const PATIENCE_MS = 60_000;
 /** Shorter than PATIENCE_MS, so that a caller that waits that long still hears the reason. */
 const BUSY_PATIENCE_MS = 45_000;
@@ -72,7 +72,7 @@ export class Link {
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
   /** Notifications sent while there is no connection; they are always few. */
   #unsent: string[] = [];
-  readonly #silence: Silence;
+  readonly #keepAlive: KeepAlive;
   readonly #clock: Clock;
   readonly #reach: Reach;
   #socket: Socket | undefined;
@@ -99,7 +99,7 @@ export class Link {
     this.#agent = options.agent;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#reach = options.reach ?? REACH;
-    this.#silence = new Silence(this.#clock);
+    this.#keepAlive = new KeepAlive(this.#clock);
   }
 
   get isUnnamed(): boolean {
@@ -123,7 +123,7 @@ export class Link {
     }
     if (this.#isOpen && this.#socket !== undefined) {
       this.#socket.write(`${line}\n`);
-      this.#silence.watch(this.#socket, this.#isAwaiting);
+      this.#keepAlive.watch(this.#socket, this.#isAwaiting);
       return;
     }
     if (id === undefined && this.#unsent.length < PEER_IN_FLIGHT_MAX) this.#unsent.push(line);
@@ -136,7 +136,7 @@ export class Link {
     if (this.#isOpen) this.#socket?.write(`${notification}\n`);
   }
 
-  /** Connects, starting a broker if allowed. Errors: those of discovery and start; pending requests get them. */
+  /** Connects, starting a broker if allowed. Errors, also for pending requests: those of discovery and start. */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
     return this.#connecting;
@@ -146,7 +146,7 @@ export class Link {
     this.#closed = true;
     this.#socket?.destroy();
     this.#pending.clear();
-    this.#silence.stop();
+    this.#keepAlive.stop();
     this.#impatience?.clear();
     this.#retry?.clear();
   }
@@ -214,7 +214,7 @@ export class Link {
     if (this.#closed) return void socket.destroy();
     const splitter = new FrameSplitter();
     const onData = (chunk: Buffer): void => {
-      this.#silence.heard();
+      this.#keepAlive.heard();
       for (const frame of splitter.push(chunk)) if ("bytes" in frame) this.#onFrame(frame.bytes);
     };
     this.#socket = socket;
@@ -238,7 +238,7 @@ export class Link {
     this.#unsent = [];
     if (lines.length === 0) return;
     socket.write(`${lines.join("\n")}\n`);
-    this.#silence.watch(socket, this.#isAwaiting);
+    this.#keepAlive.watch(socket, this.#isAwaiting);
   }
 
   #onFrame(bytes: Buffer): void {
@@ -246,7 +246,7 @@ export class Link {
     // The other side is no broker or has lost track of the stream: the next connection may be better.
     if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
-    if (this.#silence.isPong(id)) return;
+    if (this.#keepAlive.isPong(id)) return;
     const delivered = id === undefined ? undefined : this.#delivering.get(id);
     if (delivered !== undefined) return delivered(response);
     const pending = id === undefined ? undefined : this.#pending.get(id);
@@ -286,7 +286,7 @@ export class Link {
     if (now - this.#openedAtMs > PATIENCE_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
-    this.#silence.stop();
+    this.#keepAlive.stop();
     for (const settle of this.#delivering.values()) settle(undefined);
     // Without open requests the next request connects: a broker that exited when idle is not started for nothing.
     if (!this.#closed && this.#pending.size > 0) this.#reconnect();
@@ -306,7 +306,7 @@ export class Link {
 
   // --- without a broker ---
 
-  /** Answers all pending requests, itself or with `error`; with spooled writes it schedules another search. */
+  /** Answers all pending requests, in the broker's place or with `error`; with a filled spool, it looks again later. */
   async #withdraw(error: PalaceError): Promise<void> {
     const outage = this.#spools ? await this.#loadOutage() : undefined;
     if (outage?.isOutage(error) !== true) {
@@ -366,7 +366,7 @@ export class Link {
       const { promise, resolve } = Promise.withResolvers<RpcResponse | undefined>();
       this.#delivering.set(id, resolve);
       socket.write(`${JSON.stringify({ ...message, id })}\n`);
-      this.#silence.watch(socket, this.#isAwaiting);
+      this.#keepAlive.watch(socket, this.#isAwaiting);
       return promise.finally(() => this.#delivering.delete(id));
     };
     // A spool that cannot be read or cleared must not hold back requests that the broker can answer.

@@ -8,12 +8,17 @@ import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { SPOOL_AGE_MAX_MS, SPOOL_ENTRIES_MAX, SPOOL_SIZE_MAX_BYTES } from "../protocol/limits.ts";
+import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
 
 /** `line` is the tools/call as the agent sent it, with its key. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
 export type SpoolEntry = SpooledWrite & { name: string };
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
+
+/** Bounds of the writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
+const ENTRIES_MAX = 10_000;
+const SIZE_MAX_BYTES = 64 * 1024 * 1024;
+if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
 const REFUSED = "refused";
@@ -39,7 +44,7 @@ export class Spool {
     const names = this.#names();
     const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
     const sizeBytes = names.reduce((sum, name) => sum + sizeOf(join(this.folder, name)), Buffer.byteLength(text));
-    if (names.length >= SPOOL_ENTRIES_MAX || sizeBytes > SPOOL_SIZE_MAX_BYTES)
+    if (names.length >= ENTRIES_MAX || sizeBytes > SIZE_MAX_BYTES)
       throw new PalaceError(
         "TRANSPORT_SPOOL_FULL",
         "no broker can be reached, and as many writes as may be are waiting for one",

@@ -1,10 +1,13 @@
 /**
- * Locates the sessions of coding agents, by the agents' own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2,
+ * Locates the sessions of coding agents, by the agents' own rules, and says which are filed. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2,
  * 3.4.
  */
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
+
+/** Sessions with fewer messages are left out unless somebody says otherwise. */
+export const MESSAGES_MIN = 3;
 
 export type SessionPlaces = Readonly<{ opencodeDatabase: string; claudeCodeDir: string; piDir: string }>;
 

@@ -20,19 +20,15 @@ const LOOK_MAX_MS = 10_000;
  * A broker that opens a palace for the first time adopts it; only then is it known what is mined in it. Errors: the
  * broker's.
  */
-export async function whenTakenOver(
-  caller: Caller,
-  signal: AbortSignal,
-  notice: (line: string) => void,
-): Promise<void> {
+export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
     const { error, adoption, strays } = await caller.call("palace.status", {});
     // A broker from before adoption reports none.
     const state = adoption?.state ?? "none";
-    const isTakingOver = state === "running" || (state === "verifying" && strays.state === "looking");
+    const isAdopting = state === "running" || (state === "verifying" && strays.state === "looking");
     const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
-    if (error !== undefined || !(isTakingOver || isLooking)) return;
+    if (error !== undefined || !(isAdopting || isLooking)) return;
     if (state === "running" && !isTold) notice("Waiting until the palace that was there is taken over.");
     isTold ||= state === "running";
   }

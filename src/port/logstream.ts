@@ -105,7 +105,7 @@ export type PublishedMesh = {
 };
 
 /** The copies of the palace that are known here. */
-export type Estate = {
+export type ReplicaState = {
   replicaId: string;
   versionVector: Record<string, number>;
   peers: MeshPeer[];

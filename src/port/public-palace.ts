@@ -4,11 +4,11 @@ import type { Metadata, PlaceFilter } from "./drawer.ts";
 /**
  * A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, if it has one.
  */
-export type TakenRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
+export type ForeignRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
 /** What the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there. */
-export type TakeOver = {
-  rows: readonly TakenRow[];
+export type AdoptionBatch = {
+  rows: readonly ForeignRow[];
   removed: readonly string[];
   /** Model of the vectors; undefined when no vectors are adopted. */
   model: string | undefined;

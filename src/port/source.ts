@@ -45,7 +45,7 @@ export interface SourceFiles {
 }
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
-export const MARK_OF_MODE = "\u001f";
+export const MODE_SEPARATOR = "\u001f";
 
 /** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };

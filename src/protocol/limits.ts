@@ -101,12 +101,8 @@ export const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
 export const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
 /** A write that was spooled longer than this is not sent any more: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
-/** Writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
-export const SPOOL_ENTRIES_MAX = 10_000;
-export const SPOOL_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a kept write must be recognised when it comes again");
-if (FRAME_SIZE_MAX_BYTES > SPOOL_SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");
 if (CONVERSATION_PART_DRAWERS_MAX * DRAWER_SIZE > CONVERSATION_PART_SIZE_MAX)

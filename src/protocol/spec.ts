@@ -87,7 +87,7 @@ export type BrokerFile = {
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
 /** The filing record of one source: enough for a feeder to know that nothing changed. */
-export type SourceMark = {
+export type FilingRecord = {
   sourceFile: string;
   /** Seconds since the epoch, as the file system gave them. */
   mtime: number;
@@ -142,7 +142,7 @@ export type Methods = {
      * `sessions`: filed sources that are transcripts of those sessions. `mined`: those in the folder that only
      * MemPalace has filed.
      */
-    result: { sources: SourceMark[]; sessions?: string[]; mined?: MinedSource[] };
+    result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
   /** `tooMany`: it would have had this many drawers, and nothing was done. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };

@@ -18,7 +18,7 @@ export type GraphFixture = Disposable & {
   /** Does what the broker does soon after a write: adopts foreign rows, then sends the listed rows. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
   /** Runs a foreign writer's statements on upstream's file. */
-  stray(sql: string): void;
+  foreign(sql: string): void;
   rows<T>(sql: string): T[];
 };
 
@@ -51,7 +51,7 @@ export function createGraphFixture(): GraphFixture {
       const total = { taken: 0, relisted: 0, removed: 0, sent: 0, problem: "" };
       for (let round = 0; round < 10; round++) {
         const { finding, problem } = side.look();
-        const { taken, relisted, removed } = writer.graph.takeOver(finding);
+        const { taken, relisted, removed } = writer.graph.adopt(finding);
         side.accept();
         const sent = side.send();
         writer.graph.done(sent.rows);
@@ -64,7 +64,7 @@ export function createGraphFixture(): GraphFixture {
       }
       throw new Error("no end of it");
     },
-    stray(sql) {
+    foreign(sql) {
       const database = new Database(paths.graphFile);
       database.pragma("foreign_keys = OFF");
       database.exec(sql);

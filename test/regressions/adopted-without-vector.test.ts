@@ -12,7 +12,7 @@ import { openForReading } from "../../src/ledger/open.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import type { Metadata } from "../../src/port/drawer.ts";
-import type { TakeOver } from "../../src/port/public-palace.ts";
+import type { AdoptionBatch } from "../../src/port/public-palace.ts";
 import { ForeignRows } from "../../src/public-palace/adopt/foreign-rows.ts";
 import { openChroma, readCollections, readHead } from "../../src/public-palace/format/chroma-file.ts";
 import { ChromaPalace } from "../helpers/chroma-palace.ts";
@@ -42,14 +42,14 @@ const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
 /** What the watch would do after both sides agreed at `sinceSeq`; the palace's rows come without vectors. */
-function look(sinceSeq: number): TakeOver {
+function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);
   const collection = database && readCollections(database)[0];
   if (database === undefined || collection === undefined) throw new Error("no palace");
   const horizon = { sinceSeq, untilSeq: readHead(database) };
   const foreign = new ForeignRows({ palace: database, palaceDir, collection, ledger, horizon });
-  const batch = { model: undefined, rows: [] as TakeOver["rows"][number][], removed: [] as string[] };
+  const batch = { model: undefined, rows: [] as AdoptionBatch["rows"][number][], removed: [] as string[] };
   for (let done = false; !done;) {
     const next = foreign.next();
     done = next.done;
@@ -62,7 +62,7 @@ function look(sinceSeq: number): TakeOver {
   return batch;
 }
 
-const takeOver = (sinceSeq: number): number => writer.takeOver(look(sinceSeq), quantize).taken;
+const adopt = (sinceSeq: number): number => writer.adopt(look(sinceSeq), quantize).taken;
 const textOf = (id: string): string | undefined => reader.findDrawer(id)?.text;
 const listed = () => reader.outboxEntries(10).map(({ id, record }) => [id, record?.text]);
 
@@ -78,15 +78,15 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("a change of others to an adopted drawer without a vector is taken over, and nothing is written over when the model comes", () => {
+it("a change of others to an adopted drawer without a vector is adopted, and nothing is written over when the model comes", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");
-  expect(takeOver(0)).toBe(3);
+  expect(adopt(0)).toBe(3);
   expect(look(3)).toMatchObject({ rows: [], removed: [] });
   write("a", "changed by others");
   palace.remove(["gone"]);
-  expect(takeOver(3)).toBe(2);
+  expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
   // The model has come, and what is listed has not been sent yet.
@@ -97,7 +97,7 @@ it("a change of others to an adopted drawer without a vector is taken over, and 
   ]);
   write("a", "changed once more");
   write("b", "b, as it was", { room: "moved" });
-  expect(takeOver(5)).toBe(2);
+  expect(adopt(5)).toBe(2);
   // The palace lacks the vector of b still, that of a's new text is to be made.
   expect(listed()).toEqual([["b", "b, as it was"]]);
   expect(reader.findDrawer("b")?.room).toBe("moved");
@@ -111,7 +111,7 @@ it("a change of others to an adopted drawer without a vector is taken over, and 
 
 it("but what was changed here since stays as it is here", () => {
   for (const id of ["a", "b", "c"]) write(id, `${id}, as it was`);
-  expect(takeOver(0)).toBe(3);
+  expect(adopt(0)).toBe(3);
   change("update_drawer", { drawer_id: "a", content: "changed here" });
   change("delete_drawer", { drawer_id: "b" });
   write("a", "changed by others");
@@ -121,17 +121,17 @@ it("but what was changed here since stays as it is here", () => {
   embed();
   writer.outbox.done(reader.outboxEntries(10));
   write("a", "changed after us");
-  expect(takeOver(5)).toBe(2);
+  expect(adopt(5)).toBe(2);
   expect(textOf("a")).toBe("changed after us");
 });
 
 it("drawers that were adopted before there were marks get theirs when both sides read the same", () => {
   write("a", "as it was");
-  expect(takeOver(0)).toBe(1);
+  expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");
-  expect(takeOver(1)).toBe(0);
+  expect(adopt(1)).toBe(0);
   expect(look(1)).toMatchObject({ rows: [] });
   write("a", "changed by others");
-  expect(takeOver(1)).toBe(1);
+  expect(adopt(1)).toBe(1);
   expect(textOf("a")).toBe("changed by others");
 });

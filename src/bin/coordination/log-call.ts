@@ -10,7 +10,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
-import { callOrKeep } from "../tool-call.ts";
+import { callOrSpool } from "../tool-call.ts";
 
 export type Shown = {
   id: string;
@@ -42,7 +42,7 @@ export async function callLog(
 ): Promise<Record<string, unknown>> {
   const args = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject;
   const agent = config.agentName ?? `palace ${tool}`;
-  const answer = await callOrKeep({ config, agent, name: TOOL_PREFIX + tool, args, key: newKey() });
+  const answer = await callOrSpool({ config, agent, name: TOOL_PREFIX + tool, args, key: newKey() });
   if (!isRecord(answer)) throw new Refused("the answer is no object");
   if (typeof answer["error"] === "string") throw new Refused(answer["error"]);
   return answer;

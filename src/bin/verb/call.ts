@@ -4,7 +4,7 @@ import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { callOrKeep, isRefusal } from "../tool-call.ts";
+import { callOrSpool, isRefusal } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
 /** Exit code when the tool refused; a call that could not be made has its error's own exit code. */
@@ -24,7 +24,7 @@ Exit code 1 when the tool's own answer is no (success false, or an error), which
   run: async ({ args: [tool = "", given], config, out }) => {
     const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));
     const call = { config, agent: config.agentName ?? "palace call", name: fullName(tool), args, key: newKey() };
-    const value = await callOrKeep(call);
+    const value = await callOrSpool(call);
     if (out.isTerminal && !out.isJson) out.text(JSON.stringify(value, undefined, 2));
     else out.document(value);
     return isRefusal(value) ? EXIT_REFUSED : 0;

@@ -26,7 +26,7 @@ be taken back. Then it lists the files that still hold it: backups, logs, source
 
 const WAIT_MS = 25_000;
 /** Bounds the waits for the erasure before the command reports what blocks it. */
-const PATIENCE = 8;
+const ATTEMPTS_MAX = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
 const ELSEWHERE = "the same words stand in other drawers too, which were not asked for; --match TEXT finds them all";
@@ -185,7 +185,7 @@ function tellOfInterrupt(out: Output): () => void {
 /** If the broker dies meanwhile, the next call starts another one, which goes on. */
 async function untilErased(client: Client): Promise<ErasureReport> {
   let report: ErasureReport = { pending: 1, problems: [], notes: [] };
-  for (let attempt = 0; attempt < PATIENCE && report.pending > 0; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && report.pending > 0; attempt++) {
     if (report.problems.length > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
     report = await client.call("memory.erasure", { waitMs: WAIT_MS });
   }

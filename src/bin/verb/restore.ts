@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
 import { TOKENS } from "../../backup/contents.ts";
-import { ownEntries } from "../../backup/places.ts";
+import { ownEntries } from "../../backup/palace-files.ts";
 import {
   assertStaged,
   leaveStaged,

@@ -1,6 +1,7 @@
 /** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { MESSAGES_MIN } from "../../config/sessions.ts";
 import { openClaudeCode } from "../../feeder/session-miner/claude-code.ts";
 import { feedSessions, type SessionReport } from "../../feeder/session-miner/feed.ts";
 import { openOpencode } from "../../feeder/session-miner/opencode.ts";
@@ -28,7 +29,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
   --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
   --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
   --limit N             file at most N sessions
-  --min-messages N      leave out sessions with fewer messages (default 3)
+  --min-messages N      leave out sessions with fewer messages (default ${MESSAGES_MIN})
   --wing W              file into wing W (else: the wing of each session's project)
   --db FILE, --dir DIR  opencode's database; the folder of the others' sessions
   --include-subagents   also the sessions of subagents
@@ -59,7 +60,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     const options = {
       ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
       ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
-      minMessages: readCount(values["min-messages"], "min-messages", 3),
+      minMessages: readCount(values["min-messages"], "min-messages", MESSAGES_MIN),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, "since", Date.now()),
       agent: values.agent ?? config.agentName ?? "mempalace",
       ...placeOf(config),

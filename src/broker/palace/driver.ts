@@ -34,7 +34,7 @@ export function openDriver(
   }
 }
 
-export function takingOver({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
+export function adoptionError({ state, read, rows, detail, hint }: AdoptionReport): PalaceError {
   if (state === "refused")
     return new PalaceError(
       "PALACE_LOCKED",

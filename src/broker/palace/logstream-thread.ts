@@ -3,7 +3,7 @@
  * logstream.ts starts it at the first use; others import only its types.
  */
 import { workerData } from "node:worker_threads";
-import type { Sighting } from "../../engine/events/events.ts";
+import type { EventLookup } from "../../engine/events/events.ts";
 import { applyToLog, type LogRead, logRefusal, lookInLog, readLog } from "../../engine/events/log-tools.ts";
 import { translateError } from "../../ledger/open.ts";
 import { HybridClock } from "../../logstream/clock.ts";
@@ -14,15 +14,15 @@ import { LogWriter } from "../../logstream/writer.ts";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
 import type { WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { Estate } from "../../port/logstream.ts";
+import type { ReplicaState } from "../../port/logstream.ts";
 
 export type LogThreadData = { paths: LogPaths; serversDir: string; keptMs: number; fault: string | undefined };
 
 export type LogMethods = {
   commit: (calls: WriteCall[]) => WriteOutcome[];
   read: (method: LogRead, values: Record<string, unknown>) => unknown;
-  look: (values: Record<string, unknown>, seenSeq: number) => Sighting;
-  estate: () => Estate;
+  look: (values: Record<string, unknown>, seenSeq: number) => EventLookup;
+  replicaState: () => ReplicaState;
   /** The version changes with other processes' commits. */
   version: () => string;
   close: () => void;
@@ -53,7 +53,7 @@ await serveThread<LogMethods>(() => {
     commit: (calls) => log().writer.commit(calls),
     read: (method, values) => readLog(log().rows, method, values),
     look: (values, seenSeq) => lookInLog(log().rows, values, seenSeq),
-    estate: () => ({
+    replicaState: () => ({
       replicaId: log().rows.replicaId(),
       versionVector: log().rows.versionVector(),
       peers: readPeers(paths.palaceDir),

@@ -50,7 +50,7 @@ export class Logstream {
 
   async mesh(machine: Pick<Machine, "drawers" | "embedder">): Promise<unknown> {
     const about = { name: hostname(), hardware: `${type()}-${release()}-${arch()}`, ...machine };
-    return meshPeers(await this.#call("estate"), about, Date.now());
+    return meshPeers(await this.#call("replicaState"), about, Date.now());
   }
 
   /**

@@ -152,7 +152,7 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
       isEmpty: () => reader.graph.isEmpty(),
       facts: () => reader.graph.facts(),
       pending: () => reader.graph.pending(),
-      takeOver: (finding) => writer.call("takeOverGraph", finding),
+      adopt: (finding) => writer.call("adoptGraph", finding),
       done: (rows) => writer.call("graphDone", rows),
     },
     log,

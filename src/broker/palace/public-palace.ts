@@ -9,7 +9,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import { createTakeOver } from "../../public-palace/adopt/adoption.ts";
+import { createAdopter } from "../../public-palace/adopt/adoption.ts";
 import { modelOf } from "../../public-palace/adopt/model-of.ts";
 import { ClosetKeeper } from "../../public-palace/closet-pump.ts";
 import { mayHold } from "../../public-palace/format/chroma-file.ts";
@@ -17,7 +17,7 @@ import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
 import { type AdoptionWait, waitForAdoption } from "../../public-palace/reconcile/adoption-wait.ts";
 import type { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
 import { startWatch, type Watch } from "../../public-palace/reconcile/reconciler.ts";
-import { guessWriter, openDriver, takingOver, writtenCollection } from "./driver.ts";
+import { adoptionError, guessWriter, openDriver, writtenCollection } from "./driver.ts";
 import type { OpenIndexes } from "./indexes.ts";
 import type { OpenLedger } from "./ledger.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
@@ -87,7 +87,7 @@ export class PublicPalace {
   }
 
   adopting(): PalaceError {
-    return takingOver(this.watch.adoption());
+    return adoptionError(this.watch.adoption());
   }
 
   /** Sends nothing to the public palace from the moment it resolves until its answer is called. */
@@ -146,23 +146,23 @@ export class PublicPalace {
       },
       hold: () => this.hold(),
       isLocked: () => upstreamLock.lockedBy() !== undefined,
-      takeOver: this.#adoption(indexes),
+      adopter: this.#adopter(indexes),
       onSettled: () => wakes.wake("outbox", "closets"),
       guess: (recent) => guessWriter(recent, upstreamLock),
       log,
     });
   }
 
-  #adoption({ model, vectors }: OpenIndexes): ReturnType<typeof createTakeOver> {
+  #adopter({ model, vectors }: OpenIndexes): ReturnType<typeof createAdopter> {
     const { config, log, ledger, wakes } = this.#options;
     const { reader, writer } = ledger;
     const { palaceDir, ledgerFile } = config.paths;
-    return createTakeOver({
+    return createAdopter({
       palaceDir,
       ledgerFile,
       file: async (batch, kind) => {
-        if (kind === "drawers") return writer.call("takeOver", batch);
-        const taken = await writer.call("takeOverClosets", batch);
+        if (kind === "drawers") return writer.call("adopt", batch);
+        const taken = await writer.call("adoptClosets", batch);
         return { taken, changes: { ...NO_CHANGES, closets: taken } };
       },
       onFiled: async (changes) => {

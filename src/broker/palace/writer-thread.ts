@@ -16,7 +16,7 @@ import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { TakeOver } from "../../port/public-palace.ts";
+import type { AdoptionBatch } from "../../port/public-palace.ts";
 
 export type WriterData = {
   ledgerFile: string;
@@ -29,7 +29,7 @@ export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
   storeVectors: (vectors: NewVector[], model: string) => Changes;
   /** Adopts foreign rows; `taken`: how many were new or different. */
-  takeOver: (batch: TakeOver) => { taken: number; changes: Changes };
+  adopt: (batch: AdoptionBatch) => { taken: number; changes: Changes };
   outboxDone: OutboxList["done"];
   retarget: OutboxList["retarget"];
   resend: OutboxList["resend"];
@@ -37,8 +37,8 @@ export type WriterMethods = {
   closetsDone: OutboxList["done"];
   retargetClosets: OutboxList["retarget"];
   resendClosets: OutboxList["resend"];
-  takeOverClosets: ClosetWriter["takeOver"];
-  takeOverGraph: GraphMerge["takeOver"];
+  adoptClosets: ClosetWriter["adopt"];
+  adoptGraph: GraphMerge["adopt"];
   graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
   reindexWords: () => void;
@@ -64,7 +64,7 @@ await serveThread<WriterMethods>(() => {
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
-    takeOver: (batch) => writer.takeOver(batch, quantize),
+    adopt: (batch) => writer.adopt(batch, quantize),
     outboxDone: (entries) => writer.outbox.done(entries),
     retarget: (target) => writer.outbox.retarget(target),
     resend: (ids) => writer.outbox.resend(ids),
@@ -72,8 +72,8 @@ await serveThread<WriterMethods>(() => {
     closetsDone: (entries) => writer.closets.outbox.done(entries),
     retargetClosets: (target) => writer.closets.outbox.retarget(target),
     resendClosets: (ids) => writer.closets.outbox.resend(ids),
-    takeOverClosets: (batch) => writer.closets.takeOver(batch),
-    takeOverGraph: (finding) => writer.graph.takeOver(finding),
+    adoptClosets: (batch) => writer.closets.adopt(batch),
+    adoptGraph: (finding) => writer.graph.adopt(finding),
     graphDone: (rows) => writer.graph.done(rows),
     putMeta: (key, value) => writer.putMeta(key, value),
     reindexWords: () => writer.reindex.words(),

@@ -103,10 +103,10 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
 }
 
 /** The outcome of one look for a waiting call: its answer, or the last event it has seen. */
-export type Sighting = { answer: unknown } | { lastSeq: number };
+export type EventLookup = { answer: unknown } | { lastSeq: number };
 
 /** Looks once for a waiting call: finds its events among those after `seenSeq`. */
-export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): Sighting {
+export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): EventLookup {
   const query = eventQuery(reader, { ...values, order: "asc", before_event_id: null });
   const lastSeq = reader.lastSeq();
   const page = reader.events({ ...query, afterSeq: Math.max(query.afterSeq ?? 0, seenSeq) });

@@ -5,7 +5,7 @@ import type { LogstreamReader, LogstreamTx } from "../../port/logstream.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { getArtifact, putArtifact, submitPatch } from "./artifacts.ts";
-import { acknowledgeEvent, appendEvent, listEvents, lookForEvents, type Sighting } from "./events.ts";
+import { acknowledgeEvent, appendEvent, type EventLookup, listEvents, lookForEvents } from "./events.ts";
 import { createTask } from "./tasks.ts";
 
 type LogWrite = ToolsWith<{ kind: "write"; keeper: "log" }>;
@@ -44,8 +44,8 @@ export function readLog(reader: LogstreamReader, method: LogRead, values: Record
 }
 
 /** Looks once for an event_wait. */
-export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): Sighting {
-  return answered<Sighting>(
+export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): EventLookup {
+  return answered<EventLookup>(
     () => lookForEvents(reader, values, seenSeq),
     (refused) => ({ answer: refused }),
   );

@@ -3,13 +3,13 @@
  * no peer.
  */
 import { isRecord } from "../../platform/is-record.ts";
-import type { Estate } from "../../port/logstream.ts";
+import type { ReplicaState } from "../../port/logstream.ts";
 
 /** This machine's description of itself. */
 export type Machine = { name: string; hardware: string; drawers: number | null; embedder: string | null };
 
 export function meshPeers(
-  { replicaId, versionVector, peers, published }: Estate,
+  { replicaId, versionVector, peers, published }: ReplicaState,
   machine: Machine,
   atMs: number,
 ): unknown {

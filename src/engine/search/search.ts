@@ -10,7 +10,7 @@ import type { SearchMode } from "../../protocol/spec.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { baseName, round } from "../text/text.ts";
-import type { Naming } from "../source/originals.ts";
+import type { SourceNames } from "../source/originals.ts";
 import { alsoIn } from "./also-in.ts";
 import { chooseHits, type Chosen } from "./choose.ts";
 import { type Hit, labelClosets } from "./closet-search.ts";
@@ -35,7 +35,7 @@ export type SearchDependencies = {
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
   /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
-  files?: Naming;
+  files?: SourceNames;
 };
 
 export type SearchRequest = {

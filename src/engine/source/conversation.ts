@@ -5,7 +5,7 @@
  */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
 import { type LedgerTx, type WriteCall } from "../../port/ledger.ts";
-import { MARK_OF_MODE } from "../../port/source.ts";
+import { MODE_SEPARATOR } from "../../port/source.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer.ts";
@@ -81,7 +81,7 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
 
 /** A transcript's exchanges and the memories extracted from it are filed, and recorded as filed, separately. */
 function markName(sourceFile: string, mode: ExtractMode): string {
-  return mode === "exchange" ? sourceFile : `${sourceFile}${MARK_OF_MODE}${mode}`;
+  return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
 /**

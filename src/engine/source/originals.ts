@@ -5,10 +5,10 @@
 import type { SourceFiles } from "../../port/source.ts";
 import type { Hit } from "../search/closet-search.ts";
 
-export type Naming = Pick<SourceFiles, "original" | "stagedAs">;
+export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;
 
 /** The hits, and their copies elsewhere, each with the path of the user's own file where that is known. */
-export function withOriginals(hits: readonly Hit[], files: Naming): Hit[] {
+export function withOriginals(hits: readonly Hit[], files: SourceNames): Hit[] {
   return hits.map((hit) => {
     const copies = hit["also_in"];
     return {
@@ -19,7 +19,7 @@ export function withOriginals(hits: readonly Hit[], files: Naming): Hit[] {
   });
 }
 
-function pathOf(named: object, files: Naming): { source_path?: string } {
+function pathOf(named: object, files: SourceNames): { source_path?: string } {
   const path = "source_path" in named ? named.source_path : undefined;
   const original = typeof path === "string" ? files.original(path) : undefined;
   return original === undefined ? {} : { source_path: original };

@@ -6,10 +6,10 @@ import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sessionNameOf } from "../../platform/session-name.ts";
 import { type LedgerReader } from "../../port/ledger.ts";
-import { MARK_OF_MODE, type MinedRow, type SourceRow } from "../../port/source.ts";
+import { MODE_SEPARATOR, type MinedRow, type SourceRow } from "../../port/source.ts";
 import { MINERS, type MinedSource } from "../../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
-import type { Methods, SourceMark } from "../../protocol/spec.ts";
+import type { Methods, FilingRecord } from "../../protocol/spec.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
@@ -19,7 +19,7 @@ export async function sourceList(
   { extractMode, sessions, mined: asked }: Record<string, unknown>,
 ): Promise<Methods["source.list"]["result"]> {
   const suffix = suffixOf(extractMode);
-  const sources = marksOf(reader.sources(wing), suffix);
+  const sources = recordsOf(reader.sources(wing), suffix);
   const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
   const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
   return {
@@ -33,7 +33,7 @@ function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | u
   if (!Array.isArray(sessions) || sessions.length > SESSIONS_ASKED_MAX)
     throw asTyped(new InvalidValue(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`));
   const asked = new Set<unknown>(sessions);
-  const filed = marksOf(reader.sources(undefined), suffix).filter(
+  const filed = recordsOf(reader.sources(undefined), suffix).filter(
     ({ sourceFile, sha256, drawers }) =>
       sha256 !== "" && drawers > 0 && asked.has(sessionNameOf(sourceFile)?.uuid ?? null),
   );
@@ -67,12 +67,13 @@ function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
 
 /** The suffix of a mode's filing records; undefined for the mode without one. */
 function suffixOf(mode: unknown): string | undefined {
-  return mode === undefined || mode === "exchange" ? undefined : `${MARK_OF_MODE}${String(mode)}`;
+  return mode === undefined || mode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(mode)}`;
 }
 
-function marksOf(rows: readonly SourceRow[], suffix: string | undefined): SourceMark[] {
+function recordsOf(rows: readonly SourceRow[], suffix: string | undefined): FilingRecord[] {
   return rows.flatMap(({ sourceFile, mtime, sha256, drawers }) => {
-    if (suffix === undefined) return sourceFile.includes(MARK_OF_MODE) ? [] : [{ sourceFile, mtime, sha256, drawers }];
+    if (suffix === undefined)
+      return sourceFile.includes(MODE_SEPARATOR) ? [] : [{ sourceFile, mtime, sha256, drawers }];
     if (!sourceFile.endsWith(suffix)) return [];
     return [{ sourceFile: sourceFile.slice(0, -suffix.length), mtime, sha256, drawers }];
   });

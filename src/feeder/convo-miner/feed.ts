@@ -7,8 +7,8 @@ import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { sessionNameOf } from "../../platform/session-name.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
-import type { SourceMark } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenTakenOver } from "../mined.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
+import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenAdopted } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
 import { type Entry, notesFile, type NotesPlace, readNotes, writeNotes } from "./notes.ts";
@@ -39,18 +39,18 @@ export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   if (!options.dryRun) removeLeftovers(place.home);
   const file = notesFile({ ...place, root, wing: options.wing });
   const notes = readNotes(file);
-  const asked = { sources: notedMarks(notes.files), sessions: new Map<string, string[]>(), isMined: () => false };
-  const { sources: marks, sessions, isMined } = caller === undefined ? asked : await askMarks(caller, deps);
+  const asked = { sources: notedRecords(notes.files), sessions: new Map<string, string[]>(), isMined: () => false };
+  const { sources: records, sessions, isMined } = caller === undefined ? asked : await askRecords(caller, deps);
   const report: MineReport = {
     ...{ wing: options.wing, files: files.length, filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
   };
-  const known = knownConversations(notes.files, marks);
-  const run: Run = { options, notesDir: place.home, notes, marks, known, sessions, report, watch, signal };
+  const known = knownConversations(notes.files, records);
+  const run: Run = { options, notesDir: place.home, notes, records, known, sessions, report, watch, signal };
   const changed: TranscriptFile[] = [];
   for (const transcript of files) {
     const entry = Object.hasOwn(notes.files, transcript.sourceFile) ? notes.files[transcript.sourceFile] : undefined;
-    if (!options.force && entry !== undefined && isUnchanged(transcript, entry, marks.get(transcript.sourceFile)))
+    if (!options.force && entry !== undefined && isUnchanged(transcript, entry, records.get(transcript.sourceFile)))
       settle(run, transcript, entry);
     else if (!options.force && isMined(transcript)) report.unchanged += 1;
     else changed.push(transcript);
@@ -97,16 +97,16 @@ async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[
 }
 
 /** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
-function isUnchanged(file: TranscriptFile, entry: Entry, mark: SourceMark | undefined): boolean {
+function isUnchanged(file: TranscriptFile, entry: Entry, record: FilingRecord | undefined): boolean {
   if (entry.size !== file.size || Math.abs(entry.mtime - file.mtime) > MTIME_TOLERANCE_S) return false;
-  return entry.refused !== undefined || mark?.sha256 === entry.sha256;
+  return entry.refused !== undefined || record?.sha256 === entry.sha256;
 }
 
-type Asked = { sources: Map<string, SourceMark>; sessions: Map<string, string[]>; isMined: IsMined };
+type Asked = { sources: Map<string, FilingRecord>; sessions: Map<string, string[]>; isMined: IsMined };
 
-async function askMarks(caller: Caller, { options, files, nameOf, folder, watch, signal }: FeedDeps): Promise<Asked> {
+async function askRecords(caller: Caller, { options, files, nameOf, folder, watch, signal }: FeedDeps): Promise<Asked> {
   const { wing, extract } = options;
-  if (folder !== undefined) await whenTakenOver(caller, signal, (line) => watch.notice(line));
+  if (folder !== undefined) await whenAdopted(caller, signal, (line) => watch.notice(line));
   const uuids = new Set(files.flatMap(({ sourceFile }) => sessionNameOf(sourceFile)?.uuid ?? []));
   const wanted = [...uuids].slice(0, SESSIONS_ASKED_MAX);
   const {
@@ -118,21 +118,21 @@ async function askMarks(caller: Caller, { options, files, nameOf, folder, watch,
     ...(folder !== undefined && minedQuery(extract, folder)),
     ...(wanted.length > 0 && { sessions: wanted }),
   });
-  const marks = new Map<string, SourceMark>();
-  for (const mark of sources) {
-    const name = nameOf(mark.sourceFile);
+  const records = new Map<string, FilingRecord>();
+  for (const record of sources) {
+    const name = nameOf(record.sourceFile);
     // A source filed under this very name comes before one of another home.
-    if (name !== undefined && (!marks.has(name) || mark.sourceFile === name)) marks.set(name, mark);
+    if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {
-    sources: marks,
+    sources: records,
     sessions: Map.groupBy(sessions, (name) => sessionNameOf(name)?.uuid ?? ""),
     isMined: minedFinder(mined),
   };
 }
 
 /** Without a broker, the notes of the last run stand for what the palace holds. */
-function notedMarks(files: Readonly<Record<string, Entry>>): Map<string, SourceMark> {
+function notedRecords(files: Readonly<Record<string, Entry>>): Map<string, FilingRecord> {
   const filed = Object.entries(files).filter(([, { refused }]) => refused === undefined);
   return new Map(
     filed.map(([sourceFile, { mtime, sha256, drawers }]) => [sourceFile, { sourceFile, mtime, sha256, drawers }]),
@@ -142,11 +142,11 @@ function notedMarks(files: Readonly<Record<string, Entry>>): Map<string, SourceM
 /** The same conversation is often there twice: exports are made again under other names. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
-  marks: ReadonlyMap<string, SourceMark>,
+  records: ReadonlyMap<string, FilingRecord>,
 ): Map<string, string> {
   const known = new Map<string, string>();
-  for (const [name, mark] of marks) if (mark.drawers > 0 && mark.sha256 !== "") known.set(mark.sha256, name);
+  for (const [name, record] of records) if (record.drawers > 0 && record.sha256 !== "") known.set(record.sha256, name);
   for (const [name, { sha256, hashes }] of Object.entries(files))
-    if (sha256 !== "" && marks.get(name)?.sha256 === sha256) for (const hash of hashes) known.set(hash, name);
+    if (sha256 !== "" && records.get(name)?.sha256 === sha256) for (const hash of hashes) known.set(hash, name);
   return known;
 }

@@ -31,7 +31,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
-  if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.marks.get(file.sourceFile)?.drawers ?? 0 });
+  if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.records.get(file.sourceFile)?.drawers ?? 0 });
   const { extract, filing } = run.options;
   const { size } = filing.cut;
   const pieces =
@@ -68,9 +68,9 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
 }
 
 /** Returns the other filed form of the same session: the agent's own file, or the transcript that was written from it. */
-function twinOf({ marks, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
+function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
   const name = sessionNameOf(sourceFile);
-  if (name === undefined || marks.has(sourceFile)) return undefined;
+  if (name === undefined || records.has(sourceFile)) return undefined;
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
@@ -113,7 +113,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
     drawers: 0,
     hashes,
   };
-  const isNew = run.options.force || run.marks.get(file.sourceFile)?.sha256 !== entry.sha256;
+  const isNew = run.options.force || run.records.get(file.sourceFile)?.sha256 !== entry.sha256;
   return { entry, reading, transcript: fresh.map(({ text }) => text).join("\n\n"), hashes, isNew };
 }
 
@@ -140,7 +140,7 @@ async function sendParts(
   const common = {
     wing: run.options.wing,
     room,
-    sourceFile: run.marks.get(file.sourceFile)?.sourceFile ?? file.sourceFile,
+    sourceFile: run.records.get(file.sourceFile)?.sourceFile ?? file.sourceFile,
     ...(rooms !== undefined && { extractMode: run.options.extract }),
     mtime: reading.mtime,
     sha256: entry.sha256,

@@ -4,7 +4,7 @@
  */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
-import type { SourceMark } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
 import type { Notes } from "./notes.ts";
 
 export type FeedWatch = {
@@ -63,7 +63,7 @@ export type Run = {
   notesDir: string;
   notes: Notes;
   /** The palace's filing records, by the names used here. */
-  marks: ReadonlyMap<string, SourceMark>;
+  records: ReadonlyMap<string, FilingRecord>;
   /** A session's number → the sources of any wing that are transcripts of it. */
   sessions: ReadonlyMap<string, readonly string[]>;
   /** SHA-256 of a conversation → the source that holds it. */

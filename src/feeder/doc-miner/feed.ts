@@ -8,13 +8,13 @@ import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../platform/atomic-file.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { SourceMark } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, whenTakenOver } from "../mined.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
+import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./filing.ts";
 import type { Front } from "./front.ts";
 import { rebuildLinks } from "./links.ts";
-import { marksByPath, type Plan, planFeed } from "./plan.ts";
+import { recordsByPath, type Plan, planFeed } from "./plan.ts";
 import { type Project, readProject, wingOfFolder } from "./project.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
@@ -60,10 +60,10 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     .update(JSON.stringify([TEXT_RULES, project.rooms ?? null]))
     .digest("hex")
     .slice(0, 16);
-  if (caller !== undefined && stage.isInPlace) await whenTakenOver(caller, signal, (line) => watch.notice(line));
-  const known = { marks: notedMarks(stage, noted), isMined: () => false };
-  const { marks, isMined } = caller === undefined ? known : await askMarks(stage, front, caller);
-  const plan = planFeed({ survey, manifest: noted, marks, isMined, rules, force: options.force });
+  if (caller !== undefined && stage.isInPlace) await whenAdopted(caller, signal, (line) => watch.notice(line));
+  const known = { records: notedRecords(stage, noted), isMined: () => false };
+  const { records, isMined } = caller === undefined ? known : await askRecords(stage, front, caller);
+  const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
   if (!front.removes) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
 
@@ -80,13 +80,13 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     failed: survey.unreadable.length,
   };
   // Without notes nothing is known about the links of what the palace holds.
-  const isBehind = noted === undefined ? marks.size > 0 : noted.linksBehind === true;
+  const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
     ...(isBehind && { linksBehind: true }),
   };
   const registry = readRegistry(options.registryFile);
-  const run: Run = { root, project, registry, stage, noted, marks, plan, report, manifest, options, watch, signal };
+  const run: Run = { root, project, registry, stage, noted, records, plan, report, manifest, options, watch, signal };
   for (const { path } of plan.unchanged) settle(run, path, noted?.files[path] ?? undefined, "unchanged");
   if (options.dryRun) await rehearse(run);
   else if (caller === undefined)
@@ -155,7 +155,7 @@ async function fileAll(run: Run, caller: Caller): Promise<void> {
 
 /** Lists what perform would do, from the same decisions. */
 async function rehearse(run: Run): Promise<void> {
-  const { report, plan, marks } = run;
+  const { report, plan, records } = run;
   const wouldFile: string[] = [];
   for (const found of plan.read) {
     if (run.signal.aborted) break;
@@ -169,31 +169,31 @@ async function rehearse(run: Run): Promise<void> {
     else report.unchanged += 1;
   }
   report.wouldFile = run.options.limit === 0 ? wouldFile : wouldFile.slice(0, run.options.limit);
-  report.wouldRemove = plan.gone.filter((path) => marks.has(path));
+  report.wouldRemove = plan.gone.filter((path) => records.has(path));
 }
 
-type Asked = { marks: Map<string, SourceMark>; isMined: IsMined };
+type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /** MemPalace has never mined our copies. */
-async function askMarks(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
+async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : minedQuery(name, stage.root);
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
   const isMined = minedFinder(mined);
   return {
-    marks: marksByPath(stage, sources),
+    records: recordsByPath(stage, sources),
     isMined: ({ sourceFile: path, mtime }) => isMined({ sourceFile: stagedPath(stage, path), mtime }),
   };
 }
 
 /** Without a broker, the notes of the last run stand for what the palace holds. */
-function notedMarks(stage: Stage, noted: Manifest | undefined): Map<string, SourceMark> {
-  const marks = new Map<string, SourceMark>();
+function notedRecords(stage: Stage, noted: Manifest | undefined): Map<string, FilingRecord> {
+  const records = new Map<string, FilingRecord>();
   for (const [path, entry] of Object.entries(noted?.files ?? {})) {
     if (entry === null || entry.refused !== undefined) continue;
     const { mtime, sha256, drawers } = entry;
-    marks.set(path, { sourceFile: stagedPath(stage, path), mtime, sha256, drawers });
+    records.set(path, { sourceFile: stagedPath(stage, path), mtime, sha256, drawers });
   }
-  return marks;
+  return records;
 }
 
 /**

@@ -20,8 +20,8 @@ export function isTooShort(text: string, { filing }: FeedOptions): boolean {
 
 /** Returns how many drawers were written; undefined where nothing was sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
-  const { manifest, report, stage, marks } = run;
-  const mark = marks.get(found.path);
+  const { manifest, report, stage, records } = run;
+  const record = records.get(found.path);
   const document = await inspect(run, found);
   if (document === undefined) return undefined;
   const settled = (entry: Entry, how: "filed" | "unchanged"): void => {
@@ -37,10 +37,10 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   const { content, entry } = document;
   if (content.bytes !== undefined) stageDocument(stage, found.path, content.bytes, content.mtime);
   if (!document.isNew) {
-    settled({ ...entry, drawers: mark?.drawers ?? 0 }, "unchanged");
+    settled({ ...entry, drawers: record?.drawers ?? 0 }, "unchanged");
     return undefined;
   }
-  const sourceFile = mark?.sourceFile ?? stagedPath(stage, found.path);
+  const sourceFile = record?.sourceFile ?? stagedPath(stage, found.path);
   const drawers = await sendDocument(run, caller, found.path, sourceFile, content, entry.room);
   if (drawers === undefined) return undefined;
   settled({ ...entry, drawers }, "filed");
@@ -103,7 +103,7 @@ type Inspected =
 
 /** Reads a document; returns undefined when it cannot be read, which is counted. */
 export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
-  const { root, project, report, noted, marks, options } = run;
+  const { root, project, report, noted, records, options } = run;
   let content: Document | Unread | string;
   try {
     content = await (options.read ?? readDocument)(root, found.path);
@@ -128,17 +128,17 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   const { room } = placeDocument(found.path, content.text, project.rooms);
   const known =
     noted !== undefined && Object.hasOwn(noted.files, found.path) ? (noted.files[found.path] ?? undefined) : undefined;
-  const isNew = run.options.force || !isFiled(content.sha256, room, known, marks.get(found.path));
+  const isNew = run.options.force || !isFiled(content.sha256, room, known, records.get(found.path));
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
 /** True if the palace held it. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
-  const mark = run.marks.get(path);
-  if (mark !== undefined)
-    await send(caller, run.signal, "source.remove", { wing: run.project.wing, sourceFile: mark.sourceFile });
+  const record = run.records.get(path);
+  if (record !== undefined)
+    await send(caller, run.signal, "source.remove", { wing: run.project.wing, sourceFile: record.sourceFile });
   unstageDocument(run.stage, path);
-  return mark !== undefined;
+  return record !== undefined;
 }
 
 /** Counts a document that is dealt with: filed, unchanged, or with nothing in it that could be filed. */

@@ -2,7 +2,7 @@
  * Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. Used by
  * feed.ts; `why` explains one of its decisions.
  */
-import type { SourceMark } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
 import { type IsMined, MTIME_TOLERANCE_S } from "../mined.ts";
 import type { Found, Survey } from "./source.ts";
 import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from "./stage.ts";
@@ -10,7 +10,7 @@ import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from ".
 export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
-  marks: ReadonlyMap<string, SourceMark>;
+  records: ReadonlyMap<string, FilingRecord>;
   /** Takes the path in the project. */
   isMined: IsMined;
   rules: string;
@@ -26,14 +26,14 @@ export type Plan = {
   gone: string[];
 };
 
-export function planFeed({ survey, manifest, marks, isMined, rules, force }: PlanInput): Plan {
+export function planFeed({ survey, manifest, records, isMined, rules, force }: PlanInput): Plan {
   const plan: Plan = { read: [], unchanged: [], gone: [] };
   const known = manifest?.files ?? {};
   const isTrusted = !force && manifest?.rules === rules;
   for (const found of survey.documents) {
     const entry = Object.hasOwn(known, found.path) ? known[found.path] : undefined;
     const isAsMined = !force && isMined({ sourceFile: found.path, mtime: found.mtime });
-    const isDone = isTrusted && isUnchanged(found, entry ?? undefined, marks.get(found.path));
+    const isDone = isTrusted && isUnchanged(found, entry ?? undefined, records.get(found.path));
     (isDone || isAsMined ? plan.unchanged : plan.read).push(found);
   }
   const present = new Set(survey.documents.map(({ path }) => path));
@@ -42,37 +42,42 @@ export function planFeed({ survey, manifest, marks, isMined, rules, force }: Pla
 }
 
 /** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
-export function isUnchanged(found: Found, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
+export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || entry.size !== found.size) return false;
   if (Math.abs(entry.mtime - found.mtime) > MTIME_TOLERANCE_S) return false;
-  return entry.refused === undefined ? mark?.sha256 === entry.sha256 : mark === undefined;
+  return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
 /** True for the same content in the same room, whatever the time. The room is known only where a note exists. */
-export function isFiled(sha256: string, room: string, entry: Entry | undefined, mark: SourceMark | undefined): boolean {
-  return mark?.sha256 === sha256 && (entry === undefined || entry.room === room);
+export function isFiled(
+  sha256: string,
+  room: string,
+  entry: Entry | undefined,
+  record: FilingRecord | undefined,
+): boolean {
+  return record?.sha256 === sha256 && (entry === undefined || entry.room === room);
 }
 
 /**
  * This project's filing records by path. A document that was filed from another home directory (host and container) is
  * recognised by the part of its staged path below the staging area, and keeps its source_file.
  */
-export function marksByPath(stage: Stage, marks: readonly SourceMark[]): Map<string, SourceMark> {
-  if (stage.isInPlace) return marksBelow(`${stage.root}/`, marks);
+export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
+  if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);
   const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;
-  const byPath = new Map<string, SourceMark>();
-  for (const mark of marks) {
-    const identity = identityOf(mark.sourceFile, stage.wing);
+  const byPath = new Map<string, FilingRecord>();
+  for (const record of records) {
+    const identity = identityOf(record.sourceFile, stage.wing);
     if (identity === undefined || !identity.startsWith(base)) continue;
     const path = identity.slice(base.length);
-    if (!byPath.has(path) || mark.sourceFile === stagedPath(stage, path)) byPath.set(path, mark);
+    if (!byPath.has(path) || record.sourceFile === stagedPath(stage, path)) byPath.set(path, record);
   }
   return byPath;
 }
 
-function marksBelow(base: string, marks: readonly SourceMark[]): Map<string, SourceMark> {
-  const below = marks.filter(({ sourceFile }) => sourceFile.startsWith(base));
-  return new Map(below.map((mark) => [mark.sourceFile.slice(base.length), mark]));
+function recordsBelow(base: string, records: readonly FilingRecord[]): Map<string, FilingRecord> {
+  const below = records.filter(({ sourceFile }) => sourceFile.startsWith(base));
+  return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
 /** A path that could not be read does not count as gone. */

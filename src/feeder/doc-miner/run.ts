@@ -3,7 +3,7 @@
  * line.
  */
 import type { FilingSettings } from "../../config/filing.ts";
-import type { SourceMark } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
 import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
@@ -75,7 +75,7 @@ export type Run = {
   registry: Registry;
   stage: Stage;
   noted: Manifest | undefined;
-  marks: Map<string, SourceMark>;
+  records: Map<string, FilingRecord>;
   plan: Plan;
   report: FeedReport;
   manifest: Manifest;

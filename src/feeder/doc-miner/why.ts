@@ -12,7 +12,7 @@ import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
 import { contentDate } from "./content-date.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
 import { refuseText } from "./no-document.ts";
-import { marksByPath } from "./plan.ts";
+import { recordsByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import { type Document, readDocument, readHead } from "./source.ts";
@@ -64,7 +64,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const project = await readProject(root, wing);
   const stage = findStage({ cacheDir: options.cacheDir, wing: project.wing, root, palace: options.palace });
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
-  const mark = sources === undefined ? undefined : marksByPath(stage, sources).get(path);
+  const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom: project.wingFrom };
   const judged = judgePath(root, path);
@@ -73,15 +73,15 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
     const palace =
       sources === undefined
         ? "unknown: no broker is running"
-        : mark === undefined
+        : record === undefined
           ? "not filed"
           : "filed, and removed by the next run";
     return { ...common, taken: false, reason: document, palace };
   }
   const { room, why } = placeDocument(path, document.text, project.rooms);
   const dated = contentDate(stemOf(basename(path)), document.text, document.mtime * 1000);
-  const asFiled = mark?.drawers === 0 ? "looked at, and too short to be filed" : "filed";
-  const filed = mark?.sha256 === document.sha256 ? asFiled : "changed since it was filed";
+  const asFiled = record?.drawers === 0 ? "looked at, and too short to be filed" : "filed";
+  const filed = record?.sha256 === document.sha256 ? asFiled : "changed since it was filed";
   return {
     ...common,
     taken: true,
@@ -90,8 +90,8 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
     roomFrom: why,
     contentDate: dated.date,
     contentDateFrom: dated.by,
-    sourceFile: mark?.sourceFile ?? stagedPath(stage, path),
-    palace: sources === undefined ? "unknown: no broker is running" : mark === undefined ? "not filed" : filed,
+    sourceFile: record?.sourceFile ?? stagedPath(stage, path),
+    palace: sources === undefined ? "unknown: no broker is running" : record === undefined ? "not filed" : filed,
   };
 }
 

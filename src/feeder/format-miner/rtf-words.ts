@@ -3,7 +3,7 @@
  * \row as upstream shows them.
  */
 
-export const SPOKEN: ReadonlyMap<string, string> = new Map([
+export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ par: "\n", line: "\n", sect: "\n\n", page: "\n\n", row: "\n", nestrow: "\n", tab: "\t" }),
   ...Object.entries({ cell: "|", nestcell: "|", emdash: "—", endash: "–", bullet: "•" }),
   ...Object.entries({ emspace: "\u2003", enspace: "\u2002", qmspace: "\u2005" }),
@@ -12,7 +12,7 @@ export const SPOKEN: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Groups that begin with one of these hold something other than the document's text. */
-export const ASIDE: ReadonlySet<string> = new Set(
+export const IGNORED_DESTINATIONS: ReadonlySet<string> = new Set(
   (
     "fonttbl colortbl stylesheet info pict object objdata themedata colorschememapping datastore latentstyles listtable " +
     "listoverridetable revtbl rsidtbl generator filetbl fldinst bkmkstart bkmkend header headerf headerl headerr footer " +

@@ -3,14 +3,14 @@
  * pictures nor its styles: only groups, code pages and a few control words. Called by convert.ts.
  */
 import { Unconverted } from "./outcome.ts";
-import { ASIDE, CODE_PAGE_OF_CHARSET, codePageOf, SPOKEN } from "./rtf-words.ts";
+import { IGNORED_DESTINATIONS, CODE_PAGE_OF_CHARSET, codePageOf, TEXT_OF_WORD } from "./rtf-words.ts";
 import { Text } from "./text.ts";
 
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
 /** `skip` is the number of characters after each \u that are for programs that do not know it. */
-type Group = { isAside: boolean; skip: number; font: number | undefined };
+type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
   const source = decode(bytes);
@@ -23,7 +23,7 @@ class RtfReader {
   readonly #source: string;
   readonly #text: Text;
   readonly #groups: Group[] = [];
-  #group: Group = { isAside: false, skip: 1, font: undefined };
+  #group: Group = { isIgnored: false, skip: 1, font: undefined };
   readonly #fonts = new Map<number, string>();
   #isFontTable = false;
   #codePage = "windows-1252";
@@ -65,8 +65,8 @@ class RtfReader {
     this.#left = 0;
     if (brace === "{") this.#begin();
     else if (brace === "}") return this.#end();
-    else if (symbol === "*") this.#group.isAside = true;
-    else if (symbol !== undefined) this.#say(SPOKEN.get(symbol) ?? "");
+    else if (symbol === "*") this.#group.isIgnored = true;
+    else if (symbol !== undefined) this.#say(TEXT_OF_WORD.get(symbol) ?? "");
     else if (word !== undefined) this.#word(word, digits === undefined ? undefined : Number(digits));
     return undefined;
   }
@@ -96,14 +96,14 @@ class RtfReader {
     else if (word === "fcharset" && this.#isFontTable && group.font !== undefined) {
       const page = CODE_PAGE_OF_CHARSET.get(number ?? 0);
       if (page !== undefined) this.#fonts.set(group.font, page);
-    } else if (ASIDE.has(word)) {
-      group.isAside = true;
+    } else if (IGNORED_DESTINATIONS.has(word)) {
+      group.isIgnored = true;
       this.#isFontTable = word === "fonttbl";
-    } else this.#say(SPOKEN.get(word) ?? "");
+    } else this.#say(TEXT_OF_WORD.get(word) ?? "");
   }
 
   #say(part: string): void {
-    if (!this.#group.isAside) this.#text.add(part);
+    if (!this.#group.isIgnored) this.#text.add(part);
   }
 
   #flush(): void {

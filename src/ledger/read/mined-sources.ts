@@ -3,7 +3,7 @@
  * and tell which state of the file they hold. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of
  * 3.11.
  */
-import { MARK_OF_MODE, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
+import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 
@@ -35,7 +35,7 @@ const SOURCES_PER_PAGE = 200;
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
-  const mark = miner === "general" ? `${MARK_OF_MODE}${miner}` : "";
+  const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
   // Names alone are read from the index; sources that we filed ourselves cost no more than that.
   const names = ledger

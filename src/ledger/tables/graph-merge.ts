@@ -12,7 +12,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
 /** The number of rows that a merge changed. */
-export type TakenOver = { taken: number; relisted: number; removed: number };
+export type MergeCounts = { taken: number; relisted: number; removed: number };
 
 const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
 /** Position of the column among a triple's columns. */
@@ -42,9 +42,9 @@ export class GraphMerge {
     };
   }
 
-  takeOver({ rows, missing, deleted }: Finding): TakenOver {
+  adopt({ rows, missing, deleted }: Finding): MergeCounts {
     const { listed, list, unlist, deleteLink } = this.#statements;
-    const result: TakenOver = { taken: 0, relisted: 0, removed: 0 };
+    const result: MergeCounts = { taken: 0, relisted: 0, removed: 0 };
     this.#group(() => {
       for (const row of rows) if (this.#takeRow(row)) result.taken += 1;
       for (const { kind, id } of missing) {

@@ -6,7 +6,7 @@
 import { invariant } from "../../platform/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
 import { type Changes, type LedgerTx } from "../../port/ledger.ts";
-import { MARK_OF_MODE, type SourceGroup, type SourceRow } from "../../port/source.ts";
+import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
@@ -36,7 +36,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #placesOfSource;
   readonly #idsOfGroup;
   readonly #deleteSource;
-  readonly #deleteSourceMark;
+  readonly #deleteFilingRecord;
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
@@ -83,7 +83,9 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
       .pluck();
     this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
-    this.#deleteSourceMark = database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)");
+    this.#deleteFilingRecord = database.prepare(
+      "UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)",
+    );
     this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
       "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
     );
@@ -168,7 +170,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
     this.images.note("source", sourceFile);
     this.#deleteSource.run(sourceFile);
-    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
+    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
     for (const { row } of before) this.#current.removed.push(row);
     return before.length;
   }
@@ -177,7 +179,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
     this.images.note("source", sourceFile);
-    this.#deleteSourceMark.run(sourceFile, `${sourceFile}${MARK_OF_MODE}general`);
+    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
     return ids.length;
   }
 

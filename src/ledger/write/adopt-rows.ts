@@ -5,7 +5,7 @@
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
-import type { TakenRow, TakeOver } from "../../port/public-palace.ts";
+import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { isSameRow } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
@@ -28,7 +28,7 @@ export class RowAdopter {
 
   /** Errors: the store's; then nothing of the batch is kept. */
   commit(
-    batch: TakeOver,
+    batch: AdoptionBatch,
     group: (work: () => void) => void,
     recordModel: (model: string) => void,
     putVector: (vector: NewVector) => boolean,
@@ -52,7 +52,7 @@ export class RowAdopter {
     return { taken, changes: { ...changes, written: [...new Set([...changes.written, ...embedded])] } };
   }
 
-  #take(row: TakenRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+  #take(row: ForeignRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
     const wasListed = this.#outbox.has(row.id);
     if (!this.#file(row)) return false;
     const at = this.#rowOf.get(row.id);
@@ -80,7 +80,7 @@ export class RowAdopter {
   }
 
   /** Returns false when the ledger holds the same row or a newer one. */
-  #file({ id, text, metadata }: TakenRow): boolean {
+  #file({ id, text, metadata }: ForeignRow): boolean {
     const isListed = this.#outbox.has(id);
     const known = this.#tx.findDrawer(id);
     if (known === undefined) {

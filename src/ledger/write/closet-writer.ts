@@ -4,7 +4,7 @@
  */
 import { faultPoint } from "../../platform/fault.ts";
 import type { NewVector } from "../../port/ledger.ts";
-import type { TakenRow, TakeOver } from "../../port/public-palace.ts";
+import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { isSameRow, place } from "../record.ts";
 import { CLOSETS, OutboxList } from "./outbox-list.ts";
@@ -56,7 +56,7 @@ export class ClosetWriter {
    * diary day's, compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were
    * new or different.
    */
-  takeOver({ rows, removed, model }: TakeOver): number {
+  adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {
       if (model !== undefined) this.#recordModel(model);
@@ -72,7 +72,7 @@ export class ClosetWriter {
   }
 
   /** Returns false when the ledger holds the same row, or a newer one that still waits to be sent. */
-  #takeRow({ id, text, metadata, vector }: TakenRow): boolean {
+  #takeRow({ id, text, metadata, vector }: ForeignRow): boolean {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
     if (known !== undefined) {

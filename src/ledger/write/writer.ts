@@ -13,7 +13,7 @@
 import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { TakeOver } from "../../port/public-palace.ts";
+import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
@@ -188,7 +188,7 @@ export class LedgerWriter {
   }
 
   /** Adopts what others wrote into the palace; see adopt-rows.ts. */
-  takeOver(batch: TakeOver, quantize: Quantize): { taken: number; changes: Changes } {
+  adopt(batch: AdoptionBatch, quantize: Quantize): { taken: number; changes: Changes } {
     return this.#adopter.commit(
       batch,
       (work) => this.#group(work),

@@ -8,17 +8,17 @@ import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { IdRecipe } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
-import type { TakeOver } from "../../port/public-palace.ts";
+import type { AdoptionBatch } from "../../port/public-palace.ts";
 import type { Horizon } from "./foreign-rows.ts";
 import type { RowKind } from "./settled-rows.ts";
 import type { ModelFinding, Sample } from "./model-of.ts";
 import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 
-export type TakeOverOptions = {
+export type AdopterOptions = {
   palaceDir: string;
   ledgerFile: string;
   /** Commits a batch. */
-  file: (batch: TakeOver, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
+  file: (batch: AdoptionBatch, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records which recipe made the ids of the palace's rows. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
@@ -27,7 +27,7 @@ export type TakeOverOptions = {
   log: Log;
 };
 
-export type TakeOverProgress = {
+export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
@@ -36,11 +36,11 @@ export type TakeOverProgress = {
 };
 
 /** Runs one adoption at a time. `stop` ends the running one between two batches. */
-export type TakingOver = {
+export type Adopter = {
   run(
     collectionId: string,
     horizon: Horizon,
-    onProgress: (progress: TakeOverProgress) => void,
+    onProgress: (progress: AdoptionProgress) => void,
     kind?: RowKind,
   ): Promise<number>;
   stop(): Promise<void>;
@@ -50,13 +50,13 @@ export type TakingOver = {
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 
-export function createTakeOver(options: TakeOverOptions): TakingOver {
+export function createAdopter(options: AdopterOptions): Adopter {
   const { palaceDir, ledgerFile, file, onFiled, setRecipe, modelOf, log } = options;
   let thread: Thread<ReadMethods> | undefined;
   let stopped = false;
 
   /** Errors: the store's, and those of the thread; what was filed stays filed. */
-  const run: TakingOver["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
+  const run: Adopter["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
     const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
     thread = reader;

@@ -7,7 +7,7 @@ import type { LedgerDatabase } from "../../ledger/open.ts";
 import { isSameRow } from "../../ledger/record.ts";
 import { adoptedKey, isAsAdopted } from "../../ledger/tables/adopted-digests.ts";
 import type { Metadata } from "../../port/drawer.ts";
-import type { TakenRow } from "../../port/public-palace.ts";
+import type { ForeignRow } from "../../port/public-palace.ts";
 import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/chroma-file.ts";
 import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../format/palace-file.ts";
 import { topicOf } from "../format/palace-file.ts";
@@ -93,9 +93,9 @@ export class ForeignRows {
   }
 
   /** Rows read, and those of them to adopt; `done` comes with the last. */
-  next(): { read: number; rows: TakenRow[]; removed: string[]; done: boolean } {
+  next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean } {
     let read = 0;
-    const rows: TakenRow[] = [];
+    const rows: ForeignRow[] = [];
     for (let pages = 0; pages < PAGES_PER_BATCH && rows.length < PAGE_ROWS && !this.#pagesDone; pages++) {
       const page = readRows(this.#palace, this.#collection, this.#after, PAGE_ROWS);
       this.#pagesDone = page.length === 0;
@@ -134,7 +134,7 @@ export class ForeignRows {
     this.#vectors.close();
   }
 
-  #foreign(rows: readonly PalaceRow[]): TakenRow[] {
+  #foreign(rows: readonly PalaceRow[]): ForeignRow[] {
     const known = this.#known(rows.map(({ id }) => id));
     return rows.flatMap((row) => {
       const ours = known.get(row.id);

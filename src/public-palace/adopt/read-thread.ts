@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import { openForReading } from "../../ledger/open.ts";
 import { serveThread } from "../../platform/thread.ts";
 import type { IdRecipe } from "../../port/drawer.ts";
-import type { TakenRow } from "../../port/public-palace.ts";
+import type { ForeignRow } from "../../port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { readIdRecipe } from "../format/id-recipe.ts";
 import { guardPalace } from "../format/refusal.ts";
@@ -21,7 +21,7 @@ export type ReadThreadData = {
 export type ReadMethods = {
   opened(): { total: number; torn: string | null; recipe: IdRecipe | null };
   sample(limit: number): { text: string; vector: Float32Array }[];
-  next(): { read: number; rows: TakenRow[]; removed: string[]; done: boolean };
+  next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean };
 };
 
 /** As long as Chroma itself waits for another's commit. */

@@ -17,10 +17,10 @@ import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { EraseMethods } from "./erase-thread.ts";
 
-export type Erasing = { seq: number; ids: string[] };
+export type PendingErasure = { seq: number; ids: string[] };
 
 export type ErasureOptions = {
-  pending: () => Erasing[];
+  pending: () => PendingErasure[];
   /** How many of the ids the palace has not been told of. */
   unsent: (ids: readonly string[]) => number;
   palace: {

@@ -21,7 +21,7 @@ export type GraphSyncOptions = {
     isEmpty(): boolean;
     facts(): number;
     pending(): { rows: number; oldestAtMs: number | null };
-    takeOver(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
+    adopt(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
     done(rows: Sent["rows"]): Promise<void>;
   };
   log: Log;
@@ -82,7 +82,7 @@ class Sync {
   readonly #queued = new Map<"look" | "send", Promise<void>>();
   #gathering: NodeJS.Timeout | undefined;
   #problems: Problems = { looking: "", sending: "", step: "" };
-  #takenOver = 0;
+  #adopted = 0;
   #elsewhere = { seen: "", facts: 0 };
   #stopped = false;
 
@@ -105,7 +105,7 @@ class Sync {
     return this.#enqueue("send", async (thread) => {
       let isDisturbed = false;
       for (let round = 0; round < ROUNDS_MAX; round++) {
-        await this.#takeOver(thread);
+        await this.#adopt(thread);
         const { rows, problem, others } = await thread.call("send");
         faultPoint("graph.after-send");
         if (rows.length > 0) await this.#options.ledger.done(rows);
@@ -121,7 +121,7 @@ class Sync {
   }
 
   look(): Promise<void> {
-    return this.#enqueue("look", (thread) => this.#takeOver(thread));
+    return this.#enqueue("look", (thread) => this.#adopt(thread));
   }
 
   async rooms(): Promise<RoomCount[]> {
@@ -139,7 +139,7 @@ class Sync {
       state,
       lag,
       lagMs,
-      takenOver: this.#takenOver,
+      takenOver: this.#adopted,
       detail: this.#problem,
       ...elsewhere,
     };
@@ -196,20 +196,20 @@ class Sync {
     return this.#thread;
   }
 
-  async #takeOver(thread: Thread<GraphMethods>): Promise<void> {
+  async #adopt(thread: Thread<GraphMethods>): Promise<void> {
     const { ledger, log } = this.#options;
     const { finding, problem } = await thread.call("look");
     this.#enter({ looking: problem });
     const total = { taken: 0, relisted: 0, removed: 0 };
     for (const part of partsOf(finding)) {
-      const { taken, relisted, removed } = await ledger.takeOver(part);
+      const { taken, relisted, removed } = await ledger.adopt(part);
       total.taken += taken;
       total.relisted += relisted;
       total.removed += removed;
     }
     await thread.call("accept");
     const count = total.taken + total.relisted + total.removed;
-    this.#takenOver += total.taken + total.removed;
+    this.#adopted += total.taken + total.removed;
     await this.#lookElsewhere(thread);
     if (count > 0) log.info("others wrote the graph", total);
   }

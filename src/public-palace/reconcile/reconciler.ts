@@ -12,7 +12,7 @@
 import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
-import type { TakingOver } from "../adopt/adoption.ts";
+import type { Adopter } from "../adopt/adoption.ts";
 import type { Horizon } from "../adopt/foreign-rows.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { refusalOf } from "../format/refusal.ts";
@@ -20,7 +20,7 @@ import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { Comparison } from "./compare.ts";
 import type { CountedDriver } from "./counted-driver.ts";
 import { lookAt } from "./position.ts";
-import { breakSeal, putSeal } from "./seal.ts";
+import { consumeShutdownMarker, writeShutdownMarker } from "./shutdown-marker.ts";
 import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
 
 export type WatchOptions = {
@@ -41,7 +41,7 @@ export type WatchOptions = {
   /** True while another MemPalace holds the palace, and the driver waits for it. */
   isLocked?: () => boolean;
   /** Undefined: foreign rows are counted and not adopted. */
-  takeOver?: TakingOver | undefined;
+  adopter?: Adopter | undefined;
   /** Called when palace and ledger agree, or cannot be compared: waiting work may go on. Contract: does not throw. */
   onSettled?: () => void;
   /** Guesses who wrote foreign rows; `recent`: some of it while this broker ran. */
@@ -75,7 +75,7 @@ const LATE = 3;
 export function startWatch(options: WatchOptions): Watch {
   const watch = new Watcher({
     now: () => performance.now(),
-    takeOver: undefined,
+    adopter: undefined,
     isLocked: () => false,
     onSettled: () => {},
     resendClosets: () => Promise.resolve(),
@@ -131,7 +131,7 @@ class Watcher {
 
   constructor(options: Required<WatchOptions>) {
     this.#options = options;
-    this.#isLeft = breakSeal(options.palaceDir, options.seen);
+    this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
   /** A busy driver is quiet only for a moment, which the timer would miss. */
@@ -162,13 +162,13 @@ class Watcher {
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
-    await this.#options.takeOver?.stop();
+    await this.#options.adopter?.stop();
     await this.#thread?.close();
     await this.#comparing;
     const found = this.#read();
     const isOurs = this.#options.driver?.kind === "files";
     if (found !== undefined && this.#addsUp(found))
-      await this.#remember(found, isOurs ? putSeal(this.#options.palaceDir) : undefined);
+      await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
   /** Undefined: nothing can be judged now. The report tells why, unless a moment later will do. */
@@ -222,8 +222,8 @@ class Watcher {
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
     // A ledger of an older version has never adopted anything.
-    if (this.#options.takeOver !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
-    if (this.#options.takeOver !== undefined && seen.closets !== (now.closets ?? "")) return false;
+    if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
+    if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
     // Its finding about the palace's vectors holds as long as the palace's rows do.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
@@ -241,10 +241,10 @@ class Watcher {
   }
 
   async #compare(mark: Mark): Promise<void> {
-    const { palaceDir, ledgerFile, resend, takeOver } = this.#options;
+    const { palaceDir, ledgerFile, resend, adopter } = this.#options;
     const startedAtMs = this.#options.now();
     const isRetry = this.#mark === undefined || this.#mark.sent.reconnects !== mark.sent.reconnects;
-    if (takeOver !== undefined && this.adoption.state === "none" && mark.adopt !== undefined)
+    if (adopter !== undefined && this.adoption.state === "none" && mark.adopt !== undefined)
       this.adoption = { ...this.adoption, state: "verifying" };
     try {
       const data: CompareThreadData = { ledgerFile };
@@ -255,16 +255,16 @@ class Watcher {
       const compare = (): Promise<Comparison | null> =>
         thread.call("compare", {
           ...{ palaceDir, ours: this.#options.driver?.collectionId, sinceSeq },
-          ...(takeOver === undefined ? {} : { adopt: mark.adopt, horizon: this.#horizon() }),
+          ...(adopter === undefined ? {} : { adopt: mark.adopt, horizon: this.#horizon() }),
         });
       let comparison: Comparison | null;
       let first: Comparison | null;
       try {
         first = comparison = await compare();
-        if (isForeign(comparison) && takeOver !== undefined && mark.adopt !== undefined) {
-          if (comparison?.isForeign === true) await this.#takeOver(takeOver, mark.adopt);
+        if (isForeign(comparison) && adopter !== undefined && mark.adopt !== undefined) {
+          if (comparison?.isForeign === true) await this.#adopt(adopter, mark.adopt);
           const closets = comparison?.closets;
-          if (closets?.isForeign === true) await this.#takeOverClosets(takeOver, closets.collectionId ?? "");
+          if (closets?.isForeign === true) await this.#adoptClosets(adopter, closets.collectionId ?? "");
           this.adoption = { ...this.adoption, state: "verifying" };
           comparison = await compare();
         }
@@ -308,14 +308,14 @@ class Watcher {
     this.adoption = { ...this.adoption, state: "refused", detail: why, hint };
   }
 
-  async #takeOver(takeOver: TakingOver, collectionId: string): Promise<void> {
+  async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
     // Nothing of ours is sent while it reads: what is deleted or changed here meanwhile stays listed, and is recognised
     // as ours.
     const release = await this.#options.hold();
     try {
-      const taken = await takeOver.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
+      const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
         this.adoption = { state: "running", rows: total, read, taken: before + taken, atMs: null, detail, hint: "" };
       });
       this.report = { ...this.report, taken: before + taken };
@@ -324,10 +324,10 @@ class Watcher {
     }
   }
 
-  async #takeOverClosets(takeOver: TakingOver, collectionId: string): Promise<void> {
+  async #adoptClosets(adopter: Adopter, collectionId: string): Promise<void> {
     const release = await this.#options.hold();
     try {
-      await takeOver.run(collectionId, this.#horizon(), () => {}, "closets");
+      await adopter.run(collectionId, this.#horizon(), () => {}, "closets");
     } finally {
       release();
     }
@@ -345,9 +345,9 @@ class Watcher {
 
   /** Every row of the palace is in the ledger and reads the same there. */
   #agree(mark: Mark, { rows, inexact }: Comparison): void {
-    const { takeOver, log } = this.#options;
+    const { adopter, log } = this.#options;
     this.#agreedHead = mark.head;
-    if (takeOver === undefined || mark.adopt === undefined) return;
+    if (adopter === undefined || mark.adopt === undefined) return;
     const { taken } = this.report;
     const { state, detail: before } = this.adoption;
     const detail = state === "refused" ? "" : before;
@@ -387,13 +387,13 @@ class Watcher {
     return this.#options.driver === undefined || own !== undefined;
   }
 
-  async #remember(mark: Mark, seal?: number): Promise<void> {
+  async #remember(mark: Mark, marker?: number): Promise<void> {
     if (!this.#isOwn(mark)) return;
     const { head, segment, adopt, closets } = mark;
     const seen: Seen = {
       ...{ ours: this.#ours, head, segment, unindexed: this.#hopeless, report: this.report },
       ...{ adopt: adopt ?? "", closets: closets ?? "", agreedHead: this.#agreedHead ?? 0, adoption: this.adoption },
-      ...(seal === undefined ? {} : { seal }),
+      ...(marker === undefined ? {} : { seal: marker }),
     };
     await this.#options.seen.write(JSON.stringify(seen)).catch(() => {});
   }

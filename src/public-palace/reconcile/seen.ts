@@ -53,8 +53,8 @@ export type Seen = {
   agreedHead?: number;
   adoption?: AdoptionReport;
   /**
-   * The seal that a broker which ended in order wrote into the palace's header; absent while one runs, and where it did
-   * not.
+   * The shutdown marker, which a broker that ended in order wrote into the palace's header; absent while one runs, and
+   * where it did not.
    */
   seal?: number;
 };

@@ -36,7 +36,7 @@ async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, 
   const { rooms } = (await client.callTool("mempalace_list_rooms", { wing })) as { rooms: Record<string, number> };
   client.close();
   const drawers = new Map(sources.map((source) => [source.sourceFile, source.drawers]));
-  // The marks and the drawers themselves must agree.
+  // The filing records and the drawers themselves must agree.
   expect(Object.values(rooms).reduce((sum, count) => sum + count, 0)).toBe(
     [...drawers.values()].reduce((sum, count) => sum + count, 0),
   );

@@ -133,7 +133,7 @@ test.each(MINERS)(
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // Notes and marks know that it is done.
+    // Notes and filing records say that it is done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

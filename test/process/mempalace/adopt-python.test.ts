@@ -1,6 +1,6 @@
 /**
  * A palace that the real MemPalace made is opened by a broker: everything is in the memory, vectors included, and not a byte of
- * the palace is changed; what MemPalace does to it later is taken over as well. Killed at any step, it ends the same.
+ * the palace is changed; what MemPalace does to it later is adopted as well. Killed at any step, it ends the same.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const IDS = {
   "3.11.0": "drawer_proj_notes_cc89225cc9117425c0e6ec15",
 };
 
-/** Starts a broker and waits until the palace is taken over. */
+/** Starts a broker and waits until the palace is adopted. */
 async function adopt(palace: TestPalace, rows: number): Promise<StatusReport> {
   await palace.startBroker();
   await expect
@@ -45,8 +45,8 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: adoption, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a palace of MemPalace ${version}`, () => {
-    it("is taken over by opening it, unchanged, and so is what MemPalace does to it later", async () => {
-      // Driver files would put its sync threshold right once all is taken over.
+    it("is adopted by opening it, unchanged, and so is what MemPalace does to it later", async () => {
+      // Driver files would put its sync threshold right once all is adopted.
       await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
       const { palaceDir } = palace.config.paths;
       const ids: string[] = [];
@@ -180,7 +180,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
   });
 });
 
-it("nothing is taken over where there is no palace", async () => {
+it("nothing is adopted where there is no palace", async () => {
   await using palace = createTestPalace();
   mempalaceEnv(palace.home);
   await palace.startBroker();

@@ -159,7 +159,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
     });
 
-    it("has its own closets taken over, whoever made them, also while the broker is away", async () => {
+    it("has its own closets adopted, whoever made them, also while the broker is away", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       const root = join(palace.home, "project");

@@ -1,6 +1,6 @@
 /**
  * The knowledge graph both ways, against the real MemPalace of both versions: it reads the file we wrote and answers as we do,
- * we see what it wrote, while we run and while we do not, and a file of its own making is taken over.
+ * we see what it wrote, while we run and while we do not, and a file of its own making is adopted.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

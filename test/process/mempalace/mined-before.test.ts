@@ -1,6 +1,6 @@
 /**
  * What the real MemPalace has mined is filed: our miners leave the drawers of files that have not changed since as they are, with
- * the dates they have, in the palace that a broker takes over. What changed, and what is forced, is filed anew.
+ * the dates they have, in the palace that a broker adopts. What changed, and what is forced, is filed anew.
  */
 import { execFile } from "node:child_process";
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
@@ -110,7 +110,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(theirs.size).toBeGreaterThan(0);
         const [name = "", ...options] = mining.ours;
         const count = Object.keys(mining.files).length;
-        // The mine starts the broker: it has to see what is taken over.
+        // The mine starts the broker: it has to see what is adopted.
         const first = await mine(palace, [name, root, ...options]);
         expect(first).toMatchObject({ files: count, filed: 0, unchanged: count, drawers: 0 });
         expect(ourRows(palace)).toEqual(theirs);

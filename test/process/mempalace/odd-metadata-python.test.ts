@@ -30,7 +30,7 @@ async function dump({ home }: TestPalace, folder: string): Promise<Record<string
   return JSON.parse(await python(version, home, DUMP, [folder])) as Record<string, string>;
 }
 
-/** A palace of such rows, taken over; `rows` as Python writes them. */
+/** A palace of such rows, adopted; `rows` as Python writes them. */
 async function adopted(rows: string): Promise<TestPalace> {
   const palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   mempalaceEnv(palace.home);

@@ -86,7 +86,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("with the files driver", () => {
-  it("two MemPalaces mine side by side amid a storm: nothing of ours is lost, all of theirs is taken over and named", async () => {
+  it("two MemPalaces mine side by side amid a storm: nothing of ours is lost, all of theirs is adopted and named", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {

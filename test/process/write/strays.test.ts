@@ -25,7 +25,7 @@ import {
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
 /** Its Chroma and the palace's may wait for each other for ever. */
-const STRAY_MAX_MS = 40_000;
+const FOREIGN_MAX_MS = 40_000;
 /** Between two comparisons of a palace are nine times what one takes, and a busy machine takes long. */
 const SETTLED_MAX_MS = 180_000;
 
@@ -97,23 +97,24 @@ const ledgerIds = ({ palace }: Scene): string[] => idsIn(palace.config.paths.led
 const palaceIds = ({ palaceDir }: Scene): string[] =>
   idsIn(join(palaceDir, "chroma.sqlite3"), "SELECT embedding_id FROM embeddings");
 
-if (otherMountMissing !== undefined) console.log(`left out: strays at another mount point (${otherMountMissing})`);
+if (otherMountMissing !== undefined)
+  console.log(`left out: foreign writers at another mount point (${otherMountMissing})`);
 
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
-  if (missing !== undefined) console.log(`left out: strays, ${version} (${missing})`);
+  if (missing !== undefined) console.log(`left out: foreign writers, ${version} (${missing})`);
 
-  describe.skipIf(missing !== undefined)(`a stray MemPalace ${version}`, () => {
+  describe.skipIf(missing !== undefined)(`a foreign MemPalace ${version}`, () => {
     /** Files and deletes as an agent would, and tells the rows it leaves. */
     const meddle = async (scene: Scene, options: MempalaceOptions): Promise<string[]> => {
       const victim = ledgerIds(scene)[0] ?? "";
       const before = new Set(palaceIds(scene));
-      await using stray = await openMempalace(version, options);
+      await using foreign = await openMempalace(version, options);
       for (let index = 0; index < 5; index++) {
-        const note = { wing: "stray", room: "notes", content: `of a stray ${index}` };
-        expect(await stray.call("add_drawer", note)).toMatchObject({ success: true });
+        const note = { wing: "stray", room: "notes", content: `of a foreign writer ${index}` };
+        expect(await foreign.call("add_drawer", note)).toMatchObject({ success: true });
       }
-      expect(await stray.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
+      expect(await foreign.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
       return palaceIds(scene).filter((id) => !before.has(id));
     };
 
@@ -184,14 +185,14 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
         const place = options.palace === undefined ? [] : ["--palace", options.palace];
         await runMempalace(NEW, [...place, "mine", project], options);
-        await using stray = await openMempalace(NEW, options);
+        await using foreign = await openMempalace(NEW, options);
         for (let index = 0; index < 10; index++)
-          if (await stuck(stray.call("add_drawer", { wing: "stray", room: name, content: `${name} files ${index}` })))
+          if (await stuck(foreign.call("add_drawer", { wing: "stray", room: name, content: `${name} files ${index}` })))
             break;
       };
       const [one = "", two = ""] = projects;
-      const miners = meddle("one", one, { home: otherHome, palace: palaceDir, timeoutMs: STRAY_MAX_MS })
-        .then(() => meddle("two", two, { home: palace.home, palace: mount, wrapper, timeoutMs: STRAY_MAX_MS }))
+      const miners = meddle("one", one, { home: otherHome, palace: palaceDir, timeoutMs: FOREIGN_MAX_MS })
+        .then(() => meddle("two", two, { home: palace.home, palace: mount, wrapper, timeoutMs: FOREIGN_MAX_MS }))
         .finally(() => (mining = false));
       const agents = await Promise.all([1, 2, 3, 4].map(() => palace.shim(env)));
       let written = 0;
@@ -227,7 +228,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
         .toBe(0)
         .catch(async (cause: unknown) => {
           const { adoption, strays, driver } = await status(palace);
-          throw new Error(`not taken over: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
+          throw new Error(`not adopted: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
         });
       expect(wings().others).toBeGreaterThanOrEqual(10);
       // Said when a second comparison has proved it.
@@ -245,7 +246,7 @@ const INDEXED = 1_150;
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
-describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a stray MemPalace ${OLD} that only reads`, () => {
+describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // It moves the folder of the index away when it opens a palace whose index a newer Chroma wrote, lock or no lock.
   it("and so costs the palace its vectors is noticed, and a restart of Chroma and broker brings them all back", async () => {
     await using scene = await setScene(OLD);
@@ -255,9 +256,9 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a stray MemPalace 
     await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
     await file(palace, env, OURS, INDEXED + 1);
     expect(await withVector(chroma.url, ledgerIds(scene))).toBe(INDEXED);
-    await using stray = await openMempalace(OLD, { home: palace.home, palace: palaceDir });
-    await stray.call("search", { query: "ours" });
-    await stray[Symbol.asyncDispose]();
+    await using foreign = await openMempalace(OLD, { home: palace.home, palace: palaceDir });
+    await foreign.call("search", { query: "ours" });
+    await foreign[Symbol.asyncDispose]();
     await expect
       .poll(async () => (await status(palace)).strays, { timeout: FOUND_MAX_MS })
       .toMatchObject({

@@ -51,9 +51,9 @@ for (const version of MEMPALACE_VERSIONS) {
       mkdirSync(project);
       writeFileSync(join(project, "mempalace.yaml"), "wing: stray\nrooms:\n  - name: general\n    description: all\n");
       writeFileSync(join(project, "notes.md"), "# Notes\n\nA document that is long enough to be mined. ".repeat(8));
-      await using stray = await openMempalace(version, { home: palace.home, palace: palaceDir });
-      expect(await stray.call("add_drawer", note)).toMatchObject({ success: true });
-      await stray[Symbol.asyncDispose]();
+      await using foreign = await openMempalace(version, { home: palace.home, palace: palaceDir });
+      expect(await foreign.call("add_drawer", note)).toMatchObject({ success: true });
+      await foreign[Symbol.asyncDispose]();
 
       const broker = await palace.startBroker();
       expect((await status(palace)).upstreamLock.state).toBe("held");

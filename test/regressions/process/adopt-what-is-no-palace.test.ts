@@ -1,7 +1,7 @@
 /**
  * `palace adopt` of a folder that only looks like a palace left a ledger and a broker beside it, or waited for ever, or told that
  * there was nothing to take over where tables were gone. It is a typed error now, and changes nothing. What is a palace for all
- * its oddity is taken over: in WAL mode with a log that nobody has open, or beside another database's collections of that name.
+ * its oddity is adopted: in WAL mode with a log that nobody has open, or beside another database's collections of that name.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ const TAKEN: readonly (readonly [name: string, sql: string])[] = [
   ["hot log", ""],
 ];
 
-it.each(TAKEN)("adopt takes over a palace with %s", { timeout: TIMEOUT_MS }, async (_name, sql) => {
+it.each(TAKEN)("adopt takes a palace with %s", { timeout: TIMEOUT_MS }, async (_name, sql) => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "odd");
   await makePalace(dir);

@@ -1,6 +1,6 @@
 /**
  * MemPalace has its graph in ~/.mempalace wherever its palace is, and only `--palace` puts it into the palace's folder. We looked into
- * the folder as well where MEMPALACE_PALACE_PATH had named it: facts were not taken over, and ours were not seen by MemPalace.
+ * the folder as well where MEMPALACE_PALACE_PATH had named it: facts were not adopted, and ours were not seen by MemPalace.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

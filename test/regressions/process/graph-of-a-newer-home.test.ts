@@ -1,6 +1,6 @@
 /**
  * Since 3.10 a new install of MemPalace has its palace in ~/.config/mempalace, and its graph in ~/.mempalace all the same. We
- * looked for the graph beside the palace: the facts of such a user were not taken over, and ours were not seen by MemPalace.
+ * looked for the graph beside the palace: the facts of such a user were not adopted, and ours were not seen by MemPalace.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

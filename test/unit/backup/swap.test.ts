@@ -19,7 +19,7 @@ import { lookInto } from "../../../src/backup/look.ts";
 import { EVENTS, LEDGER } from "../../../src/backup/contents.ts";
 import { type Manifest } from "../../../src/backup/manifest.ts";
 import { move } from "../../../src/backup/move.ts";
-import { ownEntries, type SwapPaths } from "../../../src/backup/places.ts";
+import { ownEntries, type SwapPaths } from "../../../src/backup/palace-files.ts";
 import { assertStaged, leaveStaged, listAllAgain } from "../../../src/backup/restore.ts";
 import { asideOf, finishRestore, type PendingRestore, planSwap, STAGED, swapIn } from "../../../src/backup/swap.ts";
 import { openForWriting } from "../../../src/ledger/open.ts";

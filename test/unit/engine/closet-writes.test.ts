@@ -212,7 +212,7 @@ const entitiesOf = (metadata: string): unknown => (JSON.parse(metadata) as Recor
 test("a rebuild leaves what a language model has written, and what is no file of a miner", () => {
   write("add_drawer", { wing: "w", room: "r", content: "by hand", source_file: "/p/hand.md" });
   mine("/p/a.md", TEXT);
-  writer.closets.takeOver({
+  writer.closets.adopt({
     rows: [
       {
         id: "closet_proj_notes_a_01",

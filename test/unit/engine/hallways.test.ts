@@ -41,7 +41,7 @@ test("what stays as it was is not written again, and how strong a link has grown
   rebuild();
   expect(graph.sync().sent).toBe(0);
   expect(hallways()).toEqual([first]);
-  graph.writer.graph.takeOver({
+  graph.writer.graph.adopt({
     rows: [{ kind: "hallway", id: String(first?.["id"]), body: JSON.stringify({ ...first, strength: 1.5 }) }],
     ...{ missing: [], deleted: [] },
   });

@@ -1,4 +1,4 @@
-/** Which sources of a palace that was taken over count as filed: MemPalace's own rules, row by row, on the ledger's real tables. */
+/** Which sources of a palace that was adopted count as filed: MemPalace's own rules, row by row, on the ledger's real tables. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const MINED: Fields = { normalize_version: 2, source_mtime: 100.5, filed_at: "20
 const TALK: Fields = { ...MINED, ingest_mode: "convos", extract_mode: "exchange", convo_chunker_version: 2 };
 const OLD_TALK: Fields = { normalize_version: 2, filed_at: "2024-03-05T10:00:00", ingest_mode: "convos" };
 
-/** Drawers as they are taken over; the source's row is made in the background. */
+/** Drawers as they are adopted; the source's row is made in the background. */
 function put(sourceFile: string, rows: readonly Fields[], wing = "w"): void {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, 'r', ?, '', '', ?)",

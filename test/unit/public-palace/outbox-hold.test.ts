@@ -1,4 +1,4 @@
-/** Taking over what others wrote reads the palace while nothing of ours is on its way there. */
+/** The adoption of what others wrote reads the palace while nothing of ours is on its way there. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import type { PalaceRecord } from "../../../src/port/public-palace.ts";

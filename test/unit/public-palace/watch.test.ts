@@ -1,4 +1,4 @@
-/** Strays found in a palace file of Chroma's own form, against a real ledger; the driver writes as Chroma's server does. */
+/** Foreign rows found in a palace file of Chroma's own form, against a real ledger; the driver writes as Chroma's server does. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { place } from "../../../src/ledger/record.ts";
 import { createLog } from "../../../src/platform/log.ts";
 import type { PalaceRecord } from "../../../src/port/public-palace.ts";
-import type { TakingOver } from "../../../src/public-palace/adopt/adoption.ts";
+import type { Adopter } from "../../../src/public-palace/adopt/adoption.ts";
 import { MemoryDriver } from "../../../src/public-palace/driver/memory.ts";
 import { mayHold, readChroma, readHead } from "../../../src/public-palace/format/chroma-file.ts";
 import { comparePalace, type Comparison } from "../../../src/public-palace/reconcile/compare.ts";
@@ -174,14 +174,14 @@ describe("the watch", () => {
   let watch: Watch;
   const watches: Watch[] = [];
 
-  const begin = (takeOver?: TakingOver): void => {
+  const begin = (adopter?: Adopter): void => {
     driver = new CountedDriver(new FileDriver());
     watch = startWatch({
       ...{ palaceDir, ledgerFile: join(folder, "ledger.sqlite3"), driver },
       seen: { read: () => seen, write: async (text) => void ((seen = text), (compared += 1)) },
       resend: async (ids) => void resent.push(ids),
       hold: async () => () => {},
-      takeOver,
+      adopter,
       guess: (recent) => (recent ? "somebody now" : "somebody before"),
       log: createLog((line) => lines.push(line), "warn"),
       now: () => nowMs,

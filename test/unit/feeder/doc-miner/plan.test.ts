@@ -1,18 +1,24 @@
 /** What a run has to do, decided from the folder, the notes and the palace. */
 import { expect, test } from "vitest";
-import { isFiled, isUnchanged, marksByPath, planFeed, type PlanInput } from "../../../../src/feeder/doc-miner/plan.ts";
+import {
+  isFiled,
+  isUnchanged,
+  recordsByPath,
+  planFeed,
+  type PlanInput,
+} from "../../../../src/feeder/doc-miner/plan.ts";
 import type { Entry, Manifest, Stage } from "../../../../src/feeder/doc-miner/stage.ts";
-import type { SourceMark } from "../../../../src/protocol/spec.ts";
+import type { FilingRecord } from "../../../../src/protocol/spec.ts";
 
 const found = { path: "a.md", mtime: 100.5, size: 7 };
 const entry: Entry = { mtime: 100.5, size: 7, sha256: "aa", room: "general", drawers: 1 };
-const mark: SourceMark = { sourceFile: "/s/a.md", mtime: 1, sha256: "aa", drawers: 1 };
+const record: FilingRecord = { sourceFile: "/s/a.md", mtime: 1, sha256: "aa", drawers: 1 };
 
 const plan = (change: Partial<PlanInput> = {}) =>
   planFeed({
     survey: { documents: [found], skipped: [], unreadable: [] },
     manifest: manifest({ "a.md": entry }),
-    marks: new Map([["a.md", mark]]),
+    records: new Map([["a.md", record]]),
     isMined: () => false,
     rules: "r",
     force: false,
@@ -32,7 +38,7 @@ test("a file that MemPalace has filed as it is now is not read, whatever the not
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",
   };
-  const alone = { ...mined, marks: new Map<string, SourceMark>(), rules: "other" };
+  const alone = { ...mined, records: new Map<string, FilingRecord>(), rules: "other" };
   expect(plan({ ...alone, manifest: undefined }).unchanged).toEqual([found]);
   expect(plan({ ...alone, manifest: manifest({ "a.md": null }) }).unchanged).toEqual([found]);
   expect(plan({ ...alone, force: true }).read).toEqual([found]);
@@ -41,14 +47,14 @@ test("a file that MemPalace has filed as it is now is not read, whatever the not
 });
 
 test("times within a thousandth of a second are the same", () => {
-  expect(isUnchanged({ ...found, mtime: 100.5009 }, entry, mark)).toBe(true);
-  expect(isUnchanged({ ...found, mtime: 100.502 }, entry, mark)).toBe(false);
+  expect(isUnchanged({ ...found, mtime: 100.5009 }, entry, record)).toBe(true);
+  expect(isUnchanged({ ...found, mtime: 100.502 }, entry, record)).toBe(false);
 });
 
 test.each([
   ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [] } }],
-  ["a palace without it", { marks: new Map<string, SourceMark>() }],
-  ["a palace with other content", { marks: new Map([["a.md", { ...mark, sha256: "bb" }]]) }],
+  ["a palace without it", { records: new Map<string, FilingRecord>() }],
+  ["a palace with other content", { records: new Map([["a.md", { ...record, sha256: "bb" }]]) }],
   ["no notes", { manifest: undefined }],
   ["a note that was only begun", { manifest: manifest({ "a.md": null }) }],
   ["other room rules", { rules: "other" }],
@@ -60,7 +66,7 @@ test.each([
 test("what was refused for its content is not read again while the palace holds nothing of it", () => {
   const refused = { ...entry, sha256: "", refused: "binary" };
   expect(isUnchanged(found, refused, undefined)).toBe(true);
-  expect(isUnchanged(found, refused, mark)).toBe(false);
+  expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
 test("noted files that are no documents any more are gone", () => {
@@ -79,10 +85,10 @@ test("what lies in a place that cannot be read is not gone", () => {
 });
 
 test("the same content in the same room is filed, whatever the time", () => {
-  expect(isFiled("aa", "general", undefined, mark)).toBe(true);
-  expect(isFiled("aa", "general", entry, mark)).toBe(true);
-  expect(isFiled("aa", "backend", entry, mark)).toBe(false);
-  expect(isFiled("bb", "general", entry, mark)).toBe(false);
+  expect(isFiled("aa", "general", undefined, record)).toBe(true);
+  expect(isFiled("aa", "general", entry, record)).toBe(true);
+  expect(isFiled("aa", "backend", entry, record)).toBe(false);
+  expect(isFiled("bb", "general", entry, record)).toBe(false);
   expect(isFiled("aa", "general", entry, undefined)).toBe(false);
 });
 
@@ -95,11 +101,14 @@ const stage: Stage = {
   manifestFile: "",
   formerManifestFile: undefined,
 };
-const at = (sourceFile: string): SourceMark => ({ ...mark, sourceFile });
+const at = (sourceFile: string): FilingRecord => ({ ...record, sourceFile });
 
 test("a document filed under another home is the same document", () => {
-  const marks = marksByPath(stage, [at("/home/developer/.cache/mempalace-docs/w/docs/a.md"), at("/elsewhere/b.md")]);
-  expect([...marks.keys()]).toEqual(["docs/a.md"]);
+  const records = recordsByPath(stage, [
+    at("/home/developer/.cache/mempalace-docs/w/docs/a.md"),
+    at("/elsewhere/b.md"),
+  ]);
+  expect([...records.keys()]).toEqual(["docs/a.md"]);
 });
 
 test("where two homes filed the same path, our own wins", () => {
@@ -108,11 +117,11 @@ test("where two homes filed the same path, our own wins", () => {
     [own, "/home/other/.cache/mempalace-docs/w/a.md"],
     ["/home/other/.cache/mempalace-docs/w/a.md", own],
   ])
-    expect(marksByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
+    expect(recordsByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
 });
 
 test("a second project of the wing sees only what lies below its own folder", () => {
   const second = { ...stage, prefix: "two-0badcafe" };
-  const marks = marksByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
-  expect([...marks.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+  const records = recordsByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+  expect([...records.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
 });

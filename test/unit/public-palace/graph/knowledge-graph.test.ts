@@ -1,4 +1,4 @@
-/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is taken over, and who wins where both wrote. */
+/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is adopted, and who wins where both wrote. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { graphDifferences } from "../../../../src/public-palace/graph/side.ts";
 import { createGraphFixture, type GraphFixture } from "../../../helpers/graph-fixture.ts";
 
 const JOB = { subject: "Alice", predicate: "works at", object: "Acme" };
-const STRAY_FACT = `INSERT INTO entities (id, name) VALUES ('bob', 'Bob'), ('tea', 'tea');
+const FOREIGN_FACT = `INSERT INTO entities (id, name) VALUES ('bob', 'Bob'), ('tea', 'tea');
   INSERT INTO triples (id, subject, predicate, object) VALUES ('stray', 'bob', 'likes', 'tea')`;
 
 let graph: GraphFixture;
@@ -53,7 +53,7 @@ describe("what the ledger has new", () => {
       expect.stringMatching(/^triple t_alice_works_at_acme_[0-9a-f]{12}: not sent yet$/),
     ]);
     graph.sync();
-    graph.stray(STRAY_FACT);
+    graph.foreign(FOREIGN_FACT);
     expect(graphDifferences(graph.paths)).toHaveLength(3);
   });
 
@@ -89,7 +89,7 @@ describe("what the ledger has new", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.side.look();
     graph.side.accept();
-    graph.stray("UPDATE triples SET valid_to = '2029-01-01'");
+    graph.foreign("UPDATE triples SET valid_to = '2029-01-01'");
     expect(graph.side.send()).toMatchObject({ rows: [], others: true });
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2029-01-01"]]);
   });
@@ -101,10 +101,10 @@ describe("what others wrote", () => {
     graph.sync();
   });
 
-  it("is taken over, and the file is left as it is", () => {
-    graph.stray(STRAY_FACT);
-    graph.stray("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
-    graph.stray("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
+  it("is adopted, and the file is left as it is", () => {
+    graph.foreign(FOREIGN_FACT);
+    graph.foreign("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
+    graph.foreign("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
     expect(graph.sync()).toMatchObject({ taken: 5, sent: 0, relisted: 0 });
     expect(facts().toSorted()).toEqual(["alice works_at acme", "bob likes tea"]);
     expect(graph.reader.graph.factsOf("acme", "incoming")).toMatchObject([
@@ -114,7 +114,7 @@ describe("what others wrote", () => {
   });
 
   it("while we had something to send as well: both are kept", () => {
-    graph.stray(STRAY_FACT);
+    graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
     expect(facts()).toHaveLength(3);
@@ -123,7 +123,7 @@ describe("what others wrote", () => {
 
   it("and we ended the same fact: it is ended, by us if by both", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
-    graph.stray("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
+    graph.foreign("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
     graph.sync();
     expect(ends()).toEqual(["2030-01-01"]);
     expect(graph.rows("SELECT valid_to, confidence FROM triples")).toEqual([["2030-01-01", 0.5]]);
@@ -135,7 +135,7 @@ describe("what others wrote", () => {
     graph.side.look();
     graph.side.accept();
     graph.side.send();
-    graph.stray("UPDATE triples SET valid_to = '2029-01-01'");
+    graph.foreign("UPDATE triples SET valid_to = '2029-01-01'");
     graph.sync();
     expect(ends()).toEqual(["2029-01-01", "2029-01-01"]);
     agree();
@@ -144,7 +144,7 @@ describe("what others wrote", () => {
   it("an older file that somebody put back opens no fact that we have ended, and is told", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
-    graph.stray("UPDATE triples SET valid_to = NULL");
+    graph.foreign("UPDATE triples SET valid_to = NULL");
     graph.sync();
     expect(ends()).toEqual(["2030-01-01"]);
     graph.sync();
@@ -153,7 +153,7 @@ describe("what others wrote", () => {
   });
 
   it("rows that the file lost are sent again", () => {
-    graph.stray("DELETE FROM triples");
+    graph.foreign("DELETE FROM triples");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
     agree();
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
@@ -161,12 +161,12 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a file that was put in the place of ours is taken over and completed", () => {
+  it("a file that was put in the place of ours is adopted and completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
         valid_from TEXT, valid_to TEXT, confidence REAL, source_closet TEXT, source_file TEXT, extracted_at TEXT);
-      ${STRAY_FACT};
+      ${FOREIGN_FACT};
       INSERT INTO triples (id, subject, predicate, object) VALUES (NULL, 'bob', 'is', 'nameless');`);
     other.close();
     for (const suffix of ["-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
@@ -177,17 +177,17 @@ describe("what others wrote", () => {
   });
 
   it("a fact about nobody is kept, and sent again like the others", () => {
-    graph.stray("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
+    graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
-    graph.stray("DELETE FROM triples WHERE id = 'orphan'");
+    graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1, problem: "" });
     agree();
   });
 
   it("rows that no MemPalace could have made are passed over", () => {
-    graph.stray("ALTER TABLE entities RENAME COLUMN name TO title");
+    graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
-    graph.stray("ALTER TABLE entities RENAME COLUMN title TO name");
+    graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");
     expect(graph.sync()).toMatchObject({ taken: 0, problem: "" });
     agree();
   });
@@ -211,7 +211,7 @@ describe("what others wrote", () => {
 it("rows of every kind of value come over as text, once", () => {
   graph.write("kg_add", JOB);
   graph.sync();
-  graph.stray(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');
+  graph.foreign(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');
     INSERT INTO triples (id, subject, predicate, object, confidence, valid_from) VALUES ('odd', 7, 'p', 7, 'high', 2025)`);
   expect(graph.sync()).toMatchObject({ taken: 2, sent: 0 });
   expect(graph.sync()).toMatchObject({ taken: 0, sent: 0 });

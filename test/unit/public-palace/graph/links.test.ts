@@ -149,7 +149,7 @@ describe("tunnels.json", () => {
     const key = createHash("sha256").update(graph.paths.tunnelsFile).digest("hex").slice(0, 16);
     const lock = openSync(join(graph.paths.upstreamLocksDir, `${key}.lock`), "r+");
     expect(tryFlock(lock)).toBe(true);
-    graph.writer.graph.takeOver(graph.side.look().finding);
+    graph.writer.graph.adopt(graph.side.look().finding);
     graph.side.accept();
     expect(graph.side.send()).toMatchObject({ rows: [], others: true });
     closeSync(lock);
@@ -157,7 +157,7 @@ describe("tunnels.json", () => {
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
   });
 
-  it("of others is taken over: new, changed, deleted; what has no id is kept where it stands", () => {
+  it("of others is adopted: new, changed, deleted; what has no id is kept where it stands", () => {
     graph.write("create_tunnel", ENDS);
     graph.write("create_tunnel", { ...ENDS, target_room: "gone" });
     graph.sync();
@@ -219,7 +219,7 @@ describe("hallways.json", () => {
     ...{ id: `hallway_${wing}_${name}`, wing, entity_a: "A", entity_b: name, co_occurrence_count: count, rooms: ["r"] },
   });
 
-  it("is taken over in both shapes, listed by strength, page by page", () => {
+  it("is adopted in both shapes, listed by strength, page by page", () => {
     const all = [hallway("w", "x", 2), hallway("w", "y", 5), hallway("v", "z", 3)];
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: all });
     graph.sync();

@@ -12,7 +12,7 @@ const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
 
-export class Silence {
+export class KeepAlive {
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #heardAt = 0;

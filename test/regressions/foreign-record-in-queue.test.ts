@@ -24,7 +24,7 @@ const record = (id: string): PalaceRecord => ({
 });
 
 beforeEach(async () => {
-  palaceDir = mkdtempSync(join(tmpdir(), "palace-stray-"));
+  palaceDir = mkdtempSync(join(tmpdir(), "palace-foreign-"));
   driver = createFilesDriver({ palaceDir, log: SILENT_LOG });
   await driver.open();
   await driver.upsert(["a", "b", "c"].map(record));
@@ -65,9 +65,9 @@ const found = (text: string): string[] =>
     .pluck()
     .all(text);
 
-it("a write applies what a stray has queued before it, in order, as Chroma would have", async () => {
-  const stray = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
-  queue(OPERATION.upsert, "stray", stray);
+it("a write applies what a foreign writer has queued before it, in order, as Chroma would have", async () => {
+  const foreign = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
+  queue(OPERATION.upsert, "stray", foreign);
   queue(OPERATION.update, "a", '{"count":null,"topic":"changed"}');
   queue(OPERATION.delete, "b", null);
   queue(OPERATION.add, "c", '{"wing":"ignored"}');
@@ -92,7 +92,7 @@ it("a write applies what a stray has queued before it, in order, as Chroma would
   expect(readMark(database, ours().metadataSegment)).toBe(head);
 });
 
-it("and where the stray's record is beyond us, the mark stays below it, and Chroma gets everything from there on", async () => {
+it("and where the foreign record is beyond us, the mark stays below it, and Chroma gets everything from there on", async () => {
   const before = queue(OPERATION.upsert, "listed", '{"chroma:document":"with a list","tags":["one","two"]}');
   await driver.upsert([record("d")]);
   await driver.remove(["a"]);

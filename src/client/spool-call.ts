@@ -9,13 +9,13 @@ import { toolValue, toPalaceError } from "./client.ts";
 import { answerInstead, isOutage } from "./outage.ts";
 import { Spool } from "./spool.ts";
 
-export type KeptCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
+export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 
 /**
  * Returns the tool's value once the write is on disk. Errors: `away` for any other call, and the broker's own errors about
  * arguments.
  */
-export function keepCall({ config, agent, name, args, key }: KeptCall, away: PalaceError): Json {
+export function spoolCall({ config, agent, name, args, key }: CommandCall, away: PalaceError): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });

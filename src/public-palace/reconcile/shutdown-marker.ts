@@ -1,0 +1,45 @@
+/**
+ * A clean-shutdown marker in the palace's own file, by which the next broker recognises it: nothing else distinguishes an
+ * older copy that was restored. Used by reconciler.ts.
+ */
+import { randomInt } from "node:crypto";
+import Database from "better-sqlite3";
+import { chromaFile, readChroma } from "../format/chroma-file.ts";
+import { parseSeen } from "./seen.ts";
+
+const BUSY_TIMEOUT_MS = 1_000;
+const MARKER_MAX = 2 ** 31 - 1;
+
+type Kept = { read(): string | undefined; write(text: string): Promise<void> };
+
+/**
+ * True for the palace that the last broker left, false for an older copy that was restored. The ledger deletes the marker
+ * before anything else is struck off its lists, so that the marker of a killed broker proves nothing. Never
+ * throws.
+ */
+export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
+  const { seal: marker, ...rest } = parseSeen(kept.read()) ?? {};
+  if (marker === undefined) return false;
+  void kept.write(JSON.stringify(rest)).catch(() => {});
+  try {
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => palace.pragma("user_version", { simple: true })) === marker;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Writes into a field of SQLite's header that Chroma does not use; undefined where it cannot be written now. Never
+ * throws.
+ */
+export function writeShutdownMarker(palaceDir: string): number | undefined {
+  const marker = randomInt(1, MARKER_MAX);
+  try {
+    const palace = new Database(chromaFile(palaceDir), { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    palace.pragma(`user_version = ${marker}`);
+    palace.close();
+    return marker;
+  } catch {
+    return undefined;
+  }
+}
