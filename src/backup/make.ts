@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { assertGoal } from "./goal.ts";
-import { type ListedBackup, noteBackup } from "./list.ts";
+import { type ListedBackup, noteBackup } from "./known-backups.ts";
 import type { Counts } from "./manifest.ts";
 import { packArchive, writeWhole } from "./pack.ts";
 import { encrypted } from "./secret.ts";

@@ -20,7 +20,7 @@ import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "./executable.ts";
-import { logFile } from "./terminal/log-file.ts";
+import { logFile } from "./terminal/log-rotation.ts";
 
 /** Bounds the wait for a slow reader of its log, because the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;

@@ -18,6 +18,16 @@ import { toRpcError } from "./rpc-error.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
+import {
+  PATIENCE_MS,
+  BUSY_PATIENCE_MS,
+  RESTART_PATIENCE_MS,
+  OUTAGE_PATIENCE_MS,
+  STARTING_PATIENCE_MS,
+  RETRY_MS,
+  RETRY_MAX_MS,
+  SPOOL_RETRY_MAX_MS,
+} from "./patience.ts";
 
 export type LinkOptions = {
   config: Config;
@@ -45,23 +55,8 @@ const REACH: Reach = {
 
 type Pending = { line: string; since: number };
 
-/** Limits how long a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
-const PATIENCE_MS = 60_000;
-/** Shorter than PATIENCE_MS, so that a caller that waits that long still hears the reason. */
-const BUSY_PATIENCE_MS = 45_000;
-/** Limits the wait for a remote broker that was there a moment ago: it restarts, or the connection to it is broken. */
-const RESTART_PATIENCE_MS = 10_000;
-/** The same limit for a link that spools: an agent hears within a second that there is no broker. */
-const OUTAGE_PATIENCE_MS = 700;
-/** Far longer than a broker that is being started here takes to answer. */
-const STARTING_PATIENCE_MS = 10_000;
 /** Marks a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
-const RETRY_MS = 50;
-const RETRY_MAX_MS = 1_000;
-/** Limits the pause between attempts to find a broker for spooled writes. */
-const SPOOL_RETRY_MAX_MS = 5_000;
-
 /** Loaded in an outage, or when the spool holds writes. */
 type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & { spool: Spool };
 

@@ -96,9 +96,6 @@ export const ENGINE_START_TIMEOUT_MS = 60_000;
 
 /** Idempotency keys are kept at least this long: longer than any client spools a write. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
-/** A write can be undone for this long, as far as its before-images fit. */
-export const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
-export const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
 /** A write that was spooled longer than this is not sent any more: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 

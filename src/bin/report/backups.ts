@@ -1,5 +1,5 @@
 /** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
-import { ownBackups, readList } from "../../backup/list.ts";
+import { ownBackups, readList } from "../../backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "./checks.ts";

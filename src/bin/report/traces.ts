@@ -15,7 +15,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { readList } from "../../backup/list.ts";
+import { readList } from "../../backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";

@@ -9,7 +9,7 @@ import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { logFile } from "../terminal/log-file.ts";
+import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";

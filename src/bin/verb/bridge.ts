@@ -14,7 +14,7 @@ import type { Config } from "../../config/config.ts";
 import { dockerOptions } from "../docker/one-memory.ts";
 import { createLog } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { logFile } from "../terminal/log-file.ts";
+import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, readCount } from "../verb.ts";
 

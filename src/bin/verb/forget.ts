@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import { readList } from "../../backup/list.ts";
+import { readList } from "../../backup/known-backups.ts";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { namesOf } from "../../feeder/doc-miner/filed-as.ts";

@@ -8,7 +8,7 @@ import { type Env, lastingSettings } from "../../config/env.ts";
 import { createLog } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { executable } from "../executable.ts";
-import { logFile } from "../terminal/log-file.ts";
+import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb } from "../verb.ts";
 
 const USAGE = `palace gate

@@ -17,7 +17,7 @@ import { fileSession } from "../../harness/filing.ts";
 import { recallText } from "../../harness/recall.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
 import { executable } from "../executable.ts";
-import { logFile } from "../terminal/log-file.ts";
+import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
 import { savesByItself } from "../upstream/hook-settings.ts";
 import { usageError, type Verb } from "../verb.ts";

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts } from "../../backup/draft.ts";
-import { ownBackups, readList } from "../../backup/list.ts";
+import { ownBackups, readList } from "../../backup/known-backups.ts";
 import { scheduledNames } from "../../backup/name.ts";
 import { unpackVerified } from "../../backup/verify.ts";
 import type { Config } from "../../config/config.ts";

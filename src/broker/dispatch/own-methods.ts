@@ -16,7 +16,7 @@ import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { MethodName, SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
 import { peerFields } from "../peer.ts";
-import { filesFor } from "../places.ts";
+import { filesFor } from "../file-access.ts";
 import { type Call, type Handler, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
 

@@ -9,7 +9,7 @@ import { faultPoint } from "../../platform/fault.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";
-import { filesFor } from "../places.ts";
+import { filesFor } from "../file-access.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
 import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
 

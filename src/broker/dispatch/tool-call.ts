@@ -9,7 +9,7 @@ import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { REPLAYED_META, RPC } from "../../protocol/spec.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
-import { filesFor } from "../places.ts";
+import { filesFor } from "../file-access.ts";
 import { ERROR_TEXT_MAX, requestId, RpcFailure } from "./answers.ts";
 import { type Call, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";

@@ -17,6 +17,7 @@ import { type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import { Stream } from "./stream.ts";
+import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
 
@@ -47,8 +48,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Time a refused peer gets to read the reason. */
 const REFUSED_MAX_MS = 2_000;
-/** Interval at which revoked tokens' streams are cut. */
-const REVOKED_CHECK_MS = 500;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
 type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined };

@@ -22,6 +22,9 @@ export type TokenRecord = TokenKeys & {
 
 type TokenFile = { schema: 1; tokens: TokenRecord[] };
 
+/** Interval at which the door cuts the streams of revoked and expired tokens. */
+export const REVOKED_CHECK_MS = 500;
+
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** All records, also expired ones. Errors: STORE_CORRUPT for a file of another format. */

@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Peer } from "../peer.ts";
-import { isOpened, isReallyOpened, seesAll } from "../places.ts";
+import { isOpened, isReallyOpened, seesAll } from "../file-access.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
 
 export type MinePlaces = {

@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
-import { noteSchedule, ownBackups, readList, type Schedule } from "../../backup/list.ts";
+import { noteSchedule, ownBackups, readList, type Schedule } from "../../backup/known-backups.ts";
 import { removeDrafts } from "../../backup/make.ts";
 import { backupName } from "../../backup/name.ts";
 import type { Config } from "../../config/config.ts";

@@ -7,7 +7,7 @@ import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
 import type { Log } from "../../platform/log.ts";
 import { rememberLedger } from "../../platform/state-files.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../ledger/history/undo-bounds.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type OpenLedger = {

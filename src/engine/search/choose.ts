@@ -10,7 +10,7 @@ import type { Adjustment } from "./explain.ts";
 import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
 import { byScore, type Ranked } from "./fusion.ts";
-import { type StaleFact, staleFactsIn } from "./stale-facts.ts";
+import { staleAdjustments, type StaleFact, staleFactsIn } from "./stale-facts.ts";
 
 export type Chosen = {
   drawer: Drawer;
@@ -32,7 +32,6 @@ const SPARE = 10;
 /** A drawer of the day asked for may rank this far back. */
 const DATED_MIN = 60;
 const DATE_FACTOR = 1.1;
-const STALE_FACTOR = 0.6;
 
 export function chooseHits(
   reader: Pick<LedgerReader, "drawersByRow" | "graph">,
@@ -92,11 +91,4 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
   return agreeing === undefined
     ? []
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
-}
-
-function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
-  const worst = stale.find(({ isReplaced }) => !isReplaced);
-  return worst === undefined
-    ? []
-    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
 }

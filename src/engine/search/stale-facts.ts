@@ -6,6 +6,10 @@
 import type { GraphReader, NamedFact } from "../../port/graph.ts";
 import { isOver, type Now, startsAfter } from "../graph/temporal.ts";
 import { entityId } from "../text/text.ts";
+import type { Adjustment } from "./explain.ts";
+
+/** Takes the score of a drawer that states what has ended. */
+const STALE_FACTOR = 0.6;
 
 export type StaleFact = {
   fact: string;
@@ -78,4 +82,12 @@ function plainText(text: string): string {
     .map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}+#]+$/gu, "").replace(/['’]s$/u, ""))
     .filter((word) => word !== "");
   return ` ${words.join(" ")} `;
+}
+
+/** Empty where every ended fact was replaced in the same text. */
+export function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
+  const worst = stale.find(({ isReplaced }) => !isReplaced);
+  return worst === undefined
+    ? []
+    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { noteBackup, ownBackups, readList } from "../../../src/backup/list.ts";
+import { noteBackup, ownBackups, readList } from "../../../src/backup/known-backups.ts";
 import { backupName } from "../../../src/backup/name.ts";
 
 const tag = "0123abcd";

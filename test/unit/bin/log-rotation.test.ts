@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { logFile } from "../../../src/bin/terminal/log-file.ts";
+import { logFile } from "../../../src/bin/terminal/log-rotation.ts";
 import { createLog } from "../../../src/platform/log.ts";
 
 const SIZE_MAX = 200_000;
