@@ -22,7 +22,9 @@ export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   if (marker === undefined) return false;
   void kept.write(JSON.stringify(rest)).catch(() => {});
   try {
-    return readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => palace.pragma("user_version", { simple: true })) === marker;
+    return (
+      readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => palace.pragma("user_version", { simple: true })) === marker
+    );
   } catch {
     return false;
   }
