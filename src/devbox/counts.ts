@@ -39,7 +39,7 @@ const NAMES = { drawers: "drawers", facts: "facts", diary: "entries of diaries" 
 
 const LOOK = `
 const fs = require("node:fs");
-const file = process.env.MEMPALACE_PATH + "/ledger.sqlite3";
+const file = "/palace/ledger.sqlite3";
 const none = { schema: 0, seq: 0, mark: "", drawers: 0, facts: 0, diary: 0, digest: "" };
 if (!fs.existsSync(file)) console.log(JSON.stringify(none));
 else {

@@ -18,9 +18,7 @@ const COPIED = [
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
 /** The keys of `.env.devbox` are in no image. */
-const IGNORE = ["*", ...COPIED.filter((name) => name !== "Dockerfile.base"), LOCK.to]
-  .map((name, at) => (at === 0 ? name : `!${name}`))
-  .join("\n");
+const IGNORE = ["*", ...COPIED, LOCK.to].map((name, at) => (at === 0 ? name : `!${name}`)).join("\n");
 
 export function isClone(packageRoot: string): boolean {
   return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));

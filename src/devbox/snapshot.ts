@@ -42,6 +42,8 @@ export type Source = Readonly<{
 export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
 type FileSum = Readonly<{ bytes: number; sha256: string }>;
 
+/** As arguments of one command. */
+const NAMED_MAX = 1_000;
 const DRAFT = "devbox-verify-";
 /** A broker of its own, which ends with it and whose marks nobody else sees. */
 const BACKUP = "palace backup - && palace stop >&2";
@@ -91,9 +93,11 @@ export async function restorePalace(source: Source, folder: string): Promise<voi
   await fromFile(source, folder, "palace", { ...alike, command: ["sh", "-c", script] });
 }
 
-/** Files that came since stay. */
-export async function restoreHome(source: Source, folder: string): Promise<void> {
-  const command = ["tar", "--extract", "--numeric-owner", "--same-permissions", "--directory", HOME, "--file", "-"];
+/** Those files alone; what is there by such a name is kept as NAME.~1~. */
+export async function restoreHome(source: Source, folder: string, paths: readonly string[]): Promise<void> {
+  const named = paths.length > NAMED_MAX ? [] : paths.map((path) => `./${path}`);
+  const keep = ["--backup=numbered", "--no-recursion", "--numeric-owner", "--same-permissions", "--same-owner"];
+  const command = ["tar", "--extract", ...keep, "--directory", HOME, "--file", "-", "--", ...named];
   await fromFile(source, folder, "home", { ...besideHome(source, false), command });
 }
 

@@ -29,9 +29,10 @@ export type Job = Readonly<{
   endedAt: Readonly<Record<string, string>>;
   /** Of the drained memory. */
   before: Counts | null;
-  /** Why it is rolled back, and what of the data with it; null until that is known. */
+  /** Why it is rolled back. */
   why: string | null;
-  restores: Readonly<{ palace: boolean; home: boolean }> | null;
+  /** Whether the home may be put back too: not where somebody may have worked in the new stack. */
+  restoresHome: boolean;
 }>;
 
 const FILE = "recreate.json";
@@ -73,6 +74,6 @@ export function endJob(state: string): void {
 export function newJob(old: readonly OldBox[], isBuilding: boolean): Job {
   return {
     ...{ schema: 1, id: new Date().toISOString().replaceAll(/[:.]/g, "-"), step: "keep-images", isBuilding, old },
-    ...{ endedAt: {}, before: null, why: null, restores: null },
+    ...{ endedAt: {}, before: null, why: null, restoresHome: false },
   };
 }

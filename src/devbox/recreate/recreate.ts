@@ -37,7 +37,7 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
   await sweepOneOffs(room.engine, room.stack.project);
-  if (job.step === "roll-back") return endRolledBack(room, job, true);
+  if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
   // Both again: the stack may have been started in between.
@@ -48,7 +48,7 @@ export async function runJob(room: Room, given: Job, isResumed: boolean): Promis
     const failure = await switchOver(room, job);
     if (failure !== undefined) {
       room.log(failure);
-      return endRolledBack(room, { ...job, why: "the new stack did not become healthy" }, isResumed);
+      return endRolledBack(room, { ...job, why: "the new stack did not become healthy", restoresHome: !isResumed });
     }
   }
   job = enter(room.state, job, "verify");
@@ -56,7 +56,7 @@ export async function runJob(room: Room, given: Job, isResumed: boolean): Promis
   const isHomeOther = home.length > 0 && !isResumed;
   if (palace !== undefined || isHomeOther) {
     const why = palace ?? `the home's ${home.slice(0, 3).join(", ")} ${home.length === 1 ? "is" : "are"} not as before`;
-    return endRolledBack(room, { ...job, why }, isResumed);
+    return endRolledBack(room, { ...job, why, restoresHome: !isResumed });
   }
   endJob(room.state);
   removeOldSnapshots(join(room.state, "snapshots"), SNAPSHOTS_KEPT);
@@ -107,9 +107,9 @@ export async function giveUp(room: Room, job: Job): Promise<void> {
   endJob(room.state);
 }
 
-async function endRolledBack(room: Room, job: Job, isResumed: boolean): Promise<never> {
+async function endRolledBack(room: Room, job: Job): Promise<never> {
   const entered = enter(room.state, job, "roll-back");
-  await rollBack(room, entered, isResumed);
+  await rollBack(room, entered);
   endJob(room.state);
   throw new PalaceError(
     "BROKER_START_FAILED",

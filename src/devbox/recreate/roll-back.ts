@@ -6,34 +6,29 @@ import { treeDiffers } from "../home-tree.ts";
 import { countStopped, homeTree, readTree, restoreHome, restorePalace, type Source } from "../snapshot.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { imagesOf, putImagesBack } from "./images.ts";
-import { type Job, writeJob } from "./job.ts";
+import type { Job } from "./job.ts";
 import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
 import { snapshotFolder } from "./verify.ts";
 
 /** Errors: STORE_CORRUPT for a snapshot that is not whole, BROKER_START_FAILED; the job stays, and can be tried again. */
-export async function rollBack(room: Room, given: Job, isResumed: boolean): Promise<void> {
+export async function rollBack(room: Room, job: Job): Promise<void> {
   const { engine, stack, state, log } = room;
-  log(`rolling back: ${given.why ?? ""}`);
-  await putImagesBack(room, given);
+  log(`rolling back: ${job.why ?? ""}`);
+  await putImagesBack(room, job);
   for (const { id, isRunning } of await boxesOf(engine, stack.project))
     if (isRunning) await engine.getContainer(id).stop();
-  const source = await sourceOf(room, given);
-  let job = writeJob(state, {
-    ...given,
-    restores: given.restores ?? (await whatDiffers(room, given, source, isResumed)),
-  });
-  const done = (what: "palace" | "home"): Job =>
-    writeJob(state, { ...job, restores: { palace: false, home: false, ...job.restores, [what]: false } });
-  if (job.restores?.palace === true) {
+  const source = await sourceOf(room, job);
+  const folder = snapshotFolder(state, job);
+  // Asked again after a kill: what was put back is no difference any more.
+  const { palace, home } = await whatDiffers(room, job, source);
+  if (palace) {
     log("putting the memory back from the snapshot (what is there is kept beside it) ...");
-    await restorePalace(source, snapshotFolder(state, job));
-    job = done("palace");
+    await restorePalace(source, folder);
   }
-  if (job.restores?.home === true) {
-    log("putting the home's files back from the snapshot ...");
-    await restoreHome(source, snapshotFolder(state, job));
-    job = done("home");
+  if (home.length > 0) {
+    log("putting the home's files back from the snapshot (what is there is kept as NAME.~1~) ...");
+    await restoreHome(source, folder, home);
   }
   // Compose sees by the image that a container is not of it.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
@@ -46,21 +41,17 @@ export async function rollBack(room: Room, given: Job, isResumed: boolean): Prom
   );
 }
 
-/**
- * Asked while nothing runs. Of tables that a newer version has changed the old one knows nothing. A home in which somebody may have
- * worked since stays as it is.
- */
+/** While nothing runs. Of tables that a newer version has changed the old one knows nothing. */
 async function whatDiffers(
   room: Room,
   job: Job,
   source: Source,
-  isResumed: boolean,
-): Promise<{ palace: boolean; home: boolean }> {
-  const { before } = job;
-  if (before === null) return { palace: false, home: false };
+): Promise<{ palace: boolean; home: readonly string[] }> {
+  const { before, restoresHome } = job;
+  if (before === null) return { palace: false, home: [] };
   const now = await countStopped(source, before.seq);
   const palace = now.schema !== before.schema || countsDiffer(before, now) !== undefined;
-  const home = !isResumed && treeDiffers(readTree(snapshotFolder(room.state, job)), await homeTree(source)).length > 0;
+  const home = restoresHome ? treeDiffers(readTree(snapshotFolder(room.state, job)), await homeTree(source)) : [];
   return { palace, home };
 }
 
