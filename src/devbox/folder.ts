@@ -44,8 +44,10 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   return folder;
 }
 
-/** What an image's revision label says of this folder: its commit, or the package's version. */
+/** What an image's revision label says of this folder: what the user says, else its commit, or the package's version. */
 export async function revisionOf(root: string, env: Env): Promise<string> {
+  const { PALACE_REVISION: given = "" } = env;
+  if (given !== "") return given;
   if (!isClone(root)) return `v${VERSION}`;
   const describe = ["-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
   return promisify(execFile)("git", describe, { env }).then(

@@ -64,7 +64,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   await finishRecreate({ ...opened, ...options, place: opened.place }, "up");
   await writeStackUser(opened.place, options, engine);
   const workspace = await workspaceOf(opened, options);
-  const revision = options.env["PALACE_REVISION"] ?? (await revisionOf(root, options.env));
+  const revision = await revisionOf(root, options.env);
   // Where compose comes to the same folder by itself it is left to it: a named one and a default are told apart in the box.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const env = { ...options.env, ...mounts, PALACE_REVISION: revision };

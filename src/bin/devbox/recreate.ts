@@ -15,7 +15,7 @@ export function recreate(call: DevboxCall): Promise<number> {
   return watched(call, "palace devbox recreate finishes what was begun.", async (watch) => {
     const place = placeOf(call, true);
     const opened = await openStack(place);
-    const revision = place.env["PALACE_REVISION"] ?? (await revisionOf(place.root, place.env));
+    const revision = await revisionOf(place.root, place.env);
     const env = { ...place.env, PALACE_REVISION: revision };
     const room = { ...opened, ...watch, cacheDir: place.cacheDir, place: { root: place.root, env } };
     const done = (await finishRecreate(room, "recreate")) ?? (await begin(room, values));
