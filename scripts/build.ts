@@ -48,6 +48,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     for (const target of BUNDLED) await bundle(join(fresh, "bin"), target);
     for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
     cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
+    // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
+    cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });

@@ -12,10 +12,10 @@ import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import { type Joined, joinStack } from "../src/bin/docker/one-memory.ts";
-import { brokerContainer, composeCommand } from "../src/bin/docker/stack.ts";
-import { writeStackUser } from "./stack-user.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
 import { loadConfig } from "../src/config/config.ts";
+import { composeCommand } from "../src/devbox/compose.ts";
+import { brokerContainer, upStack } from "../src/devbox/up.ts";
 
 type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[]; host?: Joined }>;
 
@@ -26,7 +26,6 @@ const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   --json    one JSON document on stdout`;
 
 const AGENT_ENTRY = [join(ROOT, "scripts", "palace"), "shim"];
-const WAIT_MAX_SECONDS = 300;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 
@@ -83,28 +82,13 @@ function isStale(): boolean {
 }
 
 async function startStack(options: RunOptions): Promise<Stack> {
-  const { log } = options;
-  await writeStackUser(options, ROOT);
-  log("docker compose up devbox (the first time builds three images: some minutes) ...");
-  const compose = composeCommand(ROOT);
-  const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
-  const failure = await execute([...compose, ...up], options);
-  if (failure !== undefined) {
-    log(failure);
-    throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", stackHint(failure));
-  }
-  const host = await joinStack(loadConfig(options.env), await brokerContainer(ROOT, options.env), options.env);
+  const { env, log, signal, cwd } = options;
+  const config = loadConfig(env);
+  const opened = await upStack({ root: ROOT, env, log, signal, cwd, ...config.paths });
+  const host = await joinStack(config, await brokerContainer(opened), env);
   if (host.state === "apart") log(`note: ${host.why}; ${host.hint}`);
-  const shim = [...compose, "exec", "-T", "devbox", "mp-shim"];
+  const shim = [...composeCommand(ROOT), "exec", "-T", "devbox", "mp-shim"];
   return { kind: "docker", writer: shim, reader: host.state === "joined" ? AGENT_ENTRY : shim, host };
-}
-
-/** `said` is the end of what compose said: empty on a terminal, where it was seen live. */
-function stackHint(said: string): string {
-  const isInspected = /certificate|CERT_|_CERT/.test(said);
-  return isInspected
-    ? "a proxy that inspects TLS stands in between: EXTRA_CA_CERTS=/path/to/its-certificates.pem ./scripts/up"
-    : "docker compose logs";
 }
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
@@ -157,12 +141,12 @@ function summary({ kind, host }: Stack, { ms }: Proof): string[] {
       "The palace is up in Docker: chroma, broker, devbox.",
       proved,
       "Next:",
-      "  docker compose exec devbox zsh             a shell with pi, opencode, claude and the palace commands",
-      "  docker compose exec devbox palace doctor   what runs, and what to do about what does not",
-      "  every agent's MCP entry in the devbox:     mempalace-mcp (pi, opencode and claude have it)",
-      ...(host?.state === "joined" ? [`  and on this machine, the same memory:      ${entry}`] : []),
-      "  your project in it:                        DEVBOX_WORKSPACE=DIR ./scripts/up",
-      "Stop: docker compose stop.   Erase, memories included: docker compose down --volumes",
+      "  ./scripts/palace devbox shell                a shell with pi, opencode, claude and the palace commands",
+      "  ./scripts/palace devbox status               what runs, and what it holds",
+      "  every agent's MCP entry in the devbox:       mempalace-mcp (pi, opencode and claude have it)",
+      ...(host?.state === "joined" ? [`  and on this machine, the same memory:        ${entry}`] : []),
+      "  ./scripts/palace devbox up --workspace DIR   your project in it",
+      "Stop: ./scripts/palace devbox down.   Erase, memories included: ./scripts/palace devbox down --volumes",
     ];
   return [
     "The palace is up on this machine.",

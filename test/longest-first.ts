@@ -18,6 +18,7 @@ export const LONGEST: readonly string[] = [
   "process/write/forget-kill.test.ts",
   "process/write/strays.test.ts",
   "process/life/broker-life.test.ts",
+  "topology/devbox.test.ts",
   "topology/grid/host.test.ts",
   "topology/kill-chroma.test.ts",
   "topology/fresh-clone.test.ts",

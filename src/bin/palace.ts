@@ -54,6 +54,7 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   ],
   task: ["work for another agent: create, launch", () => import("./coordination/task.ts")],
   artifact: ["exact texts that agents hand over: put, get", () => import("./coordination/artifact.ts")],
+  devbox: ["the compose stack: up, shell, status, recreate, down", () => import("./verb/devbox.ts")],
   hook: ["what agents' hooks run: wake-up text, filing", () => import("./verb/hook.ts")],
   why: ["why a file is filed, or not", () => import("./verb/why.ts")],
 };

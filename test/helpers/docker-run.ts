@@ -11,7 +11,7 @@ const LISTS = [
   { list: ["ps", "--all", "--format", "{{.Names}}"], remove: ["rm", "--force", "--volumes"] },
   { list: ["network", "ls", "--format", "{{.Name}}"], remove: ["network", "rm"] },
   { list: ["volume", "ls", "--format", "{{.Name}}"], remove: ["volume", "rm"] },
-  { list: ["image", "ls", "--format", "{{.Repository}}"], remove: ["image", "rm"] },
+  { list: ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}"], remove: ["image", "rm"] },
 ] as const;
 
 /** Process ids mean something within one namespace only. */

@@ -65,8 +65,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     mayImportFiles: ["config/env.ts", "config/harness.ts"],
     closedNode: ["node:net", "node:http"],
   }),
+  // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
+  devbox: layer([...FOUNDATION, "backup"], { closedNode: ["node:net", "node:http"] }),
   // A palace is looked into before anybody opens it; what a search matched is marked by the rules of the index.
-  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker"], {
+  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker", "devbox"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "index/lexical/query.ts",

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
-import { writeStackUser } from "../../scripts/stack-user.ts";
+import { writeStackUser } from "../../src/devbox/user.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
 const reason =
@@ -85,8 +85,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
       copyFileSync(join(ROOT, "docker-compose.yml"), join(folder, "docker-compose.yml"));
       const write = (project: string): Promise<void> => {
         const env = { ...process.env, SUDO_UID: "1001", SUDO_GID: "1002", COMPOSE_PROJECT_NAME: project };
-        const signal = new AbortController().signal;
-        return writeStackUser({ argv: [], cwd: folder, env, log: () => {}, print: () => {}, signal }, folder);
+        return writeStackUser({ root: folder, env }, { log: () => {} });
       };
       await write(stack.project);
       expect(existsSync(join(folder, ".env"))).toBe(false);

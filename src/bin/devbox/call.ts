@@ -1,0 +1,52 @@
+/** What the parts of `palace devbox` are given, and where the stack is. Imported by them and by verb/devbox.ts. */
+import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import type { Place, Watch } from "../../devbox/compose.ts";
+import { stackFolder } from "../../devbox/folder.ts";
+import { PACKAGE_ROOT } from "../executable.ts";
+import type { Output } from "../terminal/output.ts";
+
+export type DevboxCall = Readonly<{
+  values: {
+    workspace?: string | undefined;
+    share?: boolean | undefined;
+    "no-build"?: boolean | undefined;
+    force?: boolean | undefined;
+    volumes?: boolean | undefined;
+    yes?: string | undefined;
+    "no-backup"?: boolean | undefined;
+  };
+  /** Behind the name: of `shell`, the command. */
+  rest: readonly string[];
+  config: Config;
+  env: Env;
+  out: Output;
+}>;
+
+/** `isBuilding`: what a build needs of an installed package is laid out anew. */
+export function placeOf(
+  { config, env }: DevboxCall,
+  isBuilding: boolean,
+): Place & { stateDir: string; cacheDir: string } {
+  const { stateDir, cacheDir } = config.paths;
+  return { root: stackFolder(PACKAGE_ROOT, stateDir, isBuilding), env, stateDir, cacheDir };
+}
+
+/** Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then. */
+export async function watched(
+  { out }: DevboxCall,
+  next: string,
+  work: (watch: Watch) => Promise<number>,
+): Promise<number> {
+  let isStopped = false;
+  try {
+    return await withInterrupt((signal) => work({ log: (line) => out.notice(line), signal }), {
+      onStop: () => (isStopped = true),
+    });
+  } catch (error) {
+    if (!isStopped || (error as Error).name !== "AbortError") throw error;
+    out.notice(`Interrupted. ${out.spelled(next)}`);
+    return EXIT_INTERRUPTED;
+  }
+}

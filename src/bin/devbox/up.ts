@@ -1,0 +1,29 @@
+/** `palace devbox up`: the stack runs, and this machine's agents share its memory where they have none of their own. */
+import { brokerContainer, upStack } from "../../devbox/up.ts";
+import { joinStack } from "../docker/one-memory.ts";
+import { alignRows } from "../terminal/output.ts";
+import { type DevboxCall, placeOf, watched } from "./call.ts";
+
+export function up(call: DevboxCall): Promise<number> {
+  const { values, config, env, out } = call;
+  const { workspace, share } = values;
+  return watched(call, "palace devbox up goes on.", async (watch) => {
+    const opened = await upStack({ ...placeOf(call, true), ...watch, cwd: process.cwd(), workspace, share });
+    const host = await joinStack(config, await brokerContainer(opened), env);
+    const { project } = opened.stack;
+    if (out.isJson) out.document({ project, folder: opened.place.root, host });
+    else {
+      const next = [
+        ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
+        ["palace devbox status", "what runs, and what it holds"],
+        ["palace devbox up --workspace DIR", "your project in it"],
+        ["palace devbox down", "ends it; memory and home stay"],
+      ];
+      out.text(`The devbox is up: chroma, broker, devbox (project ${project}).
+Next:
+${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}`);
+    }
+    if (host.state === "apart") out.notice(`note: ${host.why}; ${host.hint}`);
+    return 0;
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * `docker compose` as users type it, for the stack of one folder, and what it says the stack is made of: compose alone knows what
+ * `.env`, the environment and the defaults come to. Imported by the rest of this room, `bin` and the scripts.
+ */
+import { execFile, spawn } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Env } from "../config/env.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+export type Place = Readonly<{
+  /** The folder of docker-compose.yml, `.env` and `.env.devbox`. */
+  root: string;
+  env: Env;
+}>;
+
+/** Progress for people, and Ctrl-C. */
+export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal | undefined }>;
+
+export const SERVICES = ["chroma", "broker", "devbox"] as const;
+export type Service = (typeof SERVICES)[number];
+
+/** What compose makes of the file. `workspace` is a path of the host. */
+export type Stack = Readonly<{
+  project: string;
+  volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
+  workspace: string;
+  images: Readonly<Record<Service, string>>;
+}>;
+
+const TICK_MS = 10_000;
+const FAILURE_LINES = 60;
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
+
+/** `docker` and its arguments up to the compose command. */
+export function composeCommand(root: string): string[] {
+  return ["docker", "compose", "--project-directory", root, "--file", join(root, "docker-compose.yml")];
+}
+
+/** Errors: CONFIG_USAGE where there is no compose, CONFIG_BAD_VALUE for settings that compose does not take. */
+export async function readStack({ root, env }: Place): Promise<Stack> {
+  const text = await output({ root, env }, "config", "--format", "json");
+  const said = JSON.parse(text) as {
+    name: string;
+    services: Record<string, { image?: string; volumes?: { target: string; source: string }[] }>;
+    volumes: Record<string, { name: string }>;
+  };
+  const volume = (name: string): string => said.volumes[name]?.name ?? `${said.name}_${name}`;
+  const image = (service: Service): string => said.services[service]?.image ?? `${said.name}-${service}`;
+  const workspace = said.services["devbox"]?.volumes?.find(({ target }) => target === "/workspace")?.source ?? "";
+  return {
+    project: said.name,
+    volumes: {
+      palace: volume("devbox-palace"),
+      data: volume("devbox-data"),
+      run: volume("devbox-run"),
+      broker: volume("devbox-broker"),
+    },
+    workspace,
+    images: { chroma: image("chroma"), broker: image("broker"), devbox: image("devbox") },
+  };
+}
+
+/** The stdout of a compose command that is quick. */
+async function output({ root, env }: Place, ...args: string[]): Promise<string> {
+  const [docker = "", ...compose] = composeCommand(root);
+  try {
+    const options = { env, maxBuffer: OUTPUT_MAX_BYTES };
+    return (await promisify(execFile)(docker, [...compose, ...args], options)).stdout;
+  } catch (error) {
+    const { code, stderr = "" } = error as NodeJS.ErrnoException & { stderr?: string };
+    if (code === "ENOENT") throw noDocker(error);
+    if (/not a docker command|unknown (flag|shorthand)/.test(stderr))
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        "this docker has no compose plugin",
+        "install docker compose, 2.24 or newer",
+      );
+    const [line = String(error)] = stderr.trim().split("\n").slice(-1);
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `compose does not take the stack's settings: ${line}`,
+      `look into ${join(root, ".env")}`,
+      { cause: error },
+    );
+  }
+}
+
+export function noDocker(cause: unknown): PalaceError {
+  return new PalaceError(
+    "CONFIG_USAGE",
+    "no Docker engine answers",
+    "start Docker (docker info says what is wrong); without one: palace up",
+    { cause },
+  );
+}
+
+/**
+ * Runs one to its end. On a terminal it shows its own progress; elsewhere a line now and then says what it is at. Shape: undefined, or
+ * the end of what a failed one said (empty on a terminal, where it was seen). Errors: the signal's reason.
+ */
+export async function runCompose(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
+  const { log, signal } = watch;
+  const [docker = "", ...compose] = composeCommand(place.root);
+  const isLive = process.stderr.isTTY;
+  const child = spawn(docker, [...compose, ...args], {
+    env: { ...place.env },
+    stdio: isLive ? ["ignore", 2, "inherit"] : ["ignore", "pipe", "pipe"],
+    ...(signal && { signal, killSignal: "SIGINT" as const }),
+  });
+  let said = "";
+  const startedAt = performance.now();
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-FAILURE_LINES * 400)));
+  const tick = (): void => log(`  ${Math.round((performance.now() - startedAt) / 1000)} s: ${atWhat(said)}`);
+  const ticking = isLive ? undefined : setInterval(tick, TICK_MS);
+  try {
+    const code = await new Promise<number | null>((done, failed) => {
+      child.once("close", done);
+      child.once("error", (error) => (signal?.aborted === true ? undefined : failed(error)));
+    });
+    signal?.throwIfAborted();
+    return code === 0 ? undefined : said.trimEnd().split("\n").slice(-FAILURE_LINES).join("\n");
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "ENOENT" ? noDocker(error) : error;
+  } finally {
+    clearInterval(ticking);
+  }
+}
+
+/** The step of a build, or the container, that was named last. */
+export function atWhat(said: string): string {
+  const steps = said.match(/^#\d+ \[.+$|^ ?(?:Container|Network|Volume) \S+ +\S+/gm);
+  return (steps?.at(-1) ?? "working")
+    .trim()
+    .replace(/^#\d+ /, "")
+    .replace(/^(.{100}).+/, "$1…");
+}
+
+/** `said` is the end of what a failed compose said. */
+export function failureHint(said: string, root: string): string {
+  if (/certificate|CERT_|_CERT/.test(said))
+    return "a proxy that inspects TLS stands in between: EXTRA_CA_CERTS=/path/to/its-certificates.pem, then this again";
+  return composeCommand(root).concat("logs").join(" ");
+}

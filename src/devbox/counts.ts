@@ -1,0 +1,63 @@
+/**
+ * What a memory holds, read from its ledger by a program within an image of the stack, read-only: with a broker or without, of an older
+ * version or a newer one. What it asks for is in every version's ledger.
+ */
+
+export type Counts = Readonly<{
+  /** Version of the ledger's tables. */
+  schema: number;
+  /** The last write, and a mark of the row that was `upTo`. */
+  seq: number;
+  mark: string;
+  drawers: number;
+  facts: number;
+  diary: number;
+  /** Over ids and texts of all drawers, in the order of their rows. */
+  digest: string;
+}>;
+
+/** Arguments: the write up to which another look went, 0 = the last one. */
+export function countCommand(upTo: number): string[] {
+  return ["node", "-e", LOOK, String(upTo)];
+}
+
+export function parseCounts(text: string): Counts {
+  return JSON.parse(text) as Counts;
+}
+
+/** Undefined, or what is not as it was. Who wrote since has changed what is counted; the last write before is there all the same. */
+export function countsDiffer(before: Counts, after: Counts): string | undefined {
+  if (after.seq < before.seq) return `the journal ends at write ${after.seq}, and ended at ${before.seq}`;
+  if (after.mark !== before.mark) return `write ${before.seq} of the journal is not the one it was`;
+  if (after.seq > before.seq) return undefined;
+  for (const name of ["drawers", "facts", "diary"] as const)
+    if (after[name] !== before[name]) return `there are ${after[name]} ${NAMES[name]}, and there were ${before[name]}`;
+  return after.digest === before.digest ? undefined : "the drawers' texts are not those they were";
+}
+
+const NAMES = { drawers: "drawers", facts: "facts", diary: "entries of diaries" } as const;
+
+const LOOK = `
+const fs = require("node:fs");
+const file = "/palace/ledger.sqlite3";
+const none = { schema: 0, seq: 0, mark: "", drawers: 0, facts: 0, diary: 0, digest: "" };
+if (!fs.existsSync(file)) console.log(JSON.stringify(none));
+else {
+  const Database = require("/usr/local/lib/node_modules/palace-devbox/node_modules/better-sqlite3");
+  const ledger = new Database(file, { readonly: true, fileMustExist: true });
+  const one = (sql, ...args) => ledger.prepare(sql).pluck().get(...args);
+  ledger.transaction(() => {
+    const seq = one("SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
+    const upTo = Number(process.argv[1]) || seq;
+    const hash = require("node:crypto").createHash("sha256");
+    for (const [id, text] of ledger.prepare("SELECT id, text FROM drawer ORDER BY row").raw().iterate())
+      hash.update(JSON.stringify([id, text]));
+    console.log(JSON.stringify({
+      schema: ledger.pragma("user_version", { simple: true }), seq,
+      mark: one("SELECT key || fingerprint FROM journal WHERE seq = ?", upTo) ?? "",
+      drawers: one("SELECT count(*) FROM drawer"), facts: one("SELECT count(*) FROM kg_triple"),
+      diary: one("SELECT count(*) FROM drawer WHERE room = 'diary'"), digest: hash.digest("hex"),
+    }));
+  })();
+}
+`;

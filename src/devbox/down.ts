@@ -1,0 +1,44 @@
+/** Ends the stack. The containers go; memory and home stay, unless they are asked for by the project's name. */
+import { join } from "node:path";
+import { PalaceError } from "../protocol/errors.ts";
+import { failureHint, runCompose, type Watch } from "./compose.ts";
+import { boxesOf } from "./engine.ts";
+import { startOld, stopWriters } from "./recreate/drain.ts";
+import { oldBoxes } from "./recreate/images.ts";
+import { newJob } from "./recreate/job.ts";
+import { sourceOf } from "./recreate/roll-back.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import type { Opened } from "./up.ts";
+
+/** With the services that are not started by themselves. */
+const ALL = ["--profile", "bridged", "--profile", "owner"];
+
+/** Errors: BROKER_START_FAILED with what compose said. */
+export async function takeDown({ place }: Opened, withVolumes: boolean, watch: Watch): Promise<void> {
+  const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
+  if (failure === undefined) return;
+  watch.log(failure);
+  throw new PalaceError("BROKER_START_FAILED", "the stack did not end", failureHint(failure, place.root));
+}
+
+/** Memory and home as they are when nobody writes any more. Shape: the folder. Errors: CONFIG_USAGE where no container is left. */
+export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
+  const { engine, stack, state } = opened;
+  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the stack has no containers from whose images its volumes could be copied; nothing was changed",
+      "bring it up first: palace devbox up; or add --no-backup",
+    );
+  const room = { ...opened, ...watch, cacheDir };
+  const job = newJob(await oldBoxes(room), false);
+  const folder = join(state, "erased", job.id);
+  await stopWriters(room);
+  try {
+    await takeSnapshot(await sourceOf(room, job), folder);
+  } catch (error) {
+    await startOld(room, job);
+    throw error;
+  }
+  return folder;
+}

@@ -1,0 +1,57 @@
+/**
+ * The folder of the stack. A clone's is the clone. An installed package lies where npm will replace it, perhaps not the user's to
+ * write: its stack has a folder in our state, in which `.env` and `.env.devbox` outlive an update and plain `docker compose` works.
+ */
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Env } from "../config/env.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+/** What a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
+const COPIED = [
+  ...["package.json", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile.base", "docker-compose.yml", "dist"],
+  ...["agents.json", "agents.ts", "main.ts", "seed.ts", "setup.ts"].map((name) => `scripts/${name}`),
+  "src/protocol/errors.ts",
+];
+const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
+/** The keys of `.env.devbox` are in no image. */
+const IGNORE = ["*", ...COPIED, LOCK.to].map((name, at) => (at === 0 ? name : `!${name}`)).join("\n");
+
+export function isClone(packageRoot: string): boolean {
+  return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));
+}
+
+/** `isBuilding`: of a package everything that a build needs is laid out there anew. Errors: CONFIG_USAGE for half an install. */
+export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
+  if (isClone(packageRoot)) return packageRoot;
+  const folder = join(stateDir, "devbox", "stack.d");
+  if (!isBuilding && existsSync(join(folder, "docker-compose.yml"))) return folder;
+  const missing = [...COPIED, LOCK.from].find((name) => !existsSync(join(packageRoot, name)));
+  if (missing !== undefined)
+    throw new PalaceError("CONFIG_USAGE", `this install has no ${missing}`, "npm install -g palace-devbox");
+  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  for (const name of COPIED) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
+  }
+  cpSync(join(packageRoot, LOCK.from), join(folder, LOCK.to));
+  writeFileSync(join(folder, ".dockerignore"), `${IGNORE}\n`);
+  for (const name of ["workspace", "model", "ca"]) mkdirSync(join(folder, "volumes", name), { recursive: true });
+  writeFileSync(join(folder, "volumes", "ca", "none.crt"), "");
+  return folder;
+}
+
+/** What an image's revision label says of this folder: what the user says, else its commit, or the package's version. */
+export async function revisionOf(root: string, env: Env): Promise<string> {
+  const { PALACE_REVISION: given = "" } = env;
+  if (given !== "") return given;
+  if (!isClone(root)) return `v${VERSION}`;
+  const describe = ["-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
+  return promisify(execFile)("git", describe, { env }).then(
+    ({ stdout }) => stdout.trim(),
+    () => `v${VERSION}`,
+  );
+}

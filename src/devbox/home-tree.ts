@@ -1,0 +1,57 @@
+/**
+ * Every file of the devbox's home with the hash of its bytes, by a program within the image; and what of it is not as it was. Caches,
+ * logs and the files that each start writes anew from the image may differ (docs/devbox.md names them).
+ */
+
+/**
+ * `entries`: path → kind and mode, with a file's hash or a link's goal. `ours`: what `palace install` has put there, by its records; it
+ * is the image's, and made anew from it.
+ */
+export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
+
+export const HOME = "/home/developer";
+
+/** Prefixes of paths within the home, as docs/devbox.md has them. */
+export const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
+
+export function treeCommand(): string[] {
+  return ["node", "-e", LOOK, HOME, JSON.stringify(CACHES)];
+}
+
+export function parseTree(text: string): HomeTree {
+  return JSON.parse(text) as HomeTree;
+}
+
+/** Paths that are gone or other; what came since is no difference. Its order is the tree's. */
+export function treeDiffers(before: HomeTree, after: HomeTree): string[] {
+  const ours = new Set(after.ours);
+  return Object.entries(before.entries)
+    .filter(([path, is]) => after.entries[path] !== is && !ours.has(path))
+    .map(([path]) => path);
+}
+
+const LOOK = `
+const fs = require("node:fs"), path = require("node:path"), crypto = require("node:crypto");
+const [home, caches] = [process.argv[1], JSON.parse(process.argv[2])];
+const records = path.join(home, ".local/state/palace/install"), ours = new Set();
+for (const name of fs.existsSync(records) ? fs.readdirSync(records) : [])
+  try { for (const file of JSON.parse(fs.readFileSync(path.join(records, name))).files) ours.add(path.relative(home, file.path)); } catch {}
+const entries = {};
+const hashOf = (file) => {
+  const hash = crypto.createHash("sha256"), piece = Buffer.alloc(1 << 20), fd = fs.openSync(file);
+  for (let n; (n = fs.readSync(fd, piece)) > 0;) hash.update(piece.subarray(0, n));
+  fs.closeSync(fd);
+  return hash.digest("hex");
+};
+const walk = (folder) => {
+  for (const name of fs.readdirSync(path.join(home, folder)).sort()) {
+    const at = path.join(folder, name), file = path.join(home, at), is = fs.lstatSync(file), mode = (is.mode & 0o7777).toString(8);
+    if (caches.some((prefix) => (at + "/").startsWith(prefix) || at.startsWith(prefix)) || ours.has(at)) continue;
+    if (is.isDirectory()) { entries[at] = "folder " + mode; walk(at); }
+    else if (is.isSymbolicLink()) entries[at] = "link " + fs.readlinkSync(file);
+    else if (is.isFile()) entries[at] = "file " + mode + " " + hashOf(file);
+  }
+};
+walk("");
+console.log(JSON.stringify({ entries, ours: [...ours] }));
+`;

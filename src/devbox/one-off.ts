@@ -1,0 +1,109 @@
+/**
+ * A program in a container of its own that sees the stack's volumes, and nothing of it left behind. For looks and copies while the
+ * stack is stopped, from the image that the stack had.
+ */
+import type { Readable, Writable } from "node:stream";
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
+import type Docker from "dockerode";
+import { PalaceError } from "../protocol/errors.ts";
+import type { Engine } from "./engine.ts";
+
+export type Program = Readonly<{
+  imageId: string;
+  command: readonly string[];
+  env?: readonly string[];
+  user?: string;
+  host: Docker.HostConfig;
+  stdin?: Readable;
+  stdout: Writable;
+}>;
+
+export type Ended = Readonly<{ code: number; said: string }>;
+
+/** By this label what a killed run has left is found. */
+const LABEL = "palace-devbox.one-off";
+const SAID_MAX = 16_384;
+
+/** Shape: its exit code and the end of its stderr. `stdout` is ended. */
+export async function runOneOff(engine: Engine, project: string, program: Program): Promise<Ended> {
+  const { imageId, command, env = [], user, host, stdin, stdout } = program;
+  const isFed = stdin !== undefined;
+  const container = await engine.createContainer({
+    Image: imageId,
+    Entrypoint: command.slice(0, 1),
+    Cmd: command.slice(1),
+    Env: [...env],
+    ...(user !== undefined && { User: user }),
+    ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
+    Labels: { [LABEL]: project },
+    Healthcheck: { Test: ["NONE"] },
+    // What it writes is for us alone: the engine keeps no copy of it.
+    HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },
+  });
+  try {
+    const stream = await container.attach({ stream: true, hijack: isFed, stdin: isFed, stdout: true, stderr: true });
+    const heard = new PassThrough();
+    let said = "";
+    heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
+    engine.modem.demuxStream(stream, stdout, heard);
+    const ended = finished(stream, { writable: false });
+    await container.start();
+    stdin?.pipe(stream);
+    const [{ StatusCode }] = await Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
+    stdout.end();
+    return { code: StatusCode, said: said.trim() };
+  } catch (error) {
+    stdout.destroy(error as Error);
+    throw error;
+  } finally {
+    await container.remove({ force: true, v: true }).catch(() => undefined);
+  }
+}
+
+/** The same for a program that says something short. Errors: STORE_UNAVAILABLE with what it said. */
+export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
+  const { stdout, text } = collector();
+  const { code, said } = await runOneOff(engine, project, { ...program, stdout });
+  if (code === 0) return text();
+  throw lookFailed(said, code);
+}
+
+/** A command in a running container of the stack. Errors: STORE_UNAVAILABLE with what it said. */
+export async function askInside(engine: Engine, containerId: string, command: readonly string[]): Promise<string> {
+  const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true };
+  const exec = await engine.getContainer(containerId).exec(options);
+  const stream = await exec.start({});
+  const [{ stdout, text }, heard] = [collector(), collector()];
+  engine.modem.demuxStream(stream, stdout, heard.stdout);
+  await finished(stream, { writable: false });
+  const { ExitCode } = await exec.inspect();
+  if (ExitCode === 0) return text();
+  throw lookFailed(heard.text(), ExitCode);
+}
+
+function collector(): { stdout: PassThrough; text: () => string } {
+  const stdout = new PassThrough();
+  const pieces: Buffer[] = [];
+  stdout.on("data", (piece: Buffer) => pieces.push(piece));
+  return { stdout, text: () => Buffer.concat(pieces).toString("utf8") };
+}
+
+function lookFailed(said: string, code: number | null): PalaceError {
+  const [line = ""] = said.trim().split("\n").slice(-1);
+  return new PalaceError(
+    "STORE_UNAVAILABLE",
+    `a look into the stack failed (exit ${code}): ${line}`,
+    "docker compose logs",
+  );
+}
+
+/** Of runs that were killed. */
+export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
+  const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
+  for (const { Id } of left)
+    await engine
+      .getContainer(Id)
+      .remove({ force: true, v: true })
+      .catch(() => undefined);
+}

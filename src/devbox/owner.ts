@@ -1,0 +1,54 @@
+/**
+ * Whose stack it is. All clones have the same project name, and with it the same volumes, because those of existing users must go on
+ * being found; so a folder that is not the stack's is told, before anything of the stack is changed.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { quoted } from "../platform/shell-word.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import type { Note } from "./note.ts";
+
+export type Claims = Readonly<{
+  root: string;
+  project: string;
+  /** Folders that the containers say they were made from. */
+  containers: readonly string[];
+  note: Note | undefined;
+  hasVolumes: boolean;
+}>;
+
+/** Undefined, or the other folder. A folder that is gone (a clone that was moved or erased) claims nothing. */
+export function otherOwner({ root, containers, note, hasVolumes }: Claims): string | undefined {
+  const here = real(root);
+  const shared = (note?.folders ?? []).map(real);
+  const made = containers.map(real).filter(isClone);
+  if (shared.includes(here)) return undefined;
+  // A container that was made from here by plain compose says whose the stack is now.
+  if (made.includes(here)) return undefined;
+  if (made[0] !== undefined) return made[0];
+  return hasVolumes ? shared.find(isClone) : undefined;
+}
+
+/** Errors: CONFIG_USAGE, with both ways out. */
+export function assertOurs(claims: Claims): void {
+  const other = otherOwner(claims);
+  if (other === undefined) return;
+  const { root, project } = claims;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `the stack ${project}, its memory and its home are those of ${other}; nothing was changed`,
+    `to share them with this folder: palace devbox up --share; for a stack of its own: echo COMPOSE_PROJECT_NAME=${project}-2 >> ${quoted(join(root, ".env"))}`,
+  );
+}
+
+function isClone(folder: string): boolean {
+  return existsSync(join(folder, "docker-compose.yml"));
+}
+
+export function real(folder: string): string {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return folder;
+  }
+}

@@ -1,0 +1,46 @@
+/** Everything that could write is ended, the agents first; the broker answers what it has taken before it goes. */
+import { boxesOf } from "../engine.ts";
+import { type Job, writeJob } from "./job.ts";
+import type { Room } from "./room.ts";
+
+/** Bridged boxes have the same home. Chroma, which only the broker reaches, goes on: a copy waits for what it has not taken yet. */
+const ORDER = ["devbox", "devbox-bridged", "broker"];
+const GRACE_SECONDS = 60;
+
+export async function drain(room: Room, job: Job): Promise<Job> {
+  const { engine, stack, state } = room;
+  await stopWriters(room);
+  const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
+  const endedAt: Record<string, string> = {};
+  for (const { id } of job.old.filter((box) => there.has(box.id)))
+    endedAt[id] = (await engine.getContainer(id).inspect()).State.FinishedAt;
+  return writeJob(state, { ...job, endedAt });
+}
+
+export async function stopWriters({ engine, stack, log }: Pick<Room, "engine" | "stack" | "log">): Promise<void> {
+  const boxes = await boxesOf(engine, stack.project);
+  for (const service of ORDER)
+    for (const { id } of boxes.filter((box) => box.service === service && box.isRunning)) {
+      log(`stopping ${service} ...`);
+      await engine.getContainer(id).stop({ t: GRACE_SECONDS });
+    }
+}
+
+/** Whether an old container that could write has run since it was drained: then something else may have been written. */
+export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job): Promise<boolean> {
+  const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
+  for (const { id } of old.filter((box) => there.has(box.id) && ORDER.includes(box.service))) {
+    const { State } = await engine.getContainer(id).inspect();
+    if (State.Running || State.FinishedAt !== endedAt[id]) return true;
+  }
+  return false;
+}
+
+/** As they were: for a recreate that is given up before anything was made anew. Shape: false where one of them is gone. */
+export async function startOld({ engine, stack }: Room, { old }: Job): Promise<boolean> {
+  const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
+  for (const service of ["chroma", "broker", "devbox"])
+    for (const { id } of old.filter((box) => box.service === service))
+      if (there.get(id)?.isRunning === false) await engine.getContainer(id).start();
+  return old.every(({ id }) => there.has(id));
+}

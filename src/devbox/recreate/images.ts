@@ -1,0 +1,61 @@
+/** The images that the stack had, kept by a tag of their own until the next recreate, and put back by the name that compose uses. */
+import { type Service, SERVICES } from "../compose.ts";
+import { boxesOf, type Engine, statusOf } from "../engine.ts";
+import type { Job, OldBox } from "./job.ts";
+import type { Room } from "./room.ts";
+
+const KEPT = "before-recreate";
+
+/** One container a service is enough: all of a service have the same image. */
+export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
+  const boxes = await boxesOf(engine, stack.project);
+  return boxes.flatMap(({ id, service, imageId }) => {
+    const known = SERVICES.find((name) => name === service);
+    return known === undefined ? [] : [{ id, service: known, imageId }];
+  });
+}
+
+/** The one kept before goes, where nothing uses it. */
+export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
+  for (const [service, imageId] of imagesOf(job)) {
+    const { repo } = split(stack.images[service]);
+    const before = await idOf(engine, `${repo}:${KEPT}`);
+    await engine.getImage(imageId).tag({ repo, tag: KEPT });
+    if (before !== undefined && before !== imageId) await removeUnused(engine, before);
+  }
+}
+
+/** What compose starts by these names is the old image again. */
+export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<void> {
+  for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
+}
+
+/** Shape: service → image, of those that the stack had. */
+export function imagesOf({ old }: Job): Map<Service, string> {
+  return new Map(old.map(({ service, imageId }) => [service, imageId]));
+}
+
+async function idOf(engine: Engine, name: string): Promise<string | undefined> {
+  try {
+    return (await engine.getImage(name).inspect()).Id;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+/** The engine refuses what has another name, or a container. */
+async function removeUnused(engine: Engine, imageId: string): Promise<void> {
+  await engine
+    .getImage(imageId)
+    .remove()
+    .catch(() => undefined);
+}
+
+/** A registry's port has a colon too. */
+export function split(image: string): { repo: string; tag: string } {
+  const at = image.lastIndexOf(":");
+  return at > image.lastIndexOf("/")
+    ? { repo: image.slice(0, at), tag: image.slice(at + 1) }
+    : { repo: image, tag: "latest" };
+}

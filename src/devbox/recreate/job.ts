@@ -1,0 +1,79 @@
+/**
+ * The state file of a recreate: which step is under way and what the steps before it have found out. It is written before a step begins,
+ * so that whoever comes after a kill knows what may have been done. Every step can be done twice.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { faultPoint } from "../../platform/fault.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { Service } from "../compose.ts";
+import type { Counts } from "../counts.ts";
+import { writeState } from "../note.ts";
+
+/** In their order; roll-back comes instead of an end. */
+export const STEPS = ["keep-images", "build", "drain", "snapshot", "switch", "verify", "roll-back"] as const;
+export type Step = (typeof STEPS)[number];
+
+export type OldBox = Readonly<{ id: string; service: Service; imageId: string }>;
+
+export type Job = Readonly<{
+  schema: 1;
+  /** Its moment, which also names the snapshot. */
+  id: string;
+  step: Step;
+  isBuilding: boolean;
+  /** The containers that were there, and the image that each name stood for. */
+  old: readonly OldBox[];
+  /** When each old container had ended; whatever has run since may have written. */
+  endedAt: Readonly<Record<string, string>>;
+  /** Of the drained memory. */
+  before: Counts | null;
+  /** Why it is rolled back. */
+  why: string | null;
+  /** Whether the home may be put back too: not where somebody may have worked in the new stack. */
+  restoresHome: boolean;
+}>;
+
+const FILE = "recreate.json";
+
+/** Errors: STORE_CORRUPT for a file that is none of ours. */
+export function readJob(state: string): Job | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(join(state, FILE), "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  if (isRecord(value) && value["schema"] === 1 && STEPS.some((step) => step === value["step"])) return value as Job;
+  throw new PalaceError(
+    "STORE_CORRUPT",
+    `${join(state, FILE)} is no list of ours; nothing was changed`,
+    "look at palace devbox status; to give that recreate up, move the file away",
+  );
+}
+
+export function writeJob(state: string, job: Job): Job {
+  writeState(state, FILE, job);
+  return job;
+}
+
+/** From here on the step may be under way. */
+export function enter(state: string, job: Job, step: Step): Job {
+  const entered = writeJob(state, { ...job, step });
+  faultPoint(`recreate.${step}`);
+  return entered;
+}
+
+export function endJob(state: string): void {
+  faultPoint("recreate.end");
+  rmSync(join(state, FILE), { force: true });
+}
+
+export function newJob(old: readonly OldBox[], isBuilding: boolean): Job {
+  return {
+    ...{ schema: 1, id: new Date().toISOString().replaceAll(/[:.]/g, "-"), step: "keep-images", isBuilding, old },
+    ...{ endedAt: {}, before: null, why: null, restoresHome: false },
+  };
+}

@@ -1,0 +1,142 @@
+/** What a recreate would take with it, or not get through: said before anything is changed. */
+import { mkdirSync, statfsSync } from "node:fs";
+import { type Box, boxesOf, type Engine } from "../engine.ts";
+import { HOME } from "../home-tree.ts";
+import { askInside } from "../one-off.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { Room } from "./room.ts";
+
+/** Programs that a person or an agent is in the middle of something with. */
+const AGENTS = ["claude", "opencode", "pi"];
+const MINERS = ["mempalace-docs", "mempalace-session"];
+/** For a build beside the copies. */
+const SPARE_BYTES = 512 * 1024 * 1024;
+
+export type Finding = Readonly<{ what: string; hint: string }>;
+
+/** What the engine puts into every container. */
+const ENGINES =
+  /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
+const FORCE = "or, all the same: palace devbox recreate --force";
+
+/** Errors: CONFIG_USAGE for a stack that has no containers. */
+export async function preflight(room: Room): Promise<Finding[]> {
+  const { engine, stack, state } = room;
+  const boxes = await boxesOf(engine, stack.project);
+  if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
+    throw new PalaceError("CONFIG_USAGE", "there is no stack here to be made anew", "palace devbox up");
+  const running = boxes.filter(({ isRunning }) => isRunning);
+  return [
+    ...(await writtenFiles(engine, boxes)),
+    ...(await agentsAtWork(engine, running)),
+    ...(await minesUnderWay(engine, running)),
+    ...(await tooLittleSpace(engine, running, state)),
+  ];
+}
+
+/** Files that are in a container itself go with it. The root folder is read-only, unless somebody has changed that. */
+async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { id, name } of boxes) {
+    const container = engine.getContainer(id);
+    const changes = ((await container.changes()) as { Path: string; Kind: number }[] | null) ?? [];
+    const { Mounts, HostConfig } = await container.inspect();
+    const mounts = [
+      ...Mounts.map(({ Destination }) => Destination),
+      ...Object.keys((HostConfig.Tmpfs ?? {}) as object),
+    ];
+    const lost = lostFiles(changes, mounts);
+    if (lost.length > 0)
+      findings.push({
+        what: `${name} has files outside of its volumes, which go with it: ${lost.slice(0, 3).join(", ")}`,
+        hint: `docker diff ${name} lists them, docker cp ${name}:${lost[0] ?? ""} . fetches one`,
+      });
+  }
+  return findings;
+}
+
+/** Without the places that mounts need, and the folders above them. */
+export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
+  const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
+  const isEngines = (path: string): boolean => ENGINES.test(path);
+  const made = changes.filter(({ Path, Kind }) => Kind !== 2 && !isMount(Path)).map(({ Path }) => Path);
+  return made.filter((path) => !isEngines(path) && !made.some((other) => other.startsWith(`${path}/`)));
+}
+
+async function agentsAtWork(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
+  const names = await programsIn(engine, boxes, "devbox", [...AGENTS, ...MINERS]);
+  if (names.length === 0) return [];
+  return [
+    {
+      what: `in the devbox there is at work: ${names.join(", ")}`,
+      hint: "let it come to its end (palace devbox shell)",
+    },
+  ];
+}
+
+async function programsIn(
+  engine: Engine,
+  boxes: readonly Box[],
+  service: string,
+  wanted: readonly string[],
+): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { id } of boxes.filter((box) => box.service === service)) {
+    const { Processes } = (await engine.getContainer(id).top({ ps_args: "-eo pid,args" })) as { Processes: string[][] };
+    for (const [, line = ""] of Processes) {
+      const name = programOf(line, wanted);
+      if (name !== undefined) found.add(name);
+    }
+  }
+  return [...found].sort();
+}
+
+/** The program itself, or the script that an interpreter runs. */
+export function programOf(line: string, wanted: readonly string[]): string | undefined {
+  const words = line.trim().split(/\s+/).slice(0, 2);
+  return wanted.find((name) => words.some((word) => new RegExp(`(^|/)${name}(\\.c?js)?$`).test(word)));
+}
+
+async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
+  const broker = boxes.find(({ service }) => service === "broker");
+  if (broker === undefined) return [];
+  const said = await askInside(engine, broker.id, ["palace", "jobs", "--json"]).catch(() => "{}");
+  const { jobs = [] } = JSON.parse(said) as { jobs?: { id?: string; kind?: string; state?: string }[] };
+  const running = jobs.filter(({ state }) => state === "running");
+  return running.map(({ kind = "job", id = "" }) => ({
+    what: `the broker is at a ${kind} (${id})`,
+    hint: `wait for it: palace devbox shell -- palace jobs; or take it back: palace devbox shell -- palace jobs cancel ${id}`,
+  }));
+}
+
+/** Twice the memory (the copy, and the copy read through) and once the home. */
+async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
+  const sizeOf = async (service: string, path: string): Promise<number> => {
+    const box = boxes.find((one) => one.service === service);
+    if (box === undefined) return 0;
+    const said = await askInside(engine, box.id, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]);
+    return Number.parseInt(said, 10) * 1024 || 0;
+  };
+  const needed = 2 * (await sizeOf("broker", "/palace")) + (await sizeOf("devbox", HOME)) + SPARE_BYTES;
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = statfsSync(state);
+  if (bavail * bsize >= needed) return [];
+  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+  return [
+    {
+      what: `the disk of ${state} has ${gigabytes(bavail * bsize)} free, and the copies may take ${gigabytes(needed)}`,
+      hint: "free some space",
+    },
+  ];
+}
+
+/** Errors: CONFIG_USAGE with the first thing to do about it. */
+export function refuse(findings: readonly Finding[]): void {
+  const [first] = findings;
+  if (first === undefined) return;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${findings.map(({ what }) => what).join("; ")}; nothing was changed`,
+    `${first.hint}; ${FORCE}`,
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * The stack made anew from new images, or left as it was. The steps follow each other as the state file has them; a run that was killed
+ * is taken up by the next one where it was. Until `switch` the old containers are all there; from then on there is either a new stack
+ * that was found whole, or the old images again.
+ */
+import { join } from "node:path";
+import { PalaceError } from "../../protocol/errors.ts";
+import { failureHint, runCompose, SERVICES } from "../compose.ts";
+import type { Counts } from "../counts.ts";
+import { sweepOneOffs } from "../one-off.ts";
+import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
+import { drain, hasRunSince, startOld } from "./drain.ts";
+import { keepImages, oldBoxes, putImagesBack } from "./images.ts";
+import { endJob, enter, type Job, newJob, writeJob } from "./job.ts";
+import { rollBack, sourceOf } from "./roll-back.ts";
+import type { Room } from "./room.ts";
+import { switchOver } from "./switch.ts";
+import { snapshotFolder, verify } from "./verify.ts";
+
+export type Recreated = Readonly<{
+  counts: Counts;
+  snapshot: string;
+  /** Files of the home that the stack has changed since a run that was killed. */
+  changed: readonly string[];
+}>;
+
+const SNAPSHOTS_KEPT = 2;
+
+export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
+  return writeJob(room.state, newJob(await oldBoxes(room), isBuilding));
+}
+
+/**
+ * Errors: BROKER_START_FAILED where a build failed (nothing was changed) or the new stack was not what it must be (rolled back).
+ * `isResumed`: somebody may have worked in the new stack since, so nothing of the data is put back.
+ */
+export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
+  let job = given;
+  await sweepOneOffs(room.engine, room.stack.project);
+  if (job.step === "roll-back") return endRolledBack(room, job);
+  if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
+  if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
+  // Both again: the stack may have been started in between.
+  room.signal?.throwIfAborted();
+  if (job.step === "drain" || job.step === "snapshot") job = await copy(room, job);
+  if (job.step === "switch") {
+    job = enter(room.state, job, "switch");
+    const failure = await switchOver(room, job);
+    if (failure !== undefined) {
+      room.log(failure);
+      return endRolledBack(room, { ...job, why: "the new stack did not become healthy", restoresHome: !isResumed });
+    }
+  }
+  job = enter(room.state, job, "verify");
+  const { counts, palace, home } = await verify(room, job);
+  const isHomeOther = home.length > 0 && !isResumed;
+  if (palace !== undefined || isHomeOther) {
+    const why = palace ?? `the home's ${home.slice(0, 3).join(", ")} ${home.length === 1 ? "is" : "are"} not as before`;
+    return endRolledBack(room, { ...job, why, restoresHome: !isResumed });
+  }
+  endJob(room.state);
+  removeOldSnapshots(join(room.state, "snapshots"), SNAPSHOTS_KEPT);
+  return { counts, snapshot: snapshotFolder(room.state, job), changed: home };
+}
+
+async function prepare(room: Room, given: Job): Promise<Job> {
+  let job = enter(room.state, given, "keep-images");
+  await keepImages(room, job);
+  job = enter(room.state, job, "build");
+  if (job.isBuilding) {
+    room.log("building the images; agents may go on meanwhile ...");
+    const failure = await runCompose(room.place, ["build", ...SERVICES], room).catch(async (error: unknown) => {
+      await giveUp(room, job);
+      throw error;
+    });
+    if (failure !== undefined) {
+      room.log(failure);
+      await giveUp(room, job);
+      throw new PalaceError(
+        "BROKER_START_FAILED",
+        "an image could not be built; nothing was changed",
+        failureHint(failure, room.place.root),
+      );
+    }
+  }
+  return { ...job, step: "drain" };
+}
+
+async function copy(room: Room, given: Job): Promise<Job> {
+  let job = enter(room.state, given, "drain");
+  job = enter(room.state, await drain(room, job), "snapshot");
+  try {
+    const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
+    return { ...job, before: counts, step: "switch" };
+  } catch (error) {
+    // Without a copy nothing is made anew.
+    room.log("starting the stack again as it was ...");
+    await giveUp(room, job);
+    throw error;
+  }
+}
+
+/** Before `switch` alone: the stack is the old one, and its names mean the old images. Ctrl-C does not end it halfway. */
+export async function giveUp(room: Room, job: Job): Promise<void> {
+  await putImagesBack(room, job);
+  if (!(await startOld(room, job))) await switchOver({ ...room, signal: undefined }, job);
+  endJob(room.state);
+}
+
+async function endRolledBack(room: Room, job: Job): Promise<never> {
+  const entered = enter(room.state, job, "roll-back");
+  await rollBack(room, entered);
+  endJob(room.state);
+  throw new PalaceError(
+    "BROKER_START_FAILED",
+    `rolled back to the old image: ${job.why ?? "the new stack was not as it must be"}`,
+    `the stack runs as before (palace devbox status); a copy of memory and home is in ${snapshotFolder(room.state, job)}`,
+  );
+}

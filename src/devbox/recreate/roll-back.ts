@@ -1,0 +1,86 @@
+/** The old images by the names that compose uses, the old data where the new differ, and the stack as it was. */
+import { failureHint } from "../compose.ts";
+import { boxesOf } from "../engine.ts";
+import { countsDiffer } from "../counts.ts";
+import { treeDiffers } from "../home-tree.ts";
+import { countStopped, homeTree, readTree, restoreHome, restorePalace, type Source } from "../snapshot.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { imagesOf, putImagesBack } from "./images.ts";
+import type { Job } from "./job.ts";
+import type { Room } from "./room.ts";
+import { switchOver } from "./switch.ts";
+import { snapshotFolder } from "./verify.ts";
+
+/** Errors: STORE_CORRUPT for a snapshot that is not whole, BROKER_START_FAILED; the job stays, and can be tried again. */
+export async function rollBack(room: Room, job: Job): Promise<void> {
+  const { engine, stack, state, log } = room;
+  log(`rolling back: ${job.why ?? ""}`);
+  await putImagesBack(room, job);
+  for (const { id, isRunning } of await boxesOf(engine, stack.project))
+    if (isRunning) await engine.getContainer(id).stop();
+  const source = await sourceOf(room, job);
+  const folder = snapshotFolder(state, job);
+  // Asked again after a kill: what was put back is no difference any more.
+  const { palace, home } = await whatDiffers(room, job, source);
+  if (palace) {
+    log("putting the memory back from the snapshot (what is there is kept beside it) ...");
+    await restorePalace(source, folder);
+  }
+  if (home.length > 0) {
+    log("putting the home's files back from the snapshot (what is there is kept as NAME.~1~) ...");
+    await restoreHome(source, folder, home);
+  }
+  // Compose sees by the image that a container is not of it.
+  const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
+  if (failure === undefined) return;
+  log(failure);
+  throw new PalaceError(
+    "BROKER_START_FAILED",
+    "the old stack did not become healthy either; its data are in the snapshot",
+    failureHint(failure, room.place.root),
+  );
+}
+
+/** While nothing runs. Of tables that a newer version has changed the old one knows nothing. */
+async function whatDiffers(
+  room: Room,
+  job: Job,
+  source: Source,
+): Promise<{ palace: boolean; home: readonly string[] }> {
+  const { before, restoresHome } = job;
+  if (before === null) return { palace: false, home: [] };
+  const now = await countStopped(source, before.seq);
+  const palace = now.schema !== before.schema || countsDiffer(before, now) !== undefined;
+  const home = restoresHome ? treeDiffers(readTree(snapshotFolder(room.state, job)), await homeTree(source)) : [];
+  return { palace, home };
+}
+
+/** What switchOver replaces: everything that does not have its old image. */
+async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> {
+  const images = imagesOf(job);
+  const boxes = await boxesOf(engine, stack.project);
+  return boxes.flatMap(({ id, service, imageId }) => {
+    const known = job.old.find((one) => one.service === service);
+    return known === undefined || images.get(known.service) === imageId
+      ? []
+      : [{ id, service: known.service, imageId }];
+  });
+}
+
+/** For copies: containers' settings are read of whichever broker is there, its image is the old one. */
+export async function sourceOf({ engine, stack, cacheDir, log }: Room, job: Job): Promise<Source> {
+  const images = imagesOf(job);
+  const broker = (await boxesOf(engine, stack.project)).find(({ service }) => service === "broker");
+  const [brokerImage, devboxImage] = [images.get("broker"), images.get("devbox")];
+  if (broker === undefined || brokerImage === undefined || devboxImage === undefined)
+    throw new PalaceError(
+      "BROKER_START_FAILED",
+      "the stack has no container of its broker or of its devbox",
+      "palace devbox up",
+    );
+  return {
+    ...{ engine, project: stack.project, data: stack.volumes.data, cacheDir, log },
+    broker: { id: broker.id, imageId: brokerImage },
+    devbox: { imageId: devboxImage },
+  };
+}

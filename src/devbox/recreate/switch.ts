@@ -1,0 +1,20 @@
+/** The containers made anew, from whatever the images' names stand for now, and healthy. */
+import { type Place, runCompose, SERVICES } from "../compose.ts";
+import { boxesOf } from "../engine.ts";
+import { type Job } from "./job.ts";
+import type { Room } from "./room.ts";
+
+const WAIT_MAX_SECONDS = 300;
+
+/** Shape: undefined, or what a compose that failed has said. */
+export async function switchOver(room: Room, job: Job): Promise<string | undefined> {
+  const { engine, stack, place } = room;
+  const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
+  // Of a run that was killed here, what it has made is kept.
+  const isAnew = job.old.some(({ id }) => there.has(id));
+  const scale = job.old.filter(({ service }) => service === "devbox").length;
+  const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];
+  const wait = ["--wait", "--wait-timeout", String(WAIT_MAX_SECONDS)];
+  const args = ["up", "-d", "--no-build", ...(isAnew ? ["--force-recreate"] : []), ...wait, ...scaled, ...SERVICES];
+  return runCompose(place satisfies Place, args, room);
+}

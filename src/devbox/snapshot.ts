@@ -1,0 +1,219 @@
+/**
+ * A copy of what the stack's volumes hold, on the host, made while nobody writes: `palace.tar`, which is a backup as `palace backup` makes
+ * it and is verified here, and `home.tar` with the hash of every file in `home.json`. `snapshot.json` comes last: a folder that has it is
+ * whole.
+ */
+import { createHash } from "node:crypto";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import { finished } from "node:stream/promises";
+import type Docker from "dockerode";
+import { makeDraft, removeDrafts } from "../backup/draft.ts";
+import { unpackVerified } from "../backup/verify.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { type Counts, countCommand, parseCounts } from "./counts.ts";
+import { boxesOf, type Engine } from "./engine.ts";
+import { HOME, type HomeTree, parseTree, treeCommand } from "./home-tree.ts";
+import { writeState } from "./note.ts";
+import { askOneOff, type Program, runOneOff } from "./one-off.ts";
+
+export type Source = Readonly<{
+  engine: Engine;
+  project: string;
+  /** The home's volume. */
+  data: string;
+  broker: Readonly<{ id: string; imageId: string }>;
+  devbox: Readonly<{ imageId: string }>;
+  cacheDir: string;
+  log: (line: string) => void;
+}>;
+
+export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
+type FileSum = Readonly<{ bytes: number; sha256: string }>;
+
+/** As arguments of one command. */
+const NAMED_MAX = 1_000;
+const DRAFT = "devbox-verify-";
+/** A broker of its own, which ends with it and whose marks nobody else sees. */
+const BACKUP = "palace backup - && palace stop >&2";
+const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
+
+/** Errors: STORE_CORRUPT for a copy that is not whole; the engine's. Nothing of the stack runs meanwhile. */
+export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
+  const { log } = source;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  log("copying the memory ...");
+  const counts = await countStopped(source, 0);
+  const alike = await likeBroker(source, await besideChroma(source));
+  const palace = await intoFile(source, join(folder, "palace.tar"), { ...alike, command: ["sh", "-c", BACKUP] });
+  log("verifying that copy ...");
+  await verifyPalace(source, join(folder, "palace.tar"), counts);
+  log("copying the home ...");
+  const home = await intoFile(source, join(folder, "home.tar"), { ...besideHome(source, true), command: TAR });
+  writeState(folder, "home.json", await homeTree(source));
+  const snapshot = { counts, palace, home };
+  writeState(folder, "snapshot.json", snapshot);
+  return snapshot;
+}
+
+/** By the old image, with no broker there. */
+export async function countStopped(source: Source, upTo: number): Promise<Counts> {
+  const program = { ...(await likeBroker(source)), command: countCommand(upTo) };
+  return parseCounts(await askOneOff(source.engine, source.project, program));
+}
+
+const TAR = ["tar", "--create", "--sort=name", "--numeric-owner", "--directory", HOME, "--file", "-", "."];
+
+export async function homeTree(source: Pick<Source, "engine" | "project" | "data" | "devbox">): Promise<HomeTree> {
+  const { engine, project } = source;
+  return parseTree(await askOneOff(engine, project, { ...besideHome(source, true), command: treeCommand() }));
+}
+
+export function readTree(folder: string): HomeTree {
+  return parseTree(readFileSync(join(folder, "home.json"), "utf8"));
+}
+
+/** Errors: STORE_CORRUPT, before anything is put back, for a copy whose bytes are not those that were written. */
+export async function restorePalace(source: Source, folder: string): Promise<void> {
+  const alike = await likeBroker(source);
+  const script = `cat > $MEMPALACE_PATH/.put-back.tar && palace restore $MEMPALACE_PATH/.put-back.tar --yes >&2
+    code=$?; rm -f $MEMPALACE_PATH/.put-back.tar; palace stop >&2; exit $code`;
+  await fromFile(source, folder, "palace", { ...alike, command: ["sh", "-c", script] });
+}
+
+/** Those files alone; what is there by such a name is kept as NAME.~1~. */
+export async function restoreHome(source: Source, folder: string, paths: readonly string[]): Promise<void> {
+  const named = paths.length > NAMED_MAX ? [] : paths.map((path) => `./${path}`);
+  const keep = ["--backup=numbered", "--no-recursion", "--numeric-owner", "--same-permissions", "--same-owner"];
+  const command = ["tar", "--extract", ...keep, "--directory", HOME, "--file", "-", "--", ...named];
+  await fromFile(source, folder, "home", { ...besideHome(source, false), command });
+}
+
+/** Names of whole snapshots, the newest last. */
+export function snapshotsIn(parent: string): string[] {
+  if (!existsSync(parent)) return [];
+  return readdirSync(parent)
+    .filter((name) => existsSync(join(parent, name, "snapshot.json")))
+    .sort();
+}
+
+/** All but the newest `keep`, and what killed runs left of others. */
+export function removeOldSnapshots(parent: string, keep: number): void {
+  const kept = new Set(snapshotsIn(parent).slice(-keep));
+  for (const name of existsSync(parent) ? readdirSync(parent) : [])
+    if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
+}
+
+/** As the broker's container is, with its volumes, user and network. */
+async function likeBroker({ engine, broker }: Source, network = "none"): Promise<Omit<Program, "command" | "stdout">> {
+  const { Config, HostConfig } = await engine.getContainer(broker.id).inspect();
+  const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;
+  const host = { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt, Init: true, NetworkMode: network };
+  const env = [...Config.Env.filter((one) => !ASIDE.some((own) => one.startsWith(own.replace(/=.*/, "=")))), ...ASIDE];
+  return { imageId: broker.imageId, host: host as Docker.HostConfig, user: Config.User, env };
+}
+
+/** Its network: a broker that cannot reach it waits for it a minute before it copies. */
+async function besideChroma({ engine, project }: Source): Promise<string> {
+  const chroma = (await boxesOf(engine, project)).find(({ service }) => service === "chroma");
+  if (chroma === undefined) return "none";
+  if (!chroma.isRunning) await engine.getContainer(chroma.id).start();
+  const { NetworkSettings } = await engine.getContainer(chroma.id).inspect();
+  return Object.keys(NetworkSettings.Networks)[0] ?? "none";
+}
+
+/** Root without powers, but to read what is anybody's; to put it back, also to write it. */
+function besideHome(
+  { data, devbox }: Pick<Source, "data" | "devbox">,
+  isReading: boolean,
+): Omit<Program, "command" | "stdout"> {
+  const host: Docker.HostConfig = {
+    Mounts: [{ Type: "volume", Source: data, Target: HOME, ReadOnly: isReading }],
+    ...{
+      NetworkMode: "none",
+      Init: true,
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges:true"],
+    },
+    CapAdd: isReading ? ["DAC_READ_SEARCH"] : ["DAC_OVERRIDE", "CHOWN", "FOWNER"],
+  };
+  return { imageId: devbox.imageId, host, user: "0:0" };
+}
+
+/** Written beside its name, synced and renamed. */
+async function intoFile({ engine, project }: Source, file: string, program: Omit<Program, "stdout">): Promise<FileSum> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const sum = new Transform({
+    transform(piece: Buffer, _, done) {
+      hash.update(piece);
+      bytes += piece.length;
+      done(null, piece);
+    },
+  });
+  const part = createWriteStream(`${file}.part`, { mode: 0o600, flush: true });
+  sum.pipe(part);
+  const written = finished(part);
+  sum.once("error", (error) => part.destroy(error));
+  const [{ code, said }] = await Promise.all([runOneOff(engine, project, { ...program, stdout: sum }), written]);
+  if (code !== 0) throw copyFailed(file, said);
+  renameSync(`${file}.part`, file);
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+async function fromFile(
+  { engine, project }: Source,
+  folder: string,
+  name: "palace" | "home",
+  program: Omit<Program, "stdout" | "stdin">,
+): Promise<void> {
+  const file = join(folder, `${name}.tar`);
+  const snapshot = JSON.parse(readFileSync(join(folder, "snapshot.json"), "utf8")) as Snapshot;
+  if ((await sumOf(file)) !== snapshot[name].sha256)
+    throw copyFailed(file, "its bytes are not those that were written");
+  const heard = new Transform({ transform: (_piece, _encoding, done) => done() }).resume();
+  const { code, said } = await runOneOff(engine, project, { ...program, stdin: createReadStream(file), stdout: heard });
+  if (code !== 0) throw copyFailed(file, said);
+}
+
+async function sumOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  const handle = await open(file);
+  for await (const piece of handle.createReadStream()) hash.update(piece as Buffer);
+  return hash.digest("hex");
+}
+
+function copyFailed(file: string, said: string): PalaceError {
+  const [line = ""] = said.split("\n").slice(-1);
+  return new PalaceError(
+    "STORE_CORRUPT",
+    `${file} is not what it must be: ${line}`,
+    "palace devbox status says how the stack is",
+  );
+}
+
+async function verifyPalace({ cacheDir }: Source, file: string, counts: Counts): Promise<void> {
+  removeDrafts(cacheDir, DRAFT);
+  const { folder, release } = makeDraft(cacheDir, DRAFT);
+  try {
+    const { manifest } = await unpackVerified(file, { folder, passphrase: () => Promise.resolve(undefined) });
+    if (manifest.counts.drawers !== counts.drawers || manifest.counts.facts !== counts.facts)
+      throw copyFailed(file, `it holds ${manifest.counts.drawers} drawers, and the memory ${counts.drawers}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    release();
+  }
+}

@@ -1,0 +1,153 @@
+/** How the stack is, for people and programs: asked of the engine, and of the running containers what only they know. Changes nothing. */
+import { join } from "node:path";
+import { isRecord } from "../platform/is-record.ts";
+import { within } from "../platform/within.ts";
+import { readStack, type Place, SERVICES } from "./compose.ts";
+import { type Counts, countCommand, parseCounts } from "./counts.ts";
+import { type Box, boxesOf, type Engine, hasVolume, openEngine, statusOf } from "./engine.ts";
+import { revisionOf } from "./folder.ts";
+import { HOME } from "./home-tree.ts";
+import { stateFolder } from "./note.ts";
+import { askInside } from "./one-off.ts";
+import { real } from "./owner.ts";
+import { readJob } from "./recreate/job.ts";
+import { snapshotsIn } from "./snapshot.ts";
+
+export type ServiceState = Readonly<{
+  service: string;
+  name: string;
+  state: string;
+  health: string | null;
+  image: string;
+  revision: string | null;
+}>;
+export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
+
+export type DevboxStatus = Readonly<{
+  project: string;
+  folder: string;
+  /** Another folder that the running containers were made from. */
+  madeFrom: string | null;
+  revision: string;
+  services: readonly ServiceState[];
+  volumes: readonly VolumeState[];
+  workspace: string | null;
+  user: string | null;
+  memory: Counts | null;
+  lastBackup: string | null;
+  snapshots: readonly string[];
+  unfinished: Readonly<{ step: string; since: string }> | null;
+}>;
+
+/** A home with many small files takes its time to be measured. */
+const SIZE_MAX_MS = 5_000;
+
+export async function devboxStatus(place: Place, stateDir: string): Promise<DevboxStatus> {
+  const engine = await openEngine(place.env);
+  const stack = await readStack(place);
+  const state = stateFolder(stateDir, stack.project);
+  const boxes = await boxesOf(engine, stack.project);
+  const running = (service: string): Box | undefined => boxes.find((box) => box.service === service && box.isRunning);
+  const [broker, devbox] = [running("broker"), running("devbox")];
+  const inspected = devbox && (await engine.getContainer(devbox.id).inspect());
+  const sizes = await sizesOf(engine, broker, devbox);
+  const job = readJob(state);
+  const snapshots = snapshotsIn(join(state, "snapshots"));
+  const others = boxes.filter(({ folder }) => real(folder) !== real(place.root));
+  const volumes: VolumeState[] = [];
+  for (const [what, name] of Object.entries(stack.volumes))
+    if (await hasVolume(engine, name)) volumes.push({ name, bytes: sizes[what] ?? null });
+  return {
+    ...{ project: stack.project, folder: place.root, madeFrom: others[0]?.folder ?? null },
+    revision: await revisionOf(place.root, place.env),
+    services: await Promise.all(boxes.map((box) => serviceState(engine, box))),
+    volumes,
+    workspace: inspected?.Mounts.find(({ Destination }) => Destination === "/workspace")?.Source ?? null,
+    user: inspected?.Config.User ?? null,
+    memory:
+      broker === undefined ? null : await askInside(engine, broker.id, countCommand(0)).then(parseCounts, () => null),
+    lastBackup: await lastBackup(engine, broker, snapshots),
+    snapshots: snapshots.map((name) => join(state, "snapshots", name)),
+    unfinished: job === undefined ? null : { step: job.step, since: momentOf(job.id) },
+  };
+}
+
+/** All of the stack runs, and is well as far as it says. */
+export function isUp({ services }: DevboxStatus): boolean {
+  return SERVICES.every((name) =>
+    services.some(
+      ({ service, state, health }) => service === name && state === "running" && (health ?? "healthy") === "healthy",
+    ),
+  );
+}
+
+async function serviceState(engine: Engine, { id, name, service, imageId }: Box): Promise<ServiceState> {
+  const { State, Config } = await engine.getContainer(id).inspect();
+  const revision = await engine
+    .getImage(imageId)
+    .inspect()
+    .then(
+      ({ Config: image }) => image.Labels?.["org.opencontainers.image.revision"] ?? null,
+      (error: unknown) => {
+        if (statusOf(error) === 404) return null;
+        throw error;
+      },
+    );
+  return { service, name, state: State.Status, health: State.Health?.Status ?? null, image: Config.Image, revision };
+}
+
+async function sizesOf(
+  engine: Engine,
+  broker: Box | undefined,
+  devbox: Box | undefined,
+): Promise<Record<string, number>> {
+  const sizes: Record<string, number> = {};
+  const measure = async (what: string, box: Box | undefined, path: string): Promise<void> => {
+    if (box === undefined) return;
+    const said = await within(
+      askInside(engine, box.id, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]),
+      SIZE_MAX_MS,
+    ).catch(() => undefined);
+    const kilobytes = Number.parseInt(said ?? "", 10);
+    if (!Number.isNaN(kilobytes)) sizes[what] = kilobytes * 1024;
+  };
+  await Promise.all([
+    measure("palace", broker, "/palace"),
+    measure("broker", broker, "/var/lib/mempalace"),
+    measure("data", devbox, HOME),
+  ]);
+  return sizes;
+}
+
+/** The newest that the memory's own list names, or that a recreate has made. */
+async function lastBackup(
+  engine: Engine,
+  broker: Box | undefined,
+  snapshots: readonly string[],
+): Promise<string | null> {
+  const moments = snapshots.slice(-1).map(momentOf);
+  if (broker !== undefined) {
+    const said = await askInside(engine, broker.id, [
+      "sh",
+      "-c",
+      "cat $MEMPALACE_PATH/backups.json 2>/dev/null || echo {}",
+    ]).catch(() => "{}");
+    for (const at of backupMoments(said)) moments.push(new Date(at).toISOString());
+  }
+  return moments.sort().at(-1) ?? null;
+}
+
+function backupMoments(text: string): number[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    const made = isRecord(list) && Array.isArray(list["backups"]) ? (list["backups"] as unknown[]) : [];
+    return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** Of a job's or a snapshot's name. */
+export function momentOf(id: string): string {
+  return id.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/, "T$1:$2:$3.$4Z");
+}

@@ -1,0 +1,122 @@
+/** Brings the stack up, whoever asks for it: `palace devbox up`, `palace up --docker`, scripts/up. Twice is as good as once. */
+import {
+  composeCommand,
+  failureHint,
+  type Place,
+  readStack,
+  runCompose,
+  SERVICES,
+  type Stack,
+  type Watch,
+} from "./compose.ts";
+import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
+import { revisionOf } from "./folder.ts";
+import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
+import { assertOurs, real } from "./owner.ts";
+import { finishRecreate } from "./recreate/finish.ts";
+import { writeStackUser } from "./user.ts";
+import { settleWorkspace } from "./workspace.ts";
+import { PalaceError } from "../protocol/errors.ts";
+
+export type UpOptions = Place &
+  Watch &
+  Readonly<{
+    stateDir: string;
+    cacheDir: string;
+    cwd: string;
+    workspace?: string | undefined;
+    /** The stack is another folder's, and this one's too from now on. */
+    share?: boolean | undefined;
+  }>;
+
+/** A stack that is known and ours. */
+export type Opened = Readonly<{ stack: Stack; engine: Engine; state: string; place: Place; hasVolumes: boolean }>;
+
+const WAIT_MAX_SECONDS = 300;
+
+/** Errors: CONFIG_USAGE where it is another folder's, or where there is no engine. */
+export async function openStack(
+  options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
+): Promise<Opened> {
+  const place = { root: options.root, env: options.env };
+  const engine = await openEngine(place.env);
+  const stack = await readStack(place);
+  const state = stateFolder(options.stateDir, stack.project);
+  const boxes = await boxesOf(engine, stack.project);
+  const note = await noteOf(engine, state);
+  const hasVolumes = await hasVolume(engine, stack.volumes.palace);
+  if (options.share !== true)
+    assertOurs({
+      root: place.root,
+      project: stack.project,
+      containers: boxes.map(({ folder }) => folder),
+      note,
+      hasVolumes,
+    });
+  return { stack, engine, state, place, hasVolumes };
+}
+
+/** Errors: of openStack; CONFIG_BAD_VALUE for a workspace that is not there; BROKER_START_FAILED. */
+export async function upStack(options: UpOptions): Promise<Opened> {
+  const { root, log } = options;
+  const opened = await openStack(options);
+  const { engine } = opened;
+  await finishRecreate({ ...opened, ...options, place: opened.place }, "up");
+  await writeStackUser(opened.place, options, engine);
+  const workspace = await workspaceOf(opened, options);
+  const revision = await revisionOf(root, options.env);
+  // Where compose comes to the same folder by itself it is left to it: a named one and a default are told apart in the box.
+  const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
+  const env = { ...options.env, ...mounts, PALACE_REVISION: revision };
+  await noteFolder(opened, workspace);
+  log("docker compose up devbox (the first time builds three images: some minutes) ...");
+  const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), ...SERVICES];
+  const failure = await runCompose({ root, env }, args, options);
+  if (failure === undefined) return { ...opened, place: { root, env } };
+  log(failure);
+  throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", failureHint(failure, root));
+}
+
+async function workspaceOf(
+  { stack, engine, state }: Opened,
+  { root, env, cwd, workspace, log }: UpOptions,
+): Promise<string> {
+  const last = (await mountedWorkspace(engine, stack)) ?? (await noteOf(engine, state))?.workspace;
+  const variable = env["DEVBOX_WORKSPACE"] === "" ? undefined : env["DEVBOX_WORKSPACE"];
+  return settleWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last }, log);
+}
+
+/** The host's folder that the devbox has; undefined where there is no such container. */
+export async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
+  const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
+  if (box === undefined) return undefined;
+  const { Mounts } = await engine.getContainer(box.id).inspect();
+  return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
+}
+
+/** Undefined for another engine's. */
+async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
+  const note = readNote(state);
+  return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
+}
+
+/** A stack without volumes is nobody's yet. */
+async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
+  const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
+  const folders = [...new Set([...before, real(place.root)])];
+  writeNote(state, { folders, workspace, engine: await engineId(engine) });
+}
+
+async function engineId(engine: Engine): Promise<string> {
+  return String(((await engine.info()) as { ID?: string }).ID ?? "");
+}
+
+/** The name of the running stack's broker container; it stays the same when that is made anew. Errors: BROKER_START_FAILED. */
+export async function brokerContainer({ engine, stack, place }: Opened): Promise<string> {
+  const found = (await boxesOf(engine, stack.project)).find(
+    ({ service, isRunning }) => service === "broker" && isRunning,
+  );
+  if (found !== undefined) return found.name;
+  const logs = composeCommand(place.root).concat("logs", "broker").join(" ");
+  throw new PalaceError("BROKER_START_FAILED", "the stack runs without a broker", logs);
+}

@@ -1,0 +1,211 @@
+/**
+ * `palace devbox` on a real stack, from two clones with one project name. The tests follow each other on one stack: what was written is
+ * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
+ */
+import { randomBytes } from "node:crypto";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import { ROOT } from "../../scripts/main.ts";
+import { STEPS } from "../../src/devbox/recreate/job.ts";
+import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
+
+const reason = engineMissing(process.env);
+if (reason !== undefined) console.warn(`palace devbox left out: ${reason}`);
+
+type Ran = { code: number | undefined; signal: string | undefined; stdout: string; stderr: string };
+
+const CLONED = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
+const BESIDE = [
+  "Dockerfile.base",
+  "docker-compose.yml",
+  ".dockerignore",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "volumes",
+];
+const project = dockerName(`devbox-${randomBytes(3).toString("hex")}`);
+
+describe.skipIf(reason)("palace devbox", () => {
+  let folder: string;
+  let clone: string;
+  let other: string;
+  let workspace: string;
+
+  const env = (more: Record<string, string | undefined>) => ({
+    ...{ HOME: join(folder, "home"), XDG_STATE_HOME: join(folder, "state"), XDG_CACHE_HOME: join(folder, "cache") },
+    ...{ COMPOSE_PROJECT_NAME: project, DEVBOX_UID: "1000", DEVBOX_GID: "1000", MEMPALACE_OFFLINE: "1" },
+    ...{ PALACE_REVISION: "one", DEVBOX_CLAUDE_CODE: undefined, XDG_RUNTIME_DIR: undefined, ...more },
+  });
+  const run = async (
+    from: string,
+    args: readonly string[],
+    more: Record<string, string | undefined> = {},
+  ): Promise<Ran> => {
+    const command = [join(from, "src/bin/palace.ts"), "devbox", ...args];
+    const done = await execa(process.execPath, command, { env: env(more), cwd: from, reject: false, stdin: "ignore" });
+    return { code: done.exitCode, signal: done.signal, stdout: done.stdout, stderr: done.stderr };
+  };
+  const good = async (args: readonly string[], more: Record<string, string | undefined> = {}): Promise<string> => {
+    const { code, stdout, stderr } = await run(clone, args, more);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  const box = (script: string): Promise<string> => good(["shell", "--", "sh", "-c", script]);
+  const status = async (): Promise<{
+    up: boolean;
+    unfinished: unknown;
+    services: { service: string; revision: string }[];
+  }> => JSON.parse((await run(clone, ["status", "--json"])).stdout);
+  const revision = async (): Promise<string | undefined> =>
+    (await status()).services.find(({ service }) => service === "devbox")?.revision;
+  /** From now on compose's name of the devbox's image means one made of it. */
+  const derive = async (name: string, ...lines: string[]): Promise<void> => {
+    const input = [`FROM ${project}-devbox`, `LABEL org.opencontainers.image.revision=${name}`, ...lines].join("\n");
+    await execa("docker", ["build", "--quiet", "--tag", `${project}-devbox`, "-"], { input });
+  };
+  /** All that a person has there. */
+  const kept = async (): Promise<string> => {
+    const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt");
+    const found = await box(
+      "palace call mempalace_list_drawers '{}' && palace call mempalace_kg_query '{\"entity\":\"kettle\"}'",
+    );
+    return `${files}\n${found}`;
+  };
+
+  beforeAll(async () => {
+    await sweepLeftovers();
+    folder = mkdtempSync(join(tmpdir(), "palace-devbox-"));
+    [clone, other, workspace] = [join(folder, "clone"), join(folder, "other"), join(folder, "my work's")];
+    for (const place of [clone, other]) {
+      for (const name of [...CLONED, ...BESIDE]) cpSync(join(ROOT, name), join(place, name), { recursive: true });
+      symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
+    }
+    for (const name of ["home", "my work's"]) mkdirSync(join(folder, name));
+    chmodSync(workspace, 0o777);
+  });
+  afterAll(async () => {
+    if (folder === undefined) return;
+    const down = ["--profile", "owner", "down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "5"];
+    await execa("docker", ["compose", ...down], { cwd: clone, env: env({}), reject: false });
+    for (const service of ["chroma", "broker", "devbox"])
+      await execa("docker", ["image", "rm", `${project}-${service}:before-recreate`], { reject: false });
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("up brings the stack up with a workspace, which stays the workspace when the next up names none", async () => {
+    await good(["up", "--workspace", "../my work's"]);
+    expect(readFileSync(join(clone, ".env"), "utf8")).toBe(`DEVBOX_WORKSPACE="${workspace}"\n`);
+    await box("echo plan > /workspace/plan.txt");
+    rmSync(join(clone, ".env"));
+    await good(["up"]);
+    expect(await box("cat /workspace/plan.txt")).toBe("plan");
+    expect(await status()).toMatchObject({
+      up: true,
+      unfinished: null,
+      workspace,
+      project,
+      revision: expect.any(String),
+    });
+  });
+
+  test("another clone with the same project name is told so, and changes nothing", async () => {
+    const { code, stderr } = await run(other, ["up"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(clone);
+    expect(stderr).toMatch(/devbox up --share; .*COMPOSE_PROJECT_NAME=/);
+    expect((await run(other, ["recreate"])).stderr).toContain(clone);
+    expect((await run(other, ["down", "--volumes", "--yes", project])).code).toBe(2);
+    expect(await status()).toMatchObject({ up: true, madeFrom: null });
+  });
+
+  test("shell runs a command without a terminal, hands its exit code on, and says what to type where there is nothing to run", async () => {
+    expect(await run(clone, ["shell", "--", "sh", "-c", "pwd; exit 7"])).toMatchObject({
+      code: 7,
+      stdout: "/workspace",
+    });
+    expect(await run(clone, ["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("-- CMD") });
+  });
+
+  test("a recreate that is killed at each of its steps, one after the other, is finished by the next, and all is as it was", async () => {
+    await box("echo mine > ~/notes.txt; ln -s notes.txt ~/link; rm -f ~/.zshrc; echo '# mine' > ~/.zshrc");
+    await box(
+      'palace call mempalace_add_drawer \'{"wing":"home","room":"kitchen","content":"The kettle is on shelf four"}\'',
+    );
+    await box('palace call mempalace_diary_write \'{"agent_name":"tester","entry":"a good day"}\'');
+    await box('palace call mempalace_kg_add \'{"subject":"kettle","predicate":"is on","object":"shelf four"}\'');
+    const before = await kept();
+    await derive("two");
+    for (const step of [...STEPS.filter((name) => name !== "roll-back"), "end"]) {
+      const killed = await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: `recreate.${step}` });
+      expect(killed, step).toMatchObject({ signal: "SIGKILL" });
+      if (step !== "end") expect(await status()).toMatchObject({ unfinished: { step } });
+    }
+    const done = JSON.parse(await good(["recreate", "--no-build", "--json"])) as { counts: object; snapshot: string };
+    expect(done.counts).toMatchObject({ drawers: 2, facts: 1, diary: 1 });
+    expect(existsSync(join(done.snapshot, "snapshot.json"))).toBe(true);
+    expect(await status()).toMatchObject({ up: true, unfinished: null });
+    expect(await revision()).toBe("two");
+    expect(await kept()).toBe(before);
+  });
+
+  test("up gives a recreate up that has changed nothing yet: the stack is the old one, and the images' names mean the old ones", async () => {
+    const before = await kept();
+    await derive("three");
+    expect(await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.snapshot" })).toMatchObject({
+      signal: "SIGKILL",
+    });
+    const { stdout } = await execa("docker", ["inspect", "--format", "{{.State.Running}}", `${project}-broker-1`]);
+    expect(stdout).toBe("false");
+    // Its own build brings the image of this clone again; what was derived is gone from the name before.
+    await good(["up"], { PALACE_REVISION: "two-again" });
+    expect(await status()).toMatchObject({ up: true, unfinished: null });
+    expect(await revision()).toBe("two-again");
+    expect(await kept()).toBe(before);
+  });
+
+  test("a new image that takes a file of the home away is rolled back with the file, also by the run after a kill", async () => {
+    const before = await kept();
+    await derive(
+      "thief",
+      'ENTRYPOINT ["sh", "-c", "rm -f ~/notes.txt; echo other > ~/link2; exec devbox-entry devbox-start"]',
+    );
+    const killed = await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.roll-back" });
+    expect(killed).toMatchObject({ signal: "SIGKILL" });
+    const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
+    expect(code, stderr).toBe(5);
+    expect(stderr).toMatch(/rolled back to the old image: the home's notes\.txt is not as before/);
+    expect(await status()).toMatchObject({ up: true, unfinished: null });
+    expect(await revision()).toBe("two-again");
+    expect(await kept()).toBe(before);
+  });
+
+  test("where a workspace is left out that was named once, the box says so in its log and in each shell", async () => {
+    const compose = (...args: string[]) =>
+      execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
+    await compose("up", "-d", "--wait", "devbox");
+    const told = /DEVBOX_WORKSPACE was left out; it was .*my work's the last time/;
+    expect((await compose("logs", "--no-log-prefix", "devbox")).stdout).toMatch(told);
+    expect(await box("zsh -ic true")).toMatch(told);
+  });
+
+  test("down keeps the volumes; with --volumes it erases them once the project's name was given, after a copy", async () => {
+    await good(["down"]);
+    expect((await run(clone, ["status"])).code).toBe(3);
+    expect((await run(clone, ["shell", "--", "true"])).stderr).toContain("devbox up");
+    await good(["up"], { PALACE_REVISION: "two-again" });
+    expect(await box("cat ~/notes.txt")).toBe("mine");
+    const unasked = await run(clone, ["down", "--volumes"]);
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringMatching(/erases 2 drawers and the home/) });
+    expect((await run(clone, ["down", "--volumes", "--yes", "other"])).code).toBe(2);
+    expect(await box("cat ~/notes.txt")).toBe("mine");
+    const { copy } = JSON.parse(await good(["down", "--volumes", "--yes", project, "--json"])) as { copy: string };
+    expect(JSON.parse(readFileSync(join(copy, "snapshot.json"), "utf8"))).toMatchObject({ counts: { drawers: 2 } });
+    const { stdout } = await execa("docker", ["volume", "ls", "--quiet", "--filter", `name=${project}`]);
+    expect(stdout).toBe("");
+  });
+});

@@ -1,0 +1,36 @@
+/** The stack's folder: a clone itself, and of a package one of our own, in which settings outlive an update and keys are in no build. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { stackFolder } from "../../../src/devbox/folder.ts";
+import { ROOT } from "../../../scripts/main.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "palace-folder-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a clone's is the clone", () => {
+  expect(stackFolder(ROOT, folder, true)).toBe(ROOT);
+});
+
+test("a package is laid out beside our state: whole, with its lock, anew for each build, and with the user's settings left alone", () => {
+  const root = join(folder, "package");
+  const put = (name: string, content = name): void => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), content);
+  };
+  const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+  for (const name of files.filter((one) => one !== "dist")) put(name);
+  expect(() => stackFolder(root, folder, true)).toThrow("this install has no package.json");
+  for (const name of ["package.json", "README.md", "LICENSE", "dist/old.js", "dist/package-lock.data.json"]) put(name);
+  const stack = stackFolder(root, folder, true);
+  expect(readFileSync(join(stack, "package-lock.json"), "utf8")).toBe("dist/package-lock.data.json");
+  expect(files.filter((name) => !existsSync(join(stack, name)))).toEqual([]);
+  expect(readFileSync(join(stack, ".dockerignore"), "utf8")).toMatch(/^\*\n(![^\n]+\n)+$/);
+  expect(readFileSync(join(stack, ".dockerignore"), "utf8")).not.toContain(".env");
+  writeFileSync(join(stack, ".env"), "A=1");
+  rmSync(join(root, "dist/old.js"));
+  expect(stackFolder(root, folder, true)).toBe(stack);
+  expect(readFileSync(join(stack, ".env"), "utf8")).toBe("A=1");
+  expect(existsSync(join(stack, "dist/old.js"))).toBe(false);
+});

@@ -1,0 +1,74 @@
+/** What counts as "as it was", what would be lost, and what is at work: the pure parts of a recreate. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { atWhat } from "../../../src/devbox/compose.ts";
+import { countsDiffer } from "../../../src/devbox/counts.ts";
+import { addressOptions } from "../../../src/devbox/engine.ts";
+import { treeDiffers } from "../../../src/devbox/home-tree.ts";
+import { split } from "../../../src/devbox/recreate/images.ts";
+import { newJob, readJob, writeJob } from "../../../src/devbox/recreate/job.ts";
+import { lostFiles, programOf } from "../../../src/devbox/recreate/preflight.ts";
+
+const counts = { schema: 9, seq: 5, mark: "k", drawers: 3, facts: 2, diary: 1, digest: "d" };
+
+test("a memory differs by one drawer, one text, or a journal that ends earlier; not by what was written since", () => {
+  expect(countsDiffer(counts, { ...counts, schema: 10 })).toBeUndefined();
+  expect(countsDiffer(counts, { ...counts, seq: 6, drawers: 4, digest: "e" })).toBeUndefined();
+  expect(countsDiffer(counts, { ...counts, drawers: 2 })).toBe("there are 2 drawers, and there were 3");
+  expect(countsDiffer(counts, { ...counts, digest: "e" })).toContain("texts");
+  expect(countsDiffer(counts, { ...counts, seq: 4 })).toContain("ends at write 4");
+  expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
+});
+
+test("a home differs by what is gone or other, not by what came and what palace install makes anew", () => {
+  const before = { entries: { a: "file 644 1", b: "link a", c: "file 644 2" }, ours: [] };
+  const after = { entries: { a: "file 600 1", d: "folder 755" }, ours: ["c"] };
+  expect(treeDiffers(before, after)).toEqual(["a", "b"]);
+});
+
+test("files of a container itself are lost, but mount points and what the engine puts there are not files of anybody", () => {
+  const changes = ["/etc", "/etc/hosts", "/usr/sbin/docker-init", "/home", "/home/developer", "/opt", "/opt/tool"];
+  const given = [...changes.map((Path) => ({ Path, Kind: 0 })), { Path: "/gone", Kind: 2 }];
+  expect(lostFiles(given, ["/home/developer"])).toEqual(["/opt/tool"]);
+});
+
+test("an agent is known by its program or by the script that Node runs, and by nothing behind these", () => {
+  const names = ["claude", "pi"];
+  expect(programOf("/opt/agents/bin/claude --resume", names)).toBe("claude");
+  expect(programOf("node /opt/agents/bin/pi", names)).toBe("pi");
+  expect(programOf("vim notes pi", names)).toBeUndefined();
+  expect(programOf("/usr/bin/pip install", names)).toBeUndefined();
+});
+
+test("progress names the step of a build or the container that was spoken of last", () => {
+  expect(atWhat("#7 [devbox 2/9] RUN apt-get update\n#7 0.2 fetching\n")).toBe("[devbox 2/9] RUN apt-get update");
+  expect(atWhat("#7 [x 1/1] RUN y\n Container p-broker-1  Waiting\n")).toBe("Container p-broker-1  Waiting");
+  expect(atWhat("")).toBe("working");
+});
+
+test("an engine is found by what docker says of its context", () => {
+  expect(addressOptions("unix:///run/docker.sock")).toEqual({ socketPath: "/run/docker.sock" });
+  expect(addressOptions("tcp://10.0.0.1:2376")).toEqual({ host: "10.0.0.1", port: "2376", protocol: "https" });
+  expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });
+});
+
+test("a registry's port is no tag", () => {
+  expect(split("localhost:5000/a/b")).toEqual({ repo: "localhost:5000/a/b", tag: "latest" });
+  expect(split("a/b:1")).toEqual({ repo: "a/b", tag: "1" });
+});
+
+test("the state file comes back as it was written; one that is none of ours is refused and stays", () => {
+  const state = mkdtempSync(join(tmpdir(), "palace-job-"));
+  try {
+    expect(readJob(state)).toBeUndefined();
+    const job = newJob([{ id: "1", service: "broker", imageId: "sha" }], true);
+    writeJob(state, job);
+    expect(readJob(state)).toEqual(job);
+    writeFileSync(join(state, "recreate.json"), "{");
+    expect(() => readJob(state)).toThrow("no list of ours; nothing was changed");
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+});
