@@ -25,7 +25,7 @@ import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
 /** A start mark older than that was left by somebody who died. */
-const START_MARK_MS = START_TIMEOUT_MS / 2;
+export const START_MARK_MS = START_TIMEOUT_MS / 2;
 /** A start that came to nothing is repeated after this, then after twice as long, and so on. */
 const START_AGAIN_MS = 1_000;
 /** A resident that runs makes a second one leave at once. */
