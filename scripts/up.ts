@@ -86,7 +86,7 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const { log } = options;
   await writeStackUser(options, ROOT);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
-  const compose = composeCommand(ROOT);
+  const compose = composeCommand(ROOT, options.env);
   const up = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const failure = await execute([...compose, ...up], options);
   if (failure !== undefined) {

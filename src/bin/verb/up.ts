@@ -77,7 +77,7 @@ async function startStack(env: Env): Promise<string[]> {
   const file = join(PACKAGE_ROOT, "docker-compose.yml");
   if (!existsSync(file))
     throw new PalaceError("CONFIG_USAGE", "this install has no docker-compose.yml", "palace up --native");
-  const [docker = "", ...compose] = composeCommand(PACKAGE_ROOT);
+  const [docker = "", ...compose] = composeCommand(PACKAGE_ROOT, env);
   const up = [...compose, "up", "-d", "--build", "--wait", "--wait-timeout", `${WAIT_MAX_SECONDS}`, "devbox"];
   // Everything it says goes to stderr, live: stdout is for the result.
   const child = spawn(docker, up, { env, stdio: ["ignore", 2, "inherit"] });
