@@ -6,7 +6,8 @@ import { isInContainer } from "../../platform/container.ts";
 import { type Mount, mountOf } from "../../platform/mount.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-type Place = { what: string; path: string };
+/** `volume`: what one for it could be called. */
+type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
 
@@ -23,7 +24,9 @@ export function checkVolumes(config: Config, look: (path: string) => Mount | und
     ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
   );
   const detail = `on no volume: ${named.join(", ")}; a container that is made anew begins without it`;
-  return [warn("volumes", detail, `start the container with --mount type=volume,source=palace,target=${first.path}`)];
+  return [
+    warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
+  ];
 }
 
 function isLost({ point, type }: Mount): boolean {
@@ -35,9 +38,9 @@ function placesOf(config: Config): Place[] {
   const { paths, model, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
   return [
-    ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home }]),
-    ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome }] : []),
-    { what: "state and kept writes", path: paths.stateDir },
+    ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
+    ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
+    { what: "state and kept writes", path: paths.stateDir, volume: "palace-state" },
   ];
 }
 
