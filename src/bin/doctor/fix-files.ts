@@ -1,5 +1,16 @@
 /** Folders of ours that are missing or open to others, and what a dead broker of this palace has left. Imported by fix.ts. */
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  type Stats,
+} from "node:fs";
 import { dirname } from "node:path";
 import { readBrokerFile } from "../../client/discover.ts";
 import { START_MARK_MS } from "../../client/start.ts";
@@ -10,9 +21,10 @@ import type { Fix } from "./fix.ts";
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** The state folder, and that of the sockets; a palace's own folder is made by its broker. */
+/** The state folder, and that of the sockets where a broker may run here; a palace's own folder is made by its broker. */
 export function folderFixes({ paths }: Config): Fix[] {
-  return [paths.stateDir, dirname(paths.socketPath)].flatMap((folder): Fix[] => {
+  const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
+  return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
     const stat = look(folder);
     if (stat === undefined) {
       const what = `make ${folder}, for you alone`;
@@ -92,6 +104,15 @@ function guarded<T>(folder: string, act: () => T): () => T {
       throw unwritable(folder, cause);
     }
   };
+}
+
+function canWrite(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Below a file there is nothing. */
