@@ -87,7 +87,7 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const opened = await upStack({ root: ROOT, env, log, signal, cwd, ...config.paths });
   const host = await joinStack(config, await brokerContainer(opened), env);
   if (host.state === "apart") log(`note: ${host.why}; ${host.hint}`);
-  const shim = [...composeCommand(ROOT), "exec", "-T", "devbox", "mp-shim"];
+  const shim = [...composeCommand({ root: ROOT, env }), "exec", "-T", "devbox", "mp-shim"];
   return { kind: "docker", writer: shim, reader: host.state === "joined" ? AGENT_ENTRY : shim, host };
 }
 

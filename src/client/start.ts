@@ -25,7 +25,7 @@ import { findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
 /** An older start mark belongs to a process that died. */
-const START_MARK_MS = START_TIMEOUT_MS / 2;
+export const START_MARK_MS = START_TIMEOUT_MS / 2;
 /** The first pause before a failed start is repeated; it doubles each time. */
 const START_AGAIN_MS = 1_000;
 /** The pause between attempts: when a resident already runs, a second one exits at once. */

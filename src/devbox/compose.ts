@@ -3,8 +3,9 @@
  * `.env`, the environment and the defaults come to. Imported by the rest of this room, `bin` and the scripts.
  */
 import { execFile, spawn } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseEnv, promisify } from "node:util";
 import type { Env } from "../config/env.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
@@ -32,9 +33,24 @@ const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** `docker` and its arguments up to the compose command. */
-export function composeCommand(root: string): string[] {
-  return ["docker", "compose", "--project-directory", root, "--file", join(root, "docker-compose.yml")];
+/**
+ * `docker` and its arguments up to the compose command. The arrangement is the one that COMPOSE_FILE chooses, in the environment or
+ * in `.env`, as for a plain `docker compose`.
+ */
+export function composeCommand({ root, env }: Place): string[] {
+  const files = (env["COMPOSE_FILE"] ?? notedFiles(root) ?? "docker-compose.yml").split(":").filter(Boolean);
+  return [
+    ...["docker", "compose", "--project-directory", root],
+    ...files.flatMap((file) => ["--file", resolve(root, file)]),
+  ];
+}
+
+function notedFiles(root: string): string | undefined {
+  try {
+    return parseEnv(readFileSync(join(root, ".env"), "utf8"))["COMPOSE_FILE"];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Errors: CONFIG_USAGE where there is no compose, CONFIG_BAD_VALUE for settings that compose does not take. */
@@ -63,7 +79,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
 
 /** The stdout of a compose command that is quick. */
 async function output({ root, env }: Place, ...args: string[]): Promise<string> {
-  const [docker = "", ...compose] = composeCommand(root);
+  const [docker = "", ...compose] = composeCommand({ root, env });
   try {
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES };
     return (await promisify(execFile)(docker, [...compose, ...args], options)).stdout;
@@ -101,7 +117,7 @@ export function noDocker(cause: unknown): PalaceError {
  */
 export async function runCompose(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const { log, signal } = watch;
-  const [docker = "", ...compose] = composeCommand(place.root);
+  const [docker = "", ...compose] = composeCommand(place);
   const isLive = process.stderr.isTTY;
   const child = spawn(docker, [...compose, ...args], {
     env: { ...place.env },
@@ -138,8 +154,8 @@ export function atWhat(said: string): string {
 }
 
 /** `said` is the end of what a failed compose said. */
-export function failureHint(said: string, root: string): string {
+export function failureHint(said: string, place: Place): string {
   if (/certificate|CERT_|_CERT/.test(said))
     return "a proxy that inspects TLS stands in between: EXTRA_CA_CERTS=/path/to/its-certificates.pem, then this again";
-  return composeCommand(root).concat("logs").join(" ");
+  return composeCommand(place).concat("logs").join(" ");
 }

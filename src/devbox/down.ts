@@ -18,7 +18,7 @@ export async function takeDown({ place }: Opened, withVolumes: boolean, watch: W
   const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
   if (failure === undefined) return;
   watch.log(failure);
-  throw new PalaceError("BROKER_START_FAILED", "the stack did not end", failureHint(failure, place.root));
+  throw new PalaceError("BROKER_START_FAILED", "the stack did not end", failureHint(failure, place));
 }
 
 /** Memory and home as they are when nobody writes any more. Shape: the folder. Errors: CONFIG_USAGE where no container is left. */

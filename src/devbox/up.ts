@@ -5,7 +5,6 @@ import {
   type Place,
   readStack,
   runCompose,
-  SERVICES,
   type Stack,
   type Watch,
 } from "./compose.ts";
@@ -70,11 +69,15 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const env = { ...options.env, ...mounts, PALACE_REVISION: revision };
   await noteFolder(opened, workspace);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
-  const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), ...SERVICES];
+  const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const failure = await runCompose({ root, env }, args, options);
   if (failure === undefined) return { ...opened, place: { root, env } };
   log(failure);
-  throw new PalaceError("BROKER_START_FAILED", "the compose stack did not become healthy", failureHint(failure, root));
+  throw new PalaceError(
+    "BROKER_START_FAILED",
+    "the compose stack did not become healthy",
+    failureHint(failure, { root, env }),
+  );
 }
 
 async function workspaceOf(
@@ -117,6 +120,10 @@ export async function brokerContainer({ engine, stack, place }: Opened): Promise
     ({ service, isRunning }) => service === "broker" && isRunning,
   );
   if (found !== undefined) return found.name;
-  const logs = composeCommand(place.root).concat("logs", "broker").join(" ");
-  throw new PalaceError("BROKER_START_FAILED", "the stack runs without a broker", logs);
+  const logs = composeCommand(place).concat("logs", "broker").join(" ");
+  throw new PalaceError(
+    "BROKER_START_FAILED",
+    "the stack runs without a broker of its own",
+    `look whether it should have one (docker compose config --services), then: ${logs}`,
+  );
 }

@@ -78,6 +78,11 @@ export function isStarting(paths: MarkPaths, staleMs: number): boolean {
   return since !== undefined && Math.abs(Date.now() - since) <= staleMs;
 }
 
+/** Left by a client that died. */
+export function staleStart(paths: MarkPaths, staleMs: number): boolean {
+  return existsSync(mark(paths, "starting")) && !isStarting(paths, staleMs);
+}
+
 export function dropStarting(paths: MarkPaths): void {
   rmSync(mark(paths, "starting"), { force: true });
 }

@@ -35,6 +35,8 @@ export type Health = {
   topology: string;
   door: DoorName;
   startedAtMs: number;
+  /** The broker's clock when it answered; absent in answers of older brokers. */
+  nowMs?: number | undefined;
   engine: EngineReport;
   error?: { message: string } & WireErrorData;
 };

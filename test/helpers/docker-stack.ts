@@ -45,13 +45,20 @@ const COMMAND_TIMEOUT_MS = 15 * 60_000;
 const CALL_TIMEOUT_MS = 3 * 60_000;
 const LOG_TAIL_LINES = 60;
 
+/** As .env has it: docker-compose.yml, and what an arrangement changes in it. */
+export function composeFiles(...arrangement: string[]): string {
+  const more = arrangement.map((name) => join("scripts/compose", `${name}.yml`));
+  return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");
+}
+
 /** `workspace` is the project folder that the devboxes mount. */
-export async function openStack(workspace: string): Promise<DockerStack> {
+export async function openStack(workspace: string, ...arrangement: string[]): Promise<DockerStack> {
   await sweepLeftovers();
   const folder = await mkdtemp(join(tmpdir(), "palace-stack-"));
   const project = dockerName(randomBytes(4).toString("hex"));
   const env = {
     COMPOSE_PROJECT_NAME: project,
+    COMPOSE_FILE: composeFiles(...arrangement),
     DEVBOX_WORKSPACE: workspace,
     // Whatever a .env of this clone says.
     DEVBOX_UID: "1000",
@@ -59,7 +66,7 @@ export async function openStack(workspace: string): Promise<DockerStack> {
     MEMPALACE_MODEL_DIR: modelFolder(folder),
     MEMPALACE_OFFLINE: "1",
   };
-  const base = ["compose", "--project-directory", ROOT, "--file", join(ROOT, "docker-compose.yml")];
+  const base = ["compose", "--project-directory", ROOT];
   const run = async (extra: Record<string, string>, ...args: string[]): Promise<Output> => {
     const done = await execa("docker", [...base, ...args], {
       env: { ...env, ...extra },

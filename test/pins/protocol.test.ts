@@ -52,6 +52,7 @@ test("/health has these keys", () => {
     topology: true,
     door: true,
     startedAtMs: true,
+    nowMs: true,
     engine: true,
     error: true,
   } satisfies Record<keyof Health, true>;

@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { AGENTS } from "../../install/agents.ts";
 import { wiringOf } from "../../install/install.ts";
 import { otherMemory } from "../docker/one-memory.ts";
-import type { Check } from "./checks.ts";
+import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
 
 /** Nothing where no stack runs in Docker beside this machine's own memory. */

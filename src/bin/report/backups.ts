@@ -1,12 +1,24 @@
 /** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
-import { ownBackups, readList } from "../../backup/known-backups.ts";
+import { type OwnBackup, ownBackups, readList, type Schedule } from "../../backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
-import type { Check } from "./checks.ts";
+import type { Check } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
 /** An interval and a half: one that waits for a broker, or for a pause, is not late yet. */
 const LATE_FACTOR = 1.5;
+
+/** Where one is due: the folder that the broker makes them in, when the last one there is too old. */
+export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): string | undefined {
+  const { schedule } = readList(paths.home);
+  if (schedule === null || (backup.dir ?? schedule.dir) !== schedule.dir) return undefined;
+  const { made, ahead } = ownBackups(paths, schedule.dir, nowMs);
+  return ahead.length === 0 && isLate(made.at(-1), schedule, nowMs) ? schedule.dir : undefined;
+}
+
+function isLate(last: OwnBackup | undefined, { hours }: Schedule, nowMs: number): boolean {
+  return last === undefined || nowMs - last.madeAtMs > hours * HOUR_MS * LATE_FACTOR;
+}
 
 export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.now()): Check {
   const check = (state: Check["state"], detail: string, hint: string): Check => ({
@@ -38,7 +50,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
       `${said}; ${future.file} is named by a moment that lies in the future, and does not count`,
       "set the clock right, then move that file away",
     );
-  if (last === undefined || nowMs - last.madeAtMs > schedule.hours * HOUR_MS * LATE_FACTOR)
+  if (isLate(last, schedule, nowMs))
     return check(
       "warn",
       `${said}, one is due every ${schedule.hours} h`,

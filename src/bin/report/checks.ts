@@ -18,6 +18,13 @@ import { ABSENCE_PATIENCE_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { checkBuild } from "../doctor/build.ts";
+import { type Check, fail, ok, warn } from "../doctor/check.ts";
+import { type Asked, checkClock } from "../doctor/clock.ts";
+import { checkDisk } from "../doctor/disk.ts";
+import { checkTokens } from "../doctor/tokens.ts";
+import { checkUid } from "../doctor/uid.ts";
+import { checkVolumes } from "../doctor/volumes.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
 import { checkBackups } from "./backups.ts";
@@ -26,9 +33,6 @@ import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
 import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
 import { describeAdoption, describeStrays } from "./strays.ts";
-
-/** `hint` is empty where there is nothing to do. */
-export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
 
 const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */
@@ -44,16 +48,20 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkNode(),
     await checkRuntime(),
     checkHome(config),
+    ...checkVolumes(config),
+    await checkDisk(config),
     ...checkSettings(config),
     checkStop(config),
     checkSpool(config),
     ...(await checkOneMemory(config)),
     ...checkAgents(config),
     checkBackups(config),
+    ...checkTokens(config),
   ];
   const reached = await reachBroker(config, mayStart);
   if (reached instanceof PalaceError) {
-    checks.push(fail("broker", reached.message, reached.hint));
+    if (reached.code === "BROKER_DENIED") checks.push(fail("token", reached.message, reached.hint));
+    checks.push(fail("broker", reached.message, reached.hint), ...checkUid(config));
     return checks;
   }
   if (reached === undefined) {
@@ -71,28 +79,35 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkBroker(config, health, endpoint, reached.started),
     checkInstance(config, health, endpoint),
     checkVersion(health),
+    checkBuild(config, health),
+    ...checkUid(config),
+    checkClock(config, health, reached.asked),
+    checkTopology(config, health, endpoint),
   );
-  checks.push(checkTopology(config, health, endpoint));
-  if (status instanceof PalaceError) checks.push(fail("palace", status.message, status.hint));
-  else if (status.engine?.kind === "command") checks.push(checkEngine(status.engine, config), checkQueue(status));
-  else
-    checks.push(
-      checkLedger(status),
-      checkQueue(status),
-      checkModel(status, config),
-      checkReranker(status),
-      checkDriver(status),
-      checkClosets(status),
-      checkGraph(status),
-      checkUpstreamLock(status),
-      checkStrays(status),
-      checkAdoption(status),
-    );
+  checks.push(...checkPalace(status, config));
   const forgetting = describeErasure(reached.erasure);
   if (forgetting !== undefined)
     checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
   checks.push(checkIdle(config));
   return checks;
+}
+
+/** What the broker says of the palace it has open. */
+function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
+  if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
+  if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];
+  return [
+    checkLedger(status),
+    checkQueue(status),
+    checkModel(status, config),
+    checkReranker(status),
+    checkDriver(status),
+    checkClosets(status),
+    checkGraph(status),
+    checkUpstreamLock(status),
+    checkStrays(status),
+    checkAdoption(status),
+  ];
 }
 
 type Reached = {
@@ -101,6 +116,7 @@ type Reached = {
   started: boolean;
   status: StatusReport | PalaceError;
   erasure: ErasureReport | undefined;
+  asked: Asked;
 };
 
 /** Undefined: none is running and none may be started. */
@@ -116,7 +132,9 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
     const status = await askWhenOpen(client).catch(asKnown);
     const erasure = await askErasure(client);
-    return { ...found, health: (await findBroker(config))?.health ?? found.health, status, erasure };
+    const fromMs = Date.now();
+    const health = (await findBroker(config))?.health ?? { ...found.health, nowMs: undefined };
+    return { ...found, health, status, erasure, asked: { fromMs, toMs: Date.now() } };
   } catch (error) {
     return asKnown(error);
   } finally {
@@ -182,8 +200,13 @@ function checkStop({ paths }: Config): Check {
 
 function checkSpool({ paths }: Config): Check {
   const spool = new Spool(paths.spoolDir);
-  const waiting = spool.entries().length;
-  const refused = spool.refused().length;
+  let waiting: number, refused: number;
+  try {
+    [waiting, refused] = [spool.entries().length, spool.refused().length];
+  } catch (error) {
+    const { message, hint } = asKnown(error);
+    return fail("spool", message, hint);
+  }
   if (refused > 0)
     return warn(
       "spool",
@@ -372,16 +395,4 @@ function can(path: string, mode: number): boolean {
   } catch {
     return false;
   }
-}
-
-function ok(name: string, detail: string): Check {
-  return { name, state: "ok", detail, hint: "" };
-}
-
-export function warn(name: string, detail: string, hint: string): Check {
-  return { name, state: "warn", detail, hint };
-}
-
-function fail(name: string, detail: string, hint: string): Check {
-  return { name, state: "fail", detail, hint };
 }

@@ -42,7 +42,20 @@ export const PALACE_VERBS = [
     "undo",
     "spool",
   ],
-  ...["mine", "install", "uninstall", "agents", "closets", "adopt", "logstream", "task", "artifact", "devbox", "hook", "why"],
+  ...[
+    "mine",
+    "install",
+    "uninstall",
+    "agents",
+    "closets",
+    "adopt",
+    "logstream",
+    "task",
+    "artifact",
+    "devbox",
+    "hook",
+    "why",
+  ],
 ] as const;
 
 const UPSTREAM_VERBS = [

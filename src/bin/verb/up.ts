@@ -70,7 +70,7 @@ async function startStack(config: Config, env: Env, out: Output): Promise<{ shim
   const root = stackFolder(PACKAGE_ROOT, config.paths.stateDir, true);
   const opened = await upStack({ ...config.paths, root, env, log: (line) => out.notice(line), cwd: process.cwd() });
   const joined = await joinStack(config, await brokerContainer(opened), env);
-  return { shim: [...composeCommand(root), "exec", "-T", "devbox", "mp-shim"], joined };
+  return { shim: [...composeCommand({ root, env }), "exec", "-T", "devbox", "mp-shim"], joined };
 }
 
 function nativeShim(home: string | undefined, shim: string[]): string[] {

@@ -193,7 +193,8 @@ class Broker {
     const { topology } = this.#options.config;
     const [instanceId, startedAtMs] = [this.#instanceId, this.#startedAtMs];
     const engine = this.#engine.report();
-    return { instanceId, version: VERSION, protocol: PROTOCOL, topology, door, startedAtMs, engine, ...this.#now() };
+    const clock = { startedAtMs, nowMs: Date.now() };
+    return { instanceId, version: VERSION, protocol: PROTOCOL, topology, door, ...clock, engine, ...this.#now() };
   }
 
   #status(): StatusReport {

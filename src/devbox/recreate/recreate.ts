@@ -79,7 +79,7 @@ async function prepare(room: Room, given: Job): Promise<Job> {
       throw new PalaceError(
         "BROKER_START_FAILED",
         "an image could not be built; nothing was changed",
-        failureHint(failure, room.place.root),
+        failureHint(failure, room.place),
       );
     }
   }

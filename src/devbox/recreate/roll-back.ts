@@ -37,7 +37,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
   throw new PalaceError(
     "BROKER_START_FAILED",
     "the old stack did not become healthy either; its data are in the snapshot",
-    failureHint(failure, room.place.root),
+    failureHint(failure, room.place),
   );
 }
 

@@ -214,17 +214,23 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
   // There is no model here, and a hint what to type to get it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  expect(new Set(Object.values({ ...healthy.states, model: "ok" }))).toEqual(new Set(["ok"]));
-  expect(Object.keys(healthy.states)).toEqual([
+  // Where the tests run in a container their palaces are on no volume.
+  const { volumes: _where, ...others } = healthy.states;
+  expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
+  expect(Object.keys(others)).toEqual([
     "node",
     "runtime",
     "home",
+    "disk",
     "stop mark",
     "spool",
     "backups",
     "broker",
     "instance",
     "protocol",
+    "build",
+    "uid",
+    "clock",
     "topology",
     "ledger",
     "queue",

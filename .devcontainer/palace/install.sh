@@ -1,0 +1,48 @@
+#!/bin/sh
+# The build of a devcontainer runs this as root: installs our package, and makes the places that its volume begins with.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=/var/lib/palace
+
+fail() {
+  echo "palace: $1" >&2
+  echo "  $2" >&2
+  exit 1
+}
+
+major=$(node --version 2>/dev/null | sed 's/^v//; s/[.].*//') || true
+[ "${major:-0}" -ge 24 ] && command -v npm >/dev/null ||
+  fail "Node 24 or newer with npm is needed, and this image has ${major:-none}" \
+    'add "ghcr.io/devcontainers/features/node:1": { "version": "24" } to the features, and it to "overrideFeatureInstallOrder"'
+
+package=${PACKAGE:-}
+for archive in "$here"/palace-devbox-*.tgz; do
+  if [ -z "$package" ] && [ -f "$archive" ]; then package=$archive; fi
+done
+[ -n "$package" ] ||
+  fail "there is no palace-devbox-*.tgz beside install.sh" "in the clone: npm pack --pack-destination THIS/FOLDER"
+
+# Of a proxy that inspects TLS.
+if [ -f "$here/ca.crt" ]; then export NODE_EXTRA_CA_CERTS="$here/ca.crt"; fi
+# Nothing of a download after the installation is needed; where it is refused npm would leave the runtime out without a word.
+ONNXRUNTIME_NODE_INSTALL=skip npm install --global --ignore-scripts --no-audit --no-fund --no-update-notifier \
+  --loglevel=error "$package"
+
+# Open to any uid: the remote user's may be changed to that of the workspace's owner after this.
+install -d -m 1777 "$root" "$root/memory" "$root/state"
+# What waits for a broker must outlive the container too.
+home=${_REMOTE_USER_HOME:-/root} user=${_REMOTE_USER:-root}
+if [ ! -e "$home/.local/state/palace" ]; then
+  for folder in .local .local/state; do
+    [ -d "$home/$folder" ] || install -d -o "$user" "$home/$folder"
+  done
+  ln -s "$root/state" "$home/.local/state/palace"
+  chown -h "$user" "$home/.local/state/palace"
+fi
+
+cat >/usr/local/bin/palace-wire <<WIRE
+#!/bin/sh
+# Once, when the container has been made and its agents are in it. A container without agents is none the worse for it.
+[ "${AGENTS:-all}" = none ] || palace install "${AGENTS:-all}" || echo "later: palace install ${AGENTS:-all}" >&2
+WIRE
+chmod 755 /usr/local/bin/palace-wire

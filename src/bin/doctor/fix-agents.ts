@@ -1,0 +1,37 @@
+/** Agents whose wiring has drifted, wired again by the installer. Imported by fix.ts. */
+import type { Config } from "../../config/config.ts";
+import { AGENTS } from "../../install/agents.ts";
+import { install, wiringOf } from "../../install/install.ts";
+import type { Change } from "../../install/plan.ts";
+import { plural } from "../terminal/output.ts";
+import { willChange, wiringParts } from "../report/wiring.ts";
+import type { Fix } from "./fix.ts";
+
+export function agentFixes(config: Config): Fix[] {
+  const parts = wiringParts(config, undefined);
+  return AGENTS.flatMap((agent): Fix[] => {
+    const changes = driftOf(agent, parts);
+    if (changes.length === 0 || changes.some(namesAnother)) return [];
+    const what = `wire ${agent} again: ${changes.map(({ path }) => path).join(", ")}`;
+    const run = (): string => {
+      const { backups } = install(agent, parts, false);
+      return backups.size === 0 ? what : `${what} (${plural(backups.size, "file")} copied beside itself first)`;
+    };
+    return [{ name: "agents", what, run }];
+  });
+}
+
+/** Settings that cannot be read are told of by `palace agents`. */
+function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
+  try {
+    if (wiringOf(agent, parts) !== "drifted") return [];
+    return install(agent, parts, true).changes.filter(({ action }) => willChange(action));
+  } catch {
+    return [];
+  }
+}
+
+/** Whoever wired it with --palace wants that palace. */
+function namesAnother({ current, next }: Change): boolean {
+  return current?.includes("--palace") === true && next?.includes("--palace") !== true;
+}

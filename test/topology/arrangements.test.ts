@@ -1,0 +1,151 @@
+/**
+ * The arrangements that users choose with COMPOSE_FILE: what each consists of, as compose itself reads it; and the two that run
+ * without Chroma's server, really started: a memory that was written is found after every container was made anew.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import { ROOT } from "../../scripts/main.ts";
+import { composeCommand } from "../../src/devbox/compose.ts";
+import { composeFiles, type DockerStack, openStack } from "../helpers/docker-stack.ts";
+
+const reason = engineMissing(process.env);
+if (reason !== undefined) console.warn(`compose arrangements left out: ${reason}`);
+
+type Service = {
+  environment: Record<string, string | null>;
+  depends_on?: Record<string, unknown>;
+  networks?: Record<string, unknown>;
+  ports?: unknown[];
+  volumes: { target: string; read_only?: boolean }[];
+};
+
+/** What `docker compose up devbox` starts, in this arrangement. */
+function parts(arrangement: string, env: Record<string, string> = {}): Record<string, Service> {
+  const files = { ...process.env, COMPOSE_FILE: composeFiles(arrangement), ...env };
+  const said = execFileSync("docker", ["compose", "--project-directory", ROOT, "config", "--format", "json"], {
+    env: files,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return (JSON.parse(said) as { services: Record<string, Service> }).services;
+}
+
+const targets = ({ volumes }: Service): string[] => volumes.map(({ target }) => target).sort();
+
+describe.skipIf(reason)("what an arrangement consists of", () => {
+  test("each file in scripts/compose has its row in docs/topologies/arrangements.md", () => {
+    const page = readFileSync(join(ROOT, "docs/topologies/arrangements.md"), "utf8");
+    const files = readdirSync(join(ROOT, "scripts/compose"));
+    expect(files.filter((file) => !page.includes(`scripts/compose/${file}`))).toEqual([]);
+    expect(files.length).toBe(5);
+  });
+
+  test.each([
+    ["embedded", {}, "files"],
+    ["remote-chroma", { MEMPALACE_CHROMA_URL: "https://chroma.test:8000" }, "chroma"],
+  ])("%s has a broker and no Chroma of its own", (name, env, driver) => {
+    const { broker, ...others } = parts(name, env);
+    expect(Object.keys(others)).toEqual(["devbox"]);
+    expect(broker?.environment).toMatchObject({
+      MEMPALACE_DRIVER: driver,
+      MEMPALACE_CHROMA_URL: (env as Record<string, string>)["MEMPALACE_CHROMA_URL"] ?? "",
+    });
+    expect(broker?.depends_on).toBeUndefined();
+    expect(Object.keys(broker?.networks ?? {})).toEqual(["default"]);
+    expect(others["devbox"]?.volumes).toContainEqual(expect.objectContaining({ target: "/palace", read_only: true }));
+  });
+
+  test.each([
+    ["host-bridge", { DEVBOX_BRIDGE: "you@host.test" }, "ssh://you@host.test"],
+    ["host-tcp", {}, "http://host.docker.internal:7780"],
+  ])("%s is a devbox that knows the host's broker and mounts no palace", (name, env, endpoint) => {
+    const services = parts(name, env);
+    expect(Object.keys(services)).toEqual(["devbox"]);
+    const devbox = services["devbox"] as Service;
+    expect(devbox.environment).toMatchObject({ MEMPALACE_BROKER: endpoint, XDG_RUNTIME_DIR: "" });
+    expect(targets(devbox)).toEqual(["/home/developer", "/workspace"]);
+  });
+
+  test("agents-only is a devbox that may write its own palace", () => {
+    const services = parts("agents-only");
+    expect(Object.keys(services)).toEqual(["devbox"]);
+    const devbox = services["devbox"] as Service;
+    expect(devbox.environment["MEMPALACE_BROKER"]).toBeUndefined();
+    expect(devbox.volumes.find(({ target }) => target === "/palace")?.read_only).not.toBe(true);
+  });
+
+  test.each([
+    ["remote-chroma", "MEMPALACE_CHROMA_URL is missing a value"],
+    ["host-bridge", "DEVBOX_BRIDGE is missing a value"],
+  ])("%s says which variable it lacks", (name, words) => {
+    const lacking = (): unknown => parts(name, { MEMPALACE_CHROMA_URL: "", DEVBOX_BRIDGE: "" });
+    expect(lacking).toThrow(words);
+  });
+
+  test("what .env chooses is what `up` starts too", () => {
+    const folder = mkdtempSync(join(tmpdir(), "palace-env-"));
+    try {
+      expect(composeCommand({ root: folder, env: {} }).slice(-1)).toEqual([join(folder, "docker-compose.yml")]);
+      writeFileSync(join(folder, ".env"), "COMPOSE_FILE=docker-compose.yml:scripts/compose/embedded.yml\n");
+      const chosen = [join(folder, "docker-compose.yml"), "--file", join(folder, "scripts/compose/embedded.yml")];
+      expect(composeCommand({ root: folder, env: {} }).slice(-3)).toEqual(chosen);
+      expect(composeCommand({ root: folder, env: { COMPOSE_FILE: "/else/where.yml" } }).slice(-2)).toEqual([
+        "--file",
+        "/else/where.yml",
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe.skipIf(reason)("without Chroma's server", () => {
+  let stack: DockerStack;
+  let workspace: string;
+  const alone = { COMPOSE_FILE: composeFiles("agents-only") };
+  const add = ["mempalace_add_drawer", '{"wing":"w","room":"r","content":"the ladder leans behind the barn"}'];
+
+  beforeAll(async () => {
+    workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
+    chmodSync(workspace, 0o777);
+    stack = await openStack(workspace, "embedded");
+    await stack.compose("up", "-d", "--build", "--wait", "--wait-timeout", "120", "devbox");
+  });
+
+  afterAll(async () => {
+    await stack?.[Symbol.asyncDispose]();
+    if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
+  });
+
+  test("the embedded stack files, finds after all containers were made anew, and its broker writes the palace's files", async () => {
+    expect((await stack.compose("ps", "--services")).split("\n").sort()).toEqual(["broker", "devbox"]);
+    const filed = await stack.exec("devbox", 1, "palace", "call", ...add);
+    expect(filed.exitCode, filed.stderr).toBe(0);
+    await stack.compose("up", "-d", "--force-recreate", "--wait", "--wait-timeout", "120", "devbox");
+    const found = await stack.exec("devbox", 1, "palace", "search", "ladder", "--json");
+    expect(found.stdout).toContain("behind the barn");
+    const files = await stack.exec("broker", 1, "test", "-f", "/palace/palace/chroma.sqlite3");
+    expect(files.exitCode).toBe(0);
+    const doctor = await stack.exec("devbox", 1, "palace", "doctor");
+    expect(doctor.exitCode, doctor.stdout).toBe(0);
+    expect(doctor.stdout).toMatch(/ok\tdriver\tfiles: /);
+    // In a real container: what must not be lost is on volumes, and the user is the broker's.
+    expect(doctor.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, the home on \/home\/developer/);
+    expect(doctor.stdout).toMatch(/ok\tuid\t1000, as the owner of the broker's socket/);
+    const own = await stack.exec("broker", 1, "palace", "doctor");
+    expect(own.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, state and kept writes on \/var\/lib\/mempalace/);
+  });
+
+  test("agents alone go on with the same memory, through a broker that the first of them starts in the box", async () => {
+    await stack.compose("down");
+    await stack.composeWith(alone, "up", "-d", "--wait", "--wait-timeout", "120", "devbox");
+    const palace = (...args: string[]): Promise<string> =>
+      stack.composeWith(alone, "exec", "-T", "devbox", "palace", ...args);
+    expect(await palace("search", "ladder", "--json")).toContain("behind the barn");
+    expect(await palace("doctor")).toMatch(/ok\ttopology\tcontainer-only-alone/);
+  });
+});

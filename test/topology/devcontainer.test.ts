@@ -1,0 +1,141 @@
+/**
+ * Devcontainers, made by the real CLI: a project of somebody's own with our Feature in it, whose memory outlives the container; and
+ * this repository's own, read as the CLI reads it. The CLI is fetched once into the cache; what the image needs of npm comes from there.
+ */
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { engineMissing } from "../../scripts/engine.ts";
+import { ROOT } from "../../scripts/main.ts";
+
+const reason = engineMissing(process.env);
+if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
+
+const CLI = "@devcontainers/cli@0.89.0";
+const FEATURE = join(ROOT, ".devcontainer/palace");
+
+/** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
+const DOCKERFILE = `FROM node:24-trixie-slim
+ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
+RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
+`;
+
+/** Where it is fetched to, beside the coding agents. */
+function fetchCli(): string {
+  const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
+  const folder = join(process.env["DEVBOX_CI_HOME"] ?? join(cache, "devbox-ci"), "devcontainers-cli-0.89.0");
+  if (!existsSync(folder)) {
+    const draft = `${folder}.new-${process.pid}`;
+    mkdirSync(draft, { recursive: true });
+    writeFileSync(join(draft, "package.json"), "{}");
+    const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    execFileSync("npm", ["install", ...quietly, CLI], { cwd: draft, stdio: "pipe" });
+    renameSync(draft, folder);
+  }
+  return join(folder, "node_modules/@devcontainers/cli/devcontainer.js");
+}
+
+type Run = { exitCode: number | undefined; stdout: string; stderr: string };
+
+describe.skipIf(reason)("a devcontainer", () => {
+  const name = `dc${randomBytes(4).toString("hex")}`;
+  const label = `palace.test=${name}`;
+  const folder = mkdtempSync(join(tmpdir(), "palace-devcontainer-"));
+  const project = join(folder, name);
+  let cli: string;
+
+  const devcontainer = async (verb: string, ...args: string[]): Promise<Run> => {
+    const where = ["--workspace-folder", project, "--id-label", label];
+    const { exitCode, stdout, stderr } = await execa("node", [cli, verb, ...where, ...args], {
+      reject: false,
+      stdin: "ignore",
+    });
+    return { exitCode, stdout, stderr };
+  };
+  const inside = (...command: string[]): Promise<Run> => devcontainer("exec", ...command);
+  const containers = (): string[] =>
+    docker("ps", "--all", "--quiet", "--filter", `label=${label}`).split("\n").filter(Boolean);
+
+  beforeAll(() => {
+    cli = fetchCli();
+    const config = join(project, ".devcontainer");
+    mkdirSync(config, { recursive: true });
+    cpSync(FEATURE, join(config, "palace"), { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });
+    execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", join(config, "palace")], {
+      cwd: ROOT,
+      stdio: "pipe",
+    });
+    const certificates = process.env["NODE_EXTRA_CA_CERTS"];
+    if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
+    writeFileSync(join(config, "Dockerfile"), DOCKERFILE);
+    const wanted = { build: { dockerfile: "Dockerfile" }, features: { "./palace": {} }, remoteUser: "node" };
+    writeFileSync(join(config, "devcontainer.json"), JSON.stringify(wanted));
+  });
+
+  afterAll(() => {
+    const volumes = containers().flatMap((id) =>
+      docker("inspect", "--format", "{{range .Mounts}}{{if .Name}}{{.Name}} {{end}}{{end}}", id).split(/\s+/),
+    );
+    for (const id of containers()) docker("rm", "--force", id);
+    for (const volume of volumes.filter(Boolean)) docker("volume", "rm", volume);
+    const images = docker("image", "ls", "--format", "{{.Repository}}").split("\n");
+    for (const image of new Set(images.filter((one) => one.startsWith(`vsc-${name}-`)))) docker("image", "rm", image);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("our Feature installs the package, wires the agents that are there, and its memory outlives the container", async () => {
+    const made = await devcontainer("up");
+    expect(made.exitCode, made.stderr.slice(-3000)).toBe(0);
+    expect((await inside("palace", "agents")).stdout).toMatch(/pi\t\S+\twired/);
+    expect((await inside("cat", "/home/node/.pi/agent/mcp.json")).stdout).toContain('"mempalace-mcp"');
+    const content = JSON.stringify({ wing: "w", room: "r", content: "the kettle is descaled in May" });
+    const filed = await inside("palace", "call", "add_drawer", content);
+    expect(filed.exitCode, filed.stderr).toBe(0);
+    const [first] = containers();
+    docker("rm", "--force", first ?? "");
+    expect((await devcontainer("up")).exitCode).toBe(0);
+    expect(containers()).not.toContain(first);
+    expect((await inside("palace", "search", "kettle", "--json")).stdout).toContain("descaled in May");
+    const doctor = await inside("palace", "doctor");
+    expect(doctor.exitCode, doctor.stdout).toBe(0);
+    // Of what must not be lost the image's home alone is on no volume, as in any devcontainer.
+    expect(doctor.stdout).toMatch(/volumes\ton no volume: the home \(\/home\/node, own layer\);/);
+  });
+
+  test("without Node 24 the Feature says what to add, and without its package what to type", () => {
+    const install = (path: string): string => {
+      try {
+        execFileSync("sh", [join(copy, "install.sh")], { env: { PATH: path }, stdio: "pipe", encoding: "utf8" });
+        return "";
+      } catch (error) {
+        return String((error as { stderr: string }).stderr);
+      }
+    };
+    const copy = join(folder, "copy");
+    cpSync(FEATURE, copy, { recursive: true, filter: (path) => !path.endsWith(".tgz") });
+    expect(install("/usr/bin:/bin")).toMatch(/Node 24 or newer.*\n.*ghcr\.io\/devcontainers\/features\/node:1/);
+    expect(install(process.env["PATH"] ?? "")).toMatch(/no palace-devbox-\*\.tgz.*\n.*npm pack/);
+  });
+
+  test("this repository's own is the stack's devbox, with the repository as its workspace", async () => {
+    const asked = ["read-configuration", "--workspace-folder", ROOT];
+    const { stdout } = await execa("node", [cli, ...asked], { stdin: "ignore" });
+    const { configuration } = JSON.parse(stdout) as { configuration: { dockerComposeFile: string[]; service: string } };
+    const files = configuration.dockerComposeFile.flatMap((file) => ["--file", join(ROOT, ".devcontainer", file)]);
+    const said = docker("compose", ...files, "config", "--format", "json");
+    const { services } = JSON.parse(said) as {
+      services: Record<string, { volumes: { source: string; target: string }[] }>;
+    };
+    const mounted = services[configuration.service]?.volumes.filter(({ target }) => target === "/workspace");
+    expect(mounted?.map(({ source }) => source)).toEqual([ROOT]);
+    expect(configuration).toMatchObject({ workspaceFolder: "/workspace", remoteUser: "developer" });
+  });
+});
+
+function docker(...args: string[]): string {
+  return execFileSync("docker", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
