@@ -13,8 +13,12 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
-    env: { ORT_DISABLE_TELEMETRY: "1" },
+    env: {
+      // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
+      ORT_DISABLE_TELEMETRY: "1",
+      // Its image cannot be pulled everywhere: test/helpers/docker-run.ts removes what killed runs leave.
+      TESTCONTAINERS_RYUK_DISABLED: "true",
+    },
     projects: [
       project("unit", ["test/{unit,pins,house}/**/*.test.ts", "test/regressions/*.test.ts"], 60_000),
       project("simulation", ["test/simulation/**/*.test.ts"], 1_200_000),

@@ -1,19 +1,12 @@
 /**
- * Runs a real Chroma server in a container of its own, from the same image stage as the compose service, because its npm
- * package does not load on every host. Started by contract, process and kill tests; it uses the docker command, so
- * DOCKER_HOST counts.
+ * A real Chroma server in a container of its own, from the same image stage as the compose service: its npm package does
+ * not load on every host. Started by contract, process and kill tests.
  */
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { dockerName, sweepLeftovers } from "./docker-run.ts";
+import { engineMissing } from "../../scripts/engine.ts";
+import { buildImage, containerOf, NamedContainer } from "./docker-box.ts";
 import { freePort } from "./free-port.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const IMAGE = "palace-devbox-test-chroma";
-const READY_TIMEOUT_MS = 60_000;
-const BUILD_TIMEOUT_MS = 300_000;
+const READY_TIMEOUT_MS = 120_000;
 
 export type ChromaServer = AsyncDisposable & {
   /** Stays the same over kill and start. */
@@ -29,36 +22,28 @@ export type ChromaServer = AsyncDisposable & {
   createDatabase(): Promise<string>;
 };
 
-/** Returns why no Chroma can be started here; undefined if one can. */
-export async function chromaMissing(): Promise<string | undefined> {
-  if (!existsSync(join(ROOT, "Dockerfile.base"))) return "there is no Dockerfile.base";
-  try {
-    await docker(["version", "--format", "{{.Server.Version}}"], 10_000);
-    return undefined;
-  } catch {
-    return "no Docker engine answers, and Chroma's own server runs in a container only";
-  }
-}
+/** Why no Chroma can be started here; undefined if one can. */
+export const chromaMissing = (): string | undefined => engineMissing(process.env);
 
 export async function startChroma(): Promise<ChromaServer> {
-  await sweepLeftovers();
-  await buildImage();
-  // The port is chosen here, because one that Docker picks changes with every start of the container.
+  const image = await buildImage("palace-devbox-test", "chroma");
+  // A port of our own choosing: one that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const publish = `127.0.0.1:${port}:8000`;
-  // --init is not needed: the image's stop signal is one that Chroma understands, and SIGKILL needs no forwarding.
-  const id = await docker(["run", "--detach", "--publish", publish, "--name", dockerName(`chroma-${port}`), IMAGE]);
+  // No init: the image's stop signal is what Chroma understands, and SIGKILL needs nobody to pass it on.
+  const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
+  const started = await new NamedContainer(image, `chroma-${port}`, options).start();
+  const container = await containerOf(started.getId());
   await ready(url);
   return {
     url,
-    kill: async () => void (await docker(["kill", "--signal", "KILL", id])),
+    kill: () => container.kill(),
     start: async () => {
-      await docker(["start", id]);
+      await container.start();
       await ready(url);
     },
-    pause: async () => void (await docker(["pause", id])),
-    resume: async () => void (await docker(["unpause", id])),
+    pause: () => container.pause(),
+    resume: () => container.unpause(),
     createDatabase: async () => {
       const name = `test_${crypto.randomUUID().slice(0, 8)}`;
       const response = await fetch(`${url}/api/v2/tenants/default_tenant/databases`, {
@@ -69,15 +54,8 @@ export async function startChroma(): Promise<ChromaServer> {
       if (!response.ok) throw new Error(`no database ${name}: ${await response.text()}`);
       return name;
     },
-    [Symbol.asyncDispose]: async () => void (await docker(["rm", "--force", "--volumes", id])),
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
-}
-
-async function buildImage(): Promise<void> {
-  const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
-  const secret = certificates === undefined ? [] : ["--secret", `id=ca,src=${certificates}`];
-  const what = ["--target", "chroma", "--file", "Dockerfile.base", "--tag", IMAGE, "."];
-  await docker(["build", "--quiet", ...secret, ...what], BUILD_TIMEOUT_MS);
 }
 
 /** Waits until the server answers; bounded. */
@@ -89,9 +67,4 @@ async function ready(url: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no Chroma answers at ${url}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-async function docker(args: string[], timeoutMs = 60_000): Promise<string> {
-  const { stdout } = await promisify(execFile)("docker", args, { cwd: ROOT, timeout: timeoutMs });
-  return stdout.trim();
 }

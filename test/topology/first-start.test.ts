@@ -9,8 +9,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
+import { openAgent } from "../helpers/docker-box.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { sshdMissing, startSshd, type TestSshd } from "../helpers/sshd.ts";
@@ -54,11 +55,7 @@ async function open(): Promise<Scene> {
         { DEVBOX_BRIDGE: `root@host.docker.internal:${sshd.port}`, DEVBOX_BRIDGE_HOST_KEY: hostKey },
         ...["up", "--detach", "--build", "--wait", ...more, SERVICE],
       ),
-    agent: () =>
-      openStdioMcp(["docker", "exec", "-i", `${stack.project}-${SERVICE}-1`, "mp-shim"], {
-        env: process.env,
-        timeoutMs: 60_000,
-      }),
+    agent: () => openAgent(`${stack.project}-${SERVICE}-1`, ["mp-shim"]),
     inBox: (...command) => stack.exec(SERVICE, 1, ...command),
     says: async (what) => {
       for (const deadline = Date.now() + SAYS_MAX_MS; ; await delay(500)) {

@@ -36,7 +36,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
     rmSync(shared, { recursive: true, force: true });
   };
   try {
-    const box = await openBox({ name, volumes: [`${shared}:/palace`] });
+    const box = await openBox({ name, mounts: [{ source: shared, target: "/palace" }] });
     return {
       box,
       [Symbol.asyncDispose]: async () => {

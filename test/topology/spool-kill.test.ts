@@ -6,12 +6,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { execa } from "execa";
+import type { StartedTestContainer } from "testcontainers";
 import { describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
-import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
+import { containerOf, engine, type Mount, NamedContainer, openAgent } from "../helpers/docker-box.ts";
+import { dockerName } from "../helpers/docker-run.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { appliedTwice } from "../helpers/journal-rows.ts";
 import { createTestPalace, ROOT } from "../helpers/palace.ts";
@@ -46,7 +47,6 @@ async function write(shim: StdioMcp, name: string, index: number): Promise<strin
 
 describe.skipIf(reason)("a container that keeps writes on a volume", () => {
   test("is killed in the middle of keeping one: the next container delivers every acknowledged write, once", async () => {
-    await sweepLeftovers();
     const port = await freePort(resolveListenHost("docker"));
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
     const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);
@@ -58,42 +58,41 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       MEMPALACE_BROKER: `http://host.docker.internal:${port}`,
       MEMPALACE_TOKEN: (JSON.parse(stdout) as { token: string }).token,
     };
-    const agent = (name: string, more: Record<string, string>, ...node: string[]): Promise<StdioMcp> => {
-      const options = ["--rm", "-i", "--init", "--name", name, "--add-host", "host.docker.internal:host-gateway"];
-      const places = [
-        ...[`${volume}:/state`, `${folder}:/hold:ro`],
-        ...["dist", "package.json"].map((one) => `${join(ROOT, one)}:/opt/palace/${one}:ro`),
-      ];
-      const variables = { ...env, ...more };
-      return openStdioMcp(
-        [
-          ...["docker", "run", ...options, ...places.flatMap((place) => ["--volume", place])],
-          ...[...Object.entries(variables).flatMap(([key, value]) => ["--env", `${key}=${value}`]), IMAGE],
-          ...["node", ...node, "/opt/palace/dist/bin/mp-shim.js"],
-        ],
-        { env: process.env, timeoutMs: 120_000 },
-      );
-    };
+    const mounts: Mount[] = [
+      { source: volume, target: "/state" },
+      { source: folder, target: "/hold", mode: "ro" },
+      { source: join(ROOT, "dist"), target: "/opt/palace/dist", mode: "ro" },
+      { source: join(ROOT, "package.json"), target: "/opt/palace/package.json", mode: "ro" },
+    ];
+    const open = (name: string, more: Record<string, string> = {}): Promise<StartedTestContainer> =>
+      new NamedContainer(IMAGE, `spool-kill-${name}`)
+        .withCommand(["sleep", "infinity"])
+        .withEnvironment({ ...env, ...more })
+        .withBindMounts(mounts)
+        .start();
+    const agent = (box: StartedTestContainer, ...node: string[]): Promise<StdioMcp> =>
+      openAgent(box.getId(), ["node", ...node, "/opt/palace/dist/bin/mp-shim.js"]);
     const acknowledged: string[] = [];
     const asked: string[] = [];
     try {
       for (const [at, step] of STEPS.entries()) {
-        const name = dockerName(`spool-kill-${at}`);
-        const shim = await agent(name, { HOLD_AT: `${step}:${KEPT + 1}` }, "--import", "/hold/hold.mjs");
+        await using box = await open(String(at), { HOLD_AT: `${step}:${KEPT + 1}` });
+        const shim = await agent(box, "--import", "/hold/hold.mjs");
         for (let index = 0; index < KEPT; index++) acknowledged.push(await write(shim, step, index));
         asked.push(`${step} writes ${KEPT}`);
         const dying = write(shim, step, KEPT).then(
           () => "acknowledged",
           () => "died",
         );
-        const isHeld = (): Promise<unknown> => execa("docker", ["exec", name, "rm", "/state/held"], { reject: false });
+        const isHeld = (): Promise<unknown> => box.exec(["rm", "/state/held"]);
         await expect.poll(isHeld, { timeout: 120_000, interval: 200 }).toMatchObject({ exitCode: 0 });
-        await execa("docker", ["kill", "--signal", "KILL", name]);
+        await (await containerOf(box.getId())).kill();
         expect(await dying).toBe("died");
         await shim.close();
       }
       await palace.startBroker();
-      const next = await agent(dockerName("spool-kill-next"), {});
+      await using box = await open("next");
+      const next = await agent(box);
       // What was kept goes before anything that is asked.
       expect(await next.call("mempalace_status", {})).toHaveProperty("total_drawers");
       await next.close();
@@ -108,7 +107,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       expect(journaled).toBe(expected.length);
     } finally {
       rmSync(folder, { recursive: true, force: true });
-      await execa("docker", ["volume", "rm", "--force", volume], { reject: false });
+      await (await engine()).getVolume(volume).remove();
     }
   });
 });

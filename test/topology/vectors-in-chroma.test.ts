@@ -17,7 +17,7 @@ const SYNC_MAX_MS = 120_000;
 const TEXT = "corelantin moverandis";
 const QUESTION = "colantrein morandveis";
 
-const missing = await chromaMissing();
+const missing = chromaMissing();
 if (missing !== undefined) console.log(`left out: vectors in Chroma (${missing})`);
 
 /** The drawers' collection as a stranger reaches it. */

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect } from "vitest";
-import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../../src/client/discover.ts";
+import { containerOf, engine, openAgent, pause } from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
 import { ROOT } from "../../helpers/palace.ts";
@@ -51,16 +51,13 @@ export async function openComposeWorld(): Promise<World> {
     agent: async (place) => {
       const name = box(Number(place) + 1);
       const { stdout } = await execa("docker", ["exec", name, "sh", "-c", "cat ~/mcp.json"]);
-      return openStdioMcp(["docker", "exec", "-i", name, ...shimCommand(stdout)], {
-        env: process.env,
-        timeoutMs: CALL_TIMEOUT_MS,
-      });
+      return openAgent(name, shimCommand(stdout));
     },
     killBroker: async (script) => {
       await stack.kill("broker");
       if (script !== undefined)
         await stack.compose("run", "--rm", "--no-deps", "--no-TTY", "broker", "node", "-e", script);
-      await execa("docker", ["start", broker]);
+      await (await containerOf(broker)).start();
     },
     brokers: async () => Number((await execa("docker", ["exec", broker, "node", "-e", COUNT_BROKERS])).stdout),
     stopBroker: async () => void (await stack.compose("stop", "broker")),
@@ -71,11 +68,11 @@ export async function openComposeWorld(): Promise<World> {
     container: {
       disconnect: () => Promise.reject(new Error("the devbox needs no network here")),
       connect: () => Promise.reject(new Error("the devbox needs no network here")),
-      pause: async () => void (await execa("docker", ["pause", box(2)])),
-      unpause: async () => void (await execa("docker", ["unpause", box(2)])),
+      pause: () => pause(box(2)),
+      unpause: async () => (await containerOf(box(2))).unpause(),
       killAndRecreate: async () => {
-        await execa("docker", ["kill", "--signal", "KILL", box(2)]);
-        await execa("docker", ["rm", "--force", box(2)]);
+        await (await containerOf(box(2))).kill();
+        await (await containerOf(box(2))).remove({ force: true });
         await up();
       },
     },
@@ -91,7 +88,10 @@ export async function openAloneWorld(): Promise<World> {
   const box = await openBox({
     name: "alone",
     env: { MEMPALACE_MODEL_DIR: "/model" },
-    volumes: [`${dockerName("alone")}-palace:/palace`, `${model}:/model:ro`],
+    mounts: [
+      { source: `${dockerName("alone")}-palace`, target: "/palace" },
+      { source: model, target: "/model", mode: "ro" },
+    ],
   });
   const { name } = box;
   const inBox = async (...command: string[]): Promise<string> => {
@@ -106,7 +106,10 @@ export async function openAloneWorld(): Promise<World> {
     places: [0],
     agent: () => box.agent(),
     killBroker: async (script = "") => void (await inBox("node", "-e", `${KILL_BROKER}\n${script}`)),
-    startService: async () => void (await execa("docker", ["exec", "-d", name, "mempalace-broker", "--foreground"])),
+    startService: async () => {
+      const service = await (await containerOf(name)).exec({ Cmd: ["mempalace-broker", "--foreground"] });
+      await service.start({ Detach: true });
+    },
     startHostService: () => startHostBroker(home, folder),
     brokers: async () => Number(await inBox("node", "-e", COUNT_BROKERS)),
     stopBroker: async () => void (await inBox("palace", "stop")),
@@ -117,14 +120,14 @@ export async function openAloneWorld(): Promise<World> {
     container: box,
     [Symbol.asyncDispose]: async () => {
       await box[Symbol.asyncDispose]();
-      await execa("docker", ["volume", "rm", "--force", `${name}-palace`], { reject: false });
+      await (await engine()).getVolume(`${name}-palace`).remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 async function volumeFolder(name: string): Promise<string> {
-  return (await execa("docker", ["volume", "inspect", "--format", "{{.Mountpoint}}", name])).stdout;
+  return (await (await engine()).getVolume(name).inspect()).Mountpoint;
 }
 
 /** As a user of this machine would start it, whose palace is that folder. */
