@@ -1,9 +1,7 @@
-/** Reads the drawers of a palace with all their metadata: the real MemPalace's and ours, in one shape, for comparison. */
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+/** The drawers of a palace with all that is noted on them: the real MemPalace's and ours, in one shape, to be compared. */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
-import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+import { type MempalaceVersion, python } from "./python-mempalace.ts";
 
 export type Row = { text: string; metadata: Record<string, unknown> };
 
@@ -14,10 +12,7 @@ found = get_collection(sys.argv[1]).get(include=["documents", "metadatas"])
 print(json.dumps({i: {"text": d, "metadata": m} for i, d, m in zip(found["ids"], found["documents"], found["metadatas"])}))`;
 
 export async function upstreamRows(version: MempalaceVersion, home: string, palace: string): Promise<Map<string, Row>> {
-  const { stdout } = await promisify(execFile)(mempalaceBin(version, "python"), ["-c", DUMP, palace], {
-    env: mempalaceEnv(home),
-    maxBuffer: 1 << 28,
-  });
+  const stdout = await python(version, home, DUMP, [palace]);
   return new Map(Object.entries(JSON.parse(stdout.slice(stdout.indexOf("{"))) as Record<string, Row>));
 }
 

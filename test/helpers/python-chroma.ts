@@ -6,8 +6,7 @@ import { hash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { CI_CACHE, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
-import { askPython } from "./python-resident.ts";
+import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
 /**
  * The least share of rows that must be found by their own vectors. Chroma's index approximates: of the very same 1,000 rows,
@@ -98,14 +97,4 @@ export async function cachedChroma(
   } finally {
     rmSync(home, { recursive: true });
   }
-}
-
-/** What the code prints, run by that version's Python with `args` behind its name. */
-export function python(
-  version: MempalaceVersion,
-  home: string,
-  code: string,
-  args: readonly string[],
-): Promise<string> {
-  return askPython(version, { home, code, args });
 }

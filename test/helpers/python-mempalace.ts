@@ -9,9 +9,11 @@ import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { Client } from "@modelcontextprotocol/client";
+import { Client, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { freePort } from "./free-port.ts";
+import { type Asked, askPython } from "./python-resident.ts";
+import { SocketTransport } from "./socket-mcp.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 export const MEMPALACE_VERSIONS = ["3.3.6", "3.11.0"] as const;
@@ -19,6 +21,8 @@ export type MempalaceVersion = (typeof MEMPALACE_VERSIONS)[number];
 
 const INSTALL_TIMEOUT_MS = 600_000;
 const CALL_TIMEOUT_MS = 120_000;
+const COMMAND_MAX_MS = 600_000;
+const SERVER_MAX_S = 3_600;
 const READY_TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
@@ -91,13 +95,15 @@ export type MempalaceOptions = {
 /** Its MCP server over stdio, driven by the official client. */
 export async function openMempalace(version: MempalaceVersion, options: MempalaceOptions): Promise<Mempalace> {
   const { home, palace, env, wrapper = [], timeoutMs = CALL_TIMEOUT_MS } = options;
-  const palaceArgs = palace === undefined ? [] : ["--palace", palace];
-  const [command = "", ...args] = [...wrapper, mempalaceBin(version, "mempalace-mcp"), ...palaceArgs];
-  const transport = new StdioClientTransport({ command, args, env: mempalaceEnv(home, env), stderr: "ignore" });
+  const argv = [mempalaceBin(version, "mempalace-mcp"), ...(palace === undefined ? [] : ["--palace", palace])];
+  const { transport, pid } =
+    wrapper.length > 0
+      ? spawnedServer([...wrapper, ...argv], mempalaceEnv(home, env))
+      : forkedServer(version, argv, mempalaceEnv(home, env));
   const client = new Client({ name: "stray", version: "1" });
   await client.connect(transport, { timeout: CALL_TIMEOUT_MS });
   return {
-    pid: transport.pid ?? 0,
+    pid: await pid(),
     async call(tool, values = {}) {
       const result = await client.callTool({ name: `mempalace_${tool}`, arguments: values }, { timeout: timeoutMs });
       const [content] = result.content as { text?: string }[];
@@ -107,13 +113,44 @@ export async function openMempalace(version: MempalaceVersion, options: Mempalac
   };
 }
 
-/** Its command line, run to the end. */
+type Launched = { transport: Transport; pid(): Promise<number> };
+
+function spawnedServer([command = "", ...args]: readonly string[], env: Record<string, string>): Launched {
+  const transport = new StdioClientTransport({ command, args, env, stderr: "ignore" });
+  return { transport, pid: () => Promise.resolve(transport.pid ?? 0) };
+}
+
+function forkedServer(version: MempalaceVersion, argv: readonly string[], env: Record<string, string>): Launched {
+  let asked: Asked | undefined;
+  const module = version === "3.3.6" ? "mempalace.mcp_server" : "mempalace.mcp_proxy";
+  const transport = new SocketTransport((socket) => {
+    asked = askPython(mempalaceBin(version, "python"), { ...{ env, argv, module, socket }, seconds: SERVER_MAX_S });
+    return asked;
+  });
+  return { transport, pid: async () => (await asked?.pid) ?? 0 };
+}
+
+/** Its command line, run to the end: by a process of its own, where a wrapper is named, else by one that is forked for it. */
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],
-  { home, env, wrapper = [], timeoutMs }: Pick<MempalaceOptions, "home" | "env" | "wrapper" | "timeoutMs">,
+  options: Pick<MempalaceOptions, "home" | "env" | "wrapper" | "timeoutMs">,
 ): Promise<{ code: number | null; output: string }> {
-  const [command = "", ...rest] = [...wrapper, mempalaceBin(version, "mempalace"), ...args];
+  const { home, env, wrapper = [], timeoutMs = COMMAND_MAX_MS } = options;
+  if (wrapper.length > 0) return runWrapped(wrapper, [mempalaceBin(version, "mempalace"), ...args], options);
+  const { status, stdout, stderr } = await askPython(mempalaceBin(version, "python"), {
+    ...{ env: mempalaceEnv(home, env), argv: [mempalaceBin(version, "mempalace"), ...args] },
+    ...{ module: "mempalace.cli", seconds: Math.ceil(timeoutMs / 1000) },
+  }).ended;
+  return { code: status < 0 ? null : status, output: stdout + stderr };
+}
+
+async function runWrapped(
+  wrapper: readonly string[],
+  argv: readonly string[],
+  { home, env, timeoutMs }: Pick<MempalaceOptions, "home" | "env" | "timeoutMs">,
+): Promise<{ code: number | null; output: string }> {
+  const [command = "", ...rest] = [...wrapper, ...argv];
   const child = spawn(command, rest, {
     env: mempalaceEnv(home, env),
     stdio: ["ignore", "pipe", "pipe"],
@@ -124,6 +161,23 @@ export async function runMempalace(
     stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, output };
+}
+
+/**
+ * What the code prints, run by that version's Python with `args` behind its name. Errors: what it says on stderr, if it ends
+ * with an error or is killed.
+ */
+export async function python(
+  version: MempalaceVersion,
+  home: string,
+  code: string,
+  args: readonly string[],
+): Promise<string> {
+  const { status, stdout, stderr } = await askPython(mempalaceBin(version, "python"), {
+    ...{ env: mempalaceEnv(home), argv: ["-c", ...args], code, seconds: COMMAND_MAX_MS / 1000 },
+  }).ended;
+  if (status !== 0) throw new Error(`python of mempalace ${version} ended with ${status}:\n${stderr}`);
+  return stdout;
 }
 
 /** A process that holds the palace by upstream's own function, as a long mine does; disposing ends it. */

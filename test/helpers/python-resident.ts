@@ -1,79 +1,63 @@
 /**
- * A Python that has imported Chroma and forks a process for each question: the import costs seconds, a fork milliseconds, and
- * a forked process knows nothing of what another one has opened, so that each question is read from disk anew, as by a Python
- * started for it. It ends like one, too: by leaving the interpreter. Imported by python-chroma.ts.
+ * A Python that has imported Chroma and forks a process for each question and each command of MemPalace: the import costs
+ * seconds, a fork milliseconds, and a forked process knows nothing of what another one has opened, so that each one reads from
+ * disk anew, as a Python started for it. It ends like one, too: by leaving the interpreter. python-resident.py is its other
+ * half. Imported by python-mempalace.ts and python-chroma.ts.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { mempalaceBin, mempalaceEnv, type MempalaceVersion } from "./python-mempalace.ts";
+import { join } from "node:path";
 
-export type Question = { home: string; code: string; args: readonly string[] };
-type Answer = { status: number; stdout: string; stderr: string };
+export type Question = {
+  env: Record<string, string>;
+  argv: readonly string[];
+  /** It is killed after that. */
+  seconds: number;
+  /** Listened at by whoever asks; it is the process's standard input and output. */
+  socket?: string;
+} & ({ code: string } | { module: string });
+export type Ended = { status: number; stdout: string; stderr: string };
+/** Of a process that runs. */
+export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
-const QUESTION_MAX_S = 300;
+type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });
+type Waiting = { pid: PromiseWithResolvers<number>; ended: PromiseWithResolvers<Ended> };
 
-/**
- * A line with a question in, a line with the status and both lengths out, then both outputs. Only what Chroma has read of HOME
- * while it was imported is told of the question's HOME: where its model lies.
- */
-const SERVER = `
-import json, os, signal, sys
-from pathlib import Path
-import chromadb
-from chromadb.utils.embedding_functions.onnx_mini_lm_l6_v2 import ONNXMiniLM_L6_V2 as model
-
-def ask():
-    for line in sys.stdin.buffer:
-        outputs = [os.memfd_create(name) for name in ("stdout", "stderr")]
-        child = os.fork()
-        if child == 0:
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            for number, output in enumerate(outputs, 1): os.dup2(output, number)
-            return json.loads(line)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        sizes = [os.fstat(output).st_size for output in outputs]
-        sys.stdout.buffer.write(json.dumps([status, *sizes]).encode() + b"\\n")
-        for output, size in zip(outputs, sizes):
-            with open(output, "rb") as file: sys.stdout.buffer.write(os.pread(file.fileno(), size, 0))
-        sys.stdout.buffer.flush()
-    sys.exit()
-
-question = ask()
-signal.alarm(${QUESTION_MAX_S})
-os.environ["HOME"] = question["home"]
-model.DOWNLOAD_PATH = Path.home() / ".cache" / "chroma" / "onnx_models" / model.MODEL_NAME
-sys.argv = ["-c", *question["args"]]
-exec(compile(question["code"], "<question>", "exec"), {"__name__": "__main__"})`;
+const PROGRAM = join(import.meta.dirname, "python-resident.py");
 
 class Resident {
   readonly #child: ChildProcessByStdio<Socket, Socket, null>;
-  readonly #waiting: PromiseWithResolvers<Answer>[] = [];
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
   #received: Buffer[] = [];
-  /** Bytes that the answer at hand still lacks; unknown before its first line. */
+  /** Bytes that the message at hand still lacks; unknown before its first line. */
   #lacking = 0;
 
-  constructor(version: MempalaceVersion, home: string) {
-    this.#child = spawn(mempalaceBin(version, "python"), ["-c", SERVER], {
-      env: mempalaceEnv(home),
+  constructor(python: string) {
+    this.#child = spawn(python, [PROGRAM], {
+      // It has no threads of its own, which no fork would take along.
+      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", OPENBLAS_NUM_THREADS: "1" },
       stdio: ["pipe", "pipe", "inherit"],
     }) as ChildProcessByStdio<Socket, Socket, null>;
     this.#child.stdout.on("data", (chunk: Buffer) => this.#take(chunk));
     this.#child.stdin.on("error", () => {});
     this.#child
-      .on("error", (error) => this.#fail(error))
-      .on("exit", (...how) => this.#fail(new Error(`it ended: ${how.join()}`)));
+      .on("error", (error) => this.#fail(python, error))
+      .on("exit", (...how) => this.#fail(python, new Error(`it ended: ${how.join()}`)));
     // It ends with its input, that is with the process of the tests, and does not keep that one.
     this.#child.unref();
     this.#child.stdin.unref();
     this.#child.stdout.unref();
   }
 
-  ask(question: Question): Promise<Answer> {
-    const waiting = Promise.withResolvers<Answer>();
-    this.#waiting.push(waiting);
+  ask(question: Question): Asked {
+    const waiting: Waiting = { pid: Promise.withResolvers(), ended: Promise.withResolvers() };
+    // Whoever asks for the end alone is told of a failure there.
+    waiting.pid.promise.catch(() => {});
+    this.#waiting.set(++this.#asked, waiting);
     this.#child.stdout.ref();
-    this.#child.stdin.write(`${JSON.stringify(question)}\n`);
-    return waiting.promise;
+    this.#child.stdin.write(`${JSON.stringify({ id: this.#asked, ...question })}\n`);
+    return { pid: waiting.pid.promise, ended: waiting.ended.promise };
   }
 
   #take(chunk: Buffer): void {
@@ -85,32 +69,38 @@ class Resident {
       this.#received = [received];
       const end = received.indexOf("\n");
       if (end === -1) return void (this.#lacking = 0);
-      const [status = 0, out = 0, errors = 0] = JSON.parse(received.toString("utf8", 0, end)) as number[];
+      const message = JSON.parse(received.toString("utf8", 0, end)) as Message;
+      const [out, errors] = "pid" in message ? [0, 0] : message.sizes;
       const [from, to] = [end + 1, end + 1 + out];
       this.#lacking = to + errors - received.length;
       if (this.#lacking > 0) return;
       this.#received = [received.subarray(to + errors)];
       this.#lacking = 0;
       const [stdout, stderr] = [received.toString("utf8", from, to), received.toString("utf8", to, to + errors)];
-      this.#waiting.shift()?.resolve({ status, stdout, stderr });
-      if (this.#waiting.length === 0) this.#child.stdout.unref();
+      this.#tell(message, stdout, stderr);
     }
   }
 
-  #fail(error: Error): void {
-    residents.forEach((resident, version) => resident === this && residents.delete(version));
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  #tell(message: Message, stdout: string, stderr: string): void {
+    const waiting = this.#waiting.get(message.id);
+    if ("pid" in message) return void waiting?.pid.resolve(message.pid);
+    this.#waiting.delete(message.id);
+    waiting?.ended.resolve({ status: message.status, stdout, stderr });
+    if (this.#waiting.size === 0) this.#child.stdout.unref();
+  }
+
+  #fail(python: string, error: Error): void {
+    if (residents.get(python) === this) residents.delete(python);
+    for (const { pid, ended } of this.#waiting.values()) for (const one of [pid, ended]) one.reject(error);
+    this.#waiting.clear();
   }
 }
 
-const residents = new Map<MempalaceVersion, Resident>();
+const residents = new Map<string, Resident>();
 
-/** What the code prints. Errors: what it says on stderr, if it ends with an error or is killed. */
-export async function askPython(version: MempalaceVersion, question: Question): Promise<string> {
-  mempalaceEnv(question.home);
-  const resident = residents.get(version) ?? new Resident(version, question.home);
-  residents.set(version, resident);
-  const { status, stdout, stderr } = await resident.ask(question);
-  if (status !== 0) throw new Error(`python of mempalace ${version} ended with ${status}:\n${stderr}`);
-  return stdout;
+/** Forked from a Python of that file, which is started by the first question. */
+export function askPython(python: string, question: Question): Asked {
+  const resident = residents.get(python) ?? new Resident(python);
+  residents.set(python, resident);
+  return resident.ask(question);
 }

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { dumpChroma, python, type ChromaRow } from "../../helpers/python-chroma.ts";
+import { dumpChroma, type ChromaRow } from "../../helpers/python-chroma.ts";
 import {
   MEMPALACE_VERSIONS,
   type Mempalace,
@@ -17,6 +17,7 @@ import {
   openMempalace,
   runMempalace,
   startPythonChroma,
+  python,
 } from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, status } from "../../helpers/python-rows.ts";
 

@@ -10,8 +10,14 @@ import { describe, expect, it } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { countUnindexed, readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
-import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN, python } from "../../helpers/python-chroma.ts";
-import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
+import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
+import {
+  MEMPALACE_VERSIONS,
+  mempalaceEnv,
+  mempalaceMissing,
+  openMempalace,
+  python,
+} from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows, status } from "../../helpers/python-rows.ts";
 
 const ENV = { MEMPALACE_DRIVER: "files" };

@@ -2,20 +2,17 @@
  * What the real MemPalace has mined is filed: our miners leave the drawers of files that have not changed since as they are, with
  * the dates they have, in the palace that a broker adopts. What changed, and what is forced, is filed anew.
  */
-import { execFile } from "node:child_process";
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import {
-  mempalaceBin,
-  mempalaceEnv,
   mempalaceMissing,
   type MempalaceVersion,
   MEMPALACE_VERSIONS,
+  python,
   runMempalace,
 } from "../../helpers/python-mempalace.ts";
 
@@ -56,8 +53,7 @@ async function mined(palace: TestPalace, { version, files, theirs }: Mining): Pr
   const { palaceDir } = palace.config.paths;
   const first = await runMempalace(version, ["--palace", palaceDir, "mine", root, ...theirs], { home });
   expect(first.code, first.output).toBe(0);
-  const python = mempalaceBin(version, "python");
-  await promisify(execFile)(python, ["-c", REDATE, palaceDir, FILED_AT], { env: mempalaceEnv(home) });
+  await python(version, home, REDATE, [palaceDir, FILED_AT]);
   return root;
 }
 

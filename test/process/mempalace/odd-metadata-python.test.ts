@@ -5,8 +5,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { python } from "../../helpers/python-chroma.ts";
-import { mempalaceBin, MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import {
+  mempalaceBin,
+  MEMPALACE_VERSIONS,
+  mempalaceEnv,
+  mempalaceMissing,
+  python,
+} from "../../helpers/python-mempalace.ts";
 import { inStep } from "../../helpers/python-rows.ts";
 
 const [, version] = MEMPALACE_VERSIONS;

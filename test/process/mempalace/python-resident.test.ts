@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { dumpChroma, fillChroma, python } from "../../helpers/python-chroma.ts";
-import { mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import { dumpChroma, fillChroma } from "../../helpers/python-chroma.ts";
+import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mempalace.ts";
 
 const VERSION = "3.11.0";
 
@@ -40,6 +40,38 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
       expect(await ask("print('still there')")).toBe("still there\n");
     } finally {
       rmSync(home, { recursive: true });
+    }
+  });
+
+  it("is asked beside another one, and nothing of MemPalace, no thread and no input is there before it", async () => {
+    const home = mkdtempSync(join(tmpdir(), "palace-"));
+    // Each waits until the other one is there.
+    const meet = `
+import os, sys, time
+open(sys.argv[1], "w").close()
+while not os.path.exists(sys.argv[2]): time.sleep(0.01)
+print([name for name in sys.modules if "mempalace" in name], len(os.listdir("/proc/self/task")), repr(sys.stdin.read()))`;
+    const [one, two] = [join(home, "one"), join(home, "two")];
+    try {
+      const answers = [python(VERSION, home, meet, [one, two]), python(VERSION, home, meet, [two, one])];
+      expect(await Promise.all(answers)).toEqual(["[] 1 ''\n", "[] 1 ''\n"]);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
+  it("may be a command of MemPalace, which sees its own home and environment, and its end is told", async () => {
+    const homes = ["a", "b"].map((name) => mkdtempSync(join(tmpdir(), `palace-${name}-`)));
+    try {
+      for (const home of homes) {
+        const status = await runMempalace(VERSION, ["status"], { home });
+        expect(status.output).toContain(home);
+        const elsewhere = { MEMPALACE_PALACE_PATH: join(home, "elsewhere") };
+        expect((await runMempalace(VERSION, ["status"], { home, env: elsewhere })).output).toContain("elsewhere");
+      }
+      expect(await runMempalace(VERSION, ["unheard"], { home: homes[0] ?? "" })).toMatchObject({ code: 2 });
+    } finally {
+      for (const home of homes) rmSync(home, { recursive: true });
     }
   });
 });

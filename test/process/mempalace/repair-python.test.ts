@@ -9,8 +9,14 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { cachedChroma, dumpChroma, python } from "../../helpers/python-chroma.ts";
-import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
+import { cachedChroma, dumpChroma } from "../../helpers/python-chroma.ts";
+import {
+  MEMPALACE_VERSIONS,
+  mempalaceEnv,
+  mempalaceMissing,
+  openMempalace,
+  python,
+} from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 
 const [, version] = MEMPALACE_VERSIONS;

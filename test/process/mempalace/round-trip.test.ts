@@ -10,14 +10,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+import { cachedChroma, type ChromaRow, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
 import {
-  cachedChroma,
-  type ChromaRow,
-  dumpChroma,
-  FOUND_BY_OWN_VECTOR_MIN,
+  MEMPALACE_VERSIONS,
+  mempalaceEnv,
+  mempalaceMissing,
+  openMempalace,
   python,
-} from "../../helpers/python-chroma.ts";
-import { MEMPALACE_VERSIONS, mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
+} from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 import { seededRandom } from "../../helpers/random.ts";
 

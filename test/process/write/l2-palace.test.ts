@@ -4,8 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
-import { python } from "../../helpers/python-chroma.ts";
-import { mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import { mempalaceEnv, mempalaceMissing, python } from "../../helpers/python-mempalace.ts";
 import { inStep } from "../../helpers/python-rows.ts";
 
 const missing = await mempalaceMissing("3.11.0");

@@ -2,13 +2,12 @@
  * Project files that are too long for one message: they become what MemPalace makes of them, and whoever is killed while they are
  * sent, the palace holds the old document or the new one, whole and once.
  */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
@@ -17,8 +16,8 @@ import { sendText } from "../../../src/feeder/doc-miner/send-parts.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../../src/protocol/limits.ts";
 import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing, MEMPALACE_VERSIONS } from "../../helpers/python-mempalace.ts";
-import { runMempalace, type MempalaceVersion } from "../../helpers/python-mempalace.ts";
+import { mempalaceMissing, MEMPALACE_VERSIONS, type MempalaceVersion } from "../../helpers/python-mempalace.ts";
+import { python, runMempalace } from "../../helpers/python-mempalace.ts";
 import { chooserOf, prose } from "../../helpers/transcripts.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -71,9 +70,7 @@ import json, sys
 from mempalace.palace import get_closets_collection
 found = get_closets_collection(sys.argv[1]).get(include=["documents", "metadatas"])
 print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["ids"], found["documents"], found["metadatas"])]))`;
-  const { stdout } = await promisify(execFile)(mempalaceBin(version, "python"), ["-c", dump, palace], {
-    env: mempalaceEnv(home),
-  });
+  const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
 /** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readChroma } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
-import { cachedChroma, dumpChroma, python } from "../../helpers/python-chroma.ts";
-import { mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
+import { cachedChroma, dumpChroma } from "../../helpers/python-chroma.ts";
+import { mempalaceEnv, mempalaceMissing, python } from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 
 const VERSION = "3.11.0";
