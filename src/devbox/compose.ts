@@ -24,6 +24,8 @@ export type Service = (typeof SERVICES)[number];
 /** What compose makes of the file. `workspace` is a path of the host. */
 export type Stack = Readonly<{
   project: string;
+  /** Those of this arrangement. */
+  services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
   images: Readonly<Record<Service, string>>;
@@ -66,6 +68,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   const workspace = said.services["devbox"]?.volumes?.find(({ target }) => target === "/workspace")?.source ?? "";
   return {
     project: said.name,
+    services: SERVICES.filter((name) => name in said.services),
     volumes: {
       palace: volume("devbox-palace"),
       data: volume("devbox-data"),

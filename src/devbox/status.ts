@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { isRecord } from "../platform/is-record.ts";
 import { within } from "../platform/within.ts";
-import { readStack, type Place, SERVICES } from "./compose.ts";
+import { readStack, type Place, type Service } from "./compose.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { type Box, boxesOf, type Engine, hasVolume, openEngine, statusOf } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
@@ -29,6 +29,8 @@ export type DevboxStatus = Readonly<{
   /** Another folder that the running containers were made from. */
   madeFrom: string | null;
   revision: string;
+  /** Those that the arrangement has; those that run are among the next. */
+  expected: readonly Service[];
   services: readonly ServiceState[];
   volumes: readonly VolumeState[];
   workspace: string | null;
@@ -60,6 +62,7 @@ export async function devboxStatus(place: Place, stateDir: string): Promise<Devb
   return {
     ...{ project: stack.project, folder: place.root, madeFrom: others[0]?.folder ?? null },
     revision: await revisionOf(place.root, place.env),
+    expected: stack.services,
     services: await Promise.all(boxes.map((box) => serviceState(engine, box))),
     volumes,
     workspace: inspected?.Mounts.find(({ Destination }) => Destination === "/workspace")?.Source ?? null,
@@ -73,8 +76,8 @@ export async function devboxStatus(place: Place, stateDir: string): Promise<Devb
 }
 
 /** All of the stack runs, and is well as far as it says. */
-export function isUp({ services }: DevboxStatus): boolean {
-  return SERVICES.every((name) =>
+export function isUp({ expected, services }: DevboxStatus): boolean {
+  return expected.every((name) =>
     services.some(
       ({ service, state, health }) => service === name && state === "running" && (health ?? "healthy") === "healthy",
     ),

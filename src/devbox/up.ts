@@ -1,13 +1,5 @@
 /** Brings the stack up, whoever asks for it: `palace devbox up`, `palace up --docker`, scripts/up. Twice is as good as once. */
-import {
-  composeCommand,
-  failureHint,
-  type Place,
-  readStack,
-  runCompose,
-  type Stack,
-  type Watch,
-} from "./compose.ts";
+import { composeCommand, failureHint, type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { type Note, readNote, stateFolder, writeNote } from "./note.ts";

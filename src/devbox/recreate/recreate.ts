@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
-import { failureHint, runCompose, SERVICES } from "../compose.ts";
+import { failureHint, runCompose } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { sweepOneOffs } from "../one-off.ts";
 import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
@@ -69,10 +69,12 @@ async function prepare(room: Room, given: Job): Promise<Job> {
   job = enter(room.state, job, "build");
   if (job.isBuilding) {
     room.log("building the images; agents may go on meanwhile ...");
-    const failure = await runCompose(room.place, ["build", ...SERVICES], room).catch(async (error: unknown) => {
-      await giveUp(room, job);
-      throw error;
-    });
+    const failure = await runCompose(room.place, ["build", ...room.stack.services], room).catch(
+      async (error: unknown) => {
+        await giveUp(room, job);
+        throw error;
+      },
+    );
     if (failure !== undefined) {
       room.log(failure);
       await giveUp(room, job);

@@ -1,5 +1,5 @@
 /** The containers made anew, from whatever the images' names stand for now, and healthy. */
-import { type Place, runCompose, SERVICES } from "../compose.ts";
+import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";
 import type { Room } from "./room.ts";
@@ -15,6 +15,14 @@ export async function switchOver(room: Room, job: Job): Promise<string | undefin
   const scale = job.old.filter(({ service }) => service === "devbox").length;
   const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];
   const wait = ["--wait", "--wait-timeout", String(WAIT_MAX_SECONDS)];
-  const args = ["up", "-d", "--no-build", ...(isAnew ? ["--force-recreate"] : []), ...wait, ...scaled, ...SERVICES];
+  const args = [
+    "up",
+    "-d",
+    "--no-build",
+    ...(isAnew ? ["--force-recreate"] : []),
+    ...wait,
+    ...scaled,
+    ...stack.services,
+  ];
   return runCompose(place satisfies Place, args, room);
 }
