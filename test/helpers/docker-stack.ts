@@ -51,8 +51,12 @@ export function composeFiles(...arrangement: string[]): string {
   return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");
 }
 
+/** `arrangement`: of docs/topologies/arrangements.md. `isModelTiny`: where thousands of drawers are written and none is looked for by meaning. */
+export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
+
 /** `workspace` is the project folder that the devboxes mount. */
-export async function openStack(workspace: string, ...arrangement: string[]): Promise<DockerStack> {
+export async function openStack(workspace: string, options: StackOptions = {}): Promise<DockerStack> {
+  const arrangement = options.arrangement === undefined ? [] : [options.arrangement];
   await sweepLeftovers();
   const folder = await mkdtemp(join(tmpdir(), "palace-stack-"));
   const project = dockerName(randomBytes(4).toString("hex"));
@@ -63,7 +67,7 @@ export async function openStack(workspace: string, ...arrangement: string[]): Pr
     // Whatever a .env of this clone says.
     DEVBOX_UID: "1000",
     DEVBOX_GID: "1000",
-    MEMPALACE_MODEL_DIR: modelFolder(folder),
+    MEMPALACE_MODEL_DIR: modelFolder(folder, options.isModelTiny === true),
     MEMPALACE_OFFLINE: "1",
   };
   const base = ["compose", "--project-directory", ROOT];
@@ -106,9 +110,9 @@ export async function openStack(workspace: string, ...arrangement: string[]): Pr
 }
 
 /** The real model where the shared folder lies beside the clone, else a tiny one that takes the same path. */
-function modelFolder(folder: string): string {
+function modelFolder(folder: string, isTiny: boolean): string {
   const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
-  if (existsSync(join(real, "tokenizer.json"))) return real;
+  if (!isTiny && existsSync(join(real, "tokenizer.json"))) return real;
   const tiny = join(folder, "model");
   writeTinyModel(tiny);
   return tiny;

@@ -112,7 +112,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
   beforeAll(async () => {
     workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
     chmodSync(workspace, 0o777);
-    stack = await openStack(workspace, "embedded");
+    stack = await openStack(workspace, { arrangement: "embedded" });
     await stack.compose("up", "-d", "--build", "--wait", "--wait-timeout", "120", "devbox");
   });
 

@@ -1,0 +1,229 @@
+/**
+ * What is done to a stack every day, in each state it may be in: afterwards no acknowledged drawer, file of the home, session or line
+ * of history is missing, nothing had to be done by hand, and the three real agents find what was written before. The cases follow each
+ * other on one stack, so that each also meets what the earlier ones left.
+ */
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AGENTS } from "../../scripts/agents.ts";
+import { engineMissing } from "../../scripts/engine.ts";
+import { ROOT } from "../../scripts/main.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
+import { type DockerStack, openStack, type Output } from "../helpers/docker-stack.ts";
+
+const reason = engineMissing(process.env);
+if (reason !== undefined) console.warn(`recreate left out: ${reason}`);
+
+const MODEL_PORT = 18_080;
+const RUN_MAX_MS = 300_000;
+const FILES_MINED = 1_500;
+const WRITERS = 8;
+/** Acknowledged before something is done to the stack. */
+const FIRST_WRITES = 40;
+/** Longer than what is taken for no text. */
+const MINED =
+  "What the workshop of a small orchestra has to know of an instrument that somebody brought in on a rainy day.";
+const MEMORY = { words: "marmalade kettles whistle", mark: "at dawn on shelf four" };
+const HISTORY = "~/.zsh_history";
+
+/** Something under way in the stack; `end` waits for its end, says what was wrong with it, and changes nothing of the outcome. */
+type UnderWay = { end: () => Promise<void> };
+
+describe.skipIf(reason)("a stack", () => {
+  let stack: DockerStack;
+  let workspace: string;
+  const acknowledged = new Set<string>();
+  let expectedHome: string[] = [];
+  let history = 0;
+  let cutOff = 0;
+
+  const up = (...args: string[]): Promise<string> =>
+    stack.compose("up", "--detach", "--wait", "--wait-timeout", "300", ...args, "devbox");
+  const box = (script: string): Promise<Output> => stack.exec("devbox", 1, "sh", "-c", script);
+  const good = async (script: string): Promise<string> => {
+    const { exitCode, stdout, stderr } = await box(script);
+    expect(exitCode, `${script}\n${stdout}\n${stderr}`).toBe(0);
+    return stdout;
+  };
+  const inWing = async (shim: StdioMcp, wing: string): Promise<number> =>
+    ((await shim.call("mempalace_list_drawers", { wing, limit: 1 })) as { total: number }).total;
+
+  const ACTIONS: Record<string, (turn: number) => Promise<unknown>> = {
+    "a restart": () => stack.compose("restart"),
+    "down and up": async () => {
+      await stack.compose("down");
+      await up();
+    },
+    "a forced recreation": () => up("--force-recreate"),
+    "a rebuilt image": async (turn) => {
+      await stack.composeWith({ PALACE_REVISION: `turn-${turn}` }, "build");
+      await up();
+      const { Labels } = (await stack.inspect("broker")).Config;
+      expect(Labels["org.opencontainers.image.revision"]).toBe(`turn-${turn}`);
+    },
+    "a SIGKILL of everything": async () => {
+      await execa("docker", ["kill", ...["chroma", "broker", "devbox"].map((name) => `${stack.project}-${name}-1`)]);
+      await up();
+    },
+  };
+
+  const STATES: Record<string, (turn: number) => Promise<UnderWay>> = {
+    idle: () => Promise.resolve({ end: () => Promise.resolve() }),
+    "under writes": async (turn) => {
+      const shim = await stack.shim(1);
+      let written = 0;
+      const writer = async (name: number): Promise<void> => {
+        for (let at = 0; ; at++) {
+          const content = `turn ${turn}, writer ${name}, drawer ${at}`;
+          await shim.call("mempalace_add_drawer", { wing: "load", room: "matrix", content });
+          acknowledged.add(content);
+          written++;
+        }
+      };
+      const ended = Promise.allSettled(Array.from({ length: WRITERS }, (_, name) => writer(name)));
+      await expect.poll(() => written, { timeout: RUN_MAX_MS }).toBeGreaterThan(FIRST_WRITES);
+      return {
+        end: async () => {
+          // Its container went, or else its agent goes now.
+          await shim.close();
+          await ended;
+        },
+      };
+    },
+    "in the middle of a mine": async (turn) => {
+      const wing = `mined_${turn}`;
+      const mine = `palace mine docs /workspace/${wing} --wing ${wing} --json`;
+      const folder = join(workspace, wing);
+      mkdirSync(folder);
+      for (let file = 0; file < FILES_MINED; file++)
+        writeFileSync(
+          join(folder, `note-${file}.md`),
+          `# Note ${file}\n\n${MINED} It is number ${file} of those of turn ${turn}.\n`,
+        );
+      let isEnded = false;
+      const first = box(mine).finally(() => (isEnded = true));
+      const shim = await stack.shim(1);
+      await expect.poll(async () => isEnded || (await inWing(shim, wing)) > 0, { timeout: RUN_MAX_MS }).toBe(true);
+      await shim.close().catch(() => {});
+      return {
+        end: async () => {
+          if ((await first).exitCode !== 0) cutOff++;
+          await good(mine);
+          await using after = await stack.shim(1);
+          expect(await inWing(after, wing), "files mined once each").toBe(FILES_MINED);
+        },
+      };
+    },
+    "in the middle of a backup": async (turn) => {
+      // A backup is written where the broker runs.
+      const at = (script: string): Promise<Output> => stack.exec("broker", 1, "sh", "-c", script);
+      const [cut, whole] = [`/var/lib/mempalace/cut-${turn}.tar`, `/var/lib/mempalace/whole-${turn}.tar`];
+      const first = at(`palace backup ${cut}`);
+      await delay(200);
+      return {
+        end: async () => {
+          if ((await first).exitCode !== 0) cutOff++;
+          // There is a whole one by that name, or none.
+          for (const script of [
+            `[ ! -e ${cut} ] || palace verify ${cut}`,
+            `palace backup ${whole} && palace verify ${whole} && rm -f ${cut} ${whole}`,
+          ])
+            expect(await at(script), script).toMatchObject({ exitCode: 0 });
+        },
+      };
+    },
+  };
+
+  /** All of them without what is a cache by its name. */
+  const filesOfHome = async (): Promise<string[]> =>
+    (await good("cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -path './.local/state/*'"))
+      .split("\n")
+      .filter((file) => !/-(wal|shm)$|\.tar|\.zcompdump|\/spool\/|\.lock$/.test(file))
+      .sort();
+
+  const ask = (prompt: string): Promise<string[]> =>
+    Promise.all(
+      AGENTS.map(async (agent) => {
+        const { args, env, input } = runOf(agent, prompt, `http://127.0.0.1:${MODEL_PORT}`);
+        const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+        const command = ["exec", "-i", ...variables, `${stack.project}-devbox-1`, agent, ...args];
+        return (await execa("docker", command, { input, timeout: RUN_MAX_MS })).stdout;
+      }),
+    );
+  const startModel = async (): Promise<void> => {
+    await good(`node /workspace/stub-model.ts ${MODEL_PORT} > /tmp/stub-model.log 2>&1 &`);
+    await good(
+      `curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused http://127.0.0.1:${MODEL_PORT}/seen`,
+    );
+  };
+
+  beforeAll(async () => {
+    workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
+    chmodSync(workspace, 0o755);
+    copyFileSync(join(ROOT, "test/agents/stub-model.ts"), join(workspace, "stub-model.ts"));
+    stack = await openStack(workspace, { isModelTiny: true });
+    await up("--build");
+    await good(`mkdir -p ~/${dirname(PI_MODELS)}`);
+    const models = piModels(`http://127.0.0.1:${MODEL_PORT}`);
+    await execa("docker", ["exec", "-i", `${stack.project}-devbox-1`, "sh", "-c", `cat > ~/${PI_MODELS}`], {
+      input: models,
+    });
+    await startModel();
+    const drawer = { wing: "agents", room: "one", content: `${MEMORY.words}: ${MEMORY.mark}` };
+    const told = await ask(`Remember this:\n@@tool mempalace_add_drawer ${JSON.stringify(drawer)}`);
+    for (const answer of told) expect(answer).toMatch(/drawer_id|already/);
+    await good("git config --global user.name Ada && mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id");
+    expectedHome = await filesOfHome();
+  });
+  afterAll(async () => {
+    await stack?.[Symbol.asyncDispose]();
+    if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
+  });
+
+  const CASES = Object.keys(ACTIONS).flatMap((action) => Object.keys(STATES).map((state) => ({ action, state })));
+
+  test.each(CASES)("that is $state loses nothing by $action", async ({ action, state }) => {
+    const turn = ++history;
+    await good(`zsh -ic 'print -s "echo turn ${turn}"; fc -A'`);
+    const underWay = await STATES[state]!(turn);
+    await ACTIONS[action]!(turn);
+    await underWay.end();
+
+    await using shim = await stack.shim(1);
+    await expect.poll(() => inWing(shim, "load"), { timeout: RUN_MAX_MS }).toBeGreaterThanOrEqual(acknowledged.size);
+    const listed = await previews(shim, "load");
+    expect(listed.length, "no drawer twice").toBe(new Set(listed).size);
+    expect([...acknowledged].filter((content) => !listed.includes(content))).toEqual([]);
+    const home = await filesOfHome();
+    expect(expectedHome.filter((file) => !home.includes(file))).toEqual([]);
+    expectedHome = home;
+    const lines = await good(`grep -oE 'echo turn [0-9]+' ${HISTORY} | sort -u | wc -l`);
+    expect(lines.trim()).toBe(String(history));
+  });
+
+  test.each(AGENTS)("lets %s find what was written before all of that", async (agent) => {
+    await startModel();
+    const query = { query: MEMORY.words, limit: 1 };
+    const answers = await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`);
+    expect(answers[AGENTS.indexOf(agent)]).toContain(MEMORY.mark);
+  });
+
+  test("was really in the middle of something at least once", () => {
+    expect(cutOff).toBeGreaterThan(0);
+  });
+});
+
+async function previews(mcp: StdioMcp, wing: string): Promise<string[]> {
+  const found: string[] = [];
+  for (;;) {
+    const page = await mcp.call("mempalace_list_drawers", { limit: 100, offset: found.length, wing });
+    const drawers = page["drawers"] as { content_preview: string }[];
+    if (drawers.length === 0) return found;
+    found.push(...drawers.map(({ content_preview }) => content_preview));
+  }
+}
