@@ -206,11 +206,11 @@ describe.skipIf(reason)("a stack", () => {
     expect(lines.trim()).toBe(String(history));
   });
 
-  test.each(AGENTS)("lets %s find what was written before all of that", async (agent) => {
+  test("lets each of the agents find what was written before all of that", async () => {
     await startModel();
     const query = { query: MEMORY.words, limit: 1 };
-    const answers = await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`);
-    expect(answers[AGENTS.indexOf(agent)]).toContain(MEMORY.mark);
+    for (const answer of await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`))
+      expect(answer).toContain(MEMORY.mark);
   });
 
   test("was really in the middle of something at least once", () => {
