@@ -30,18 +30,19 @@ type Suite = Readonly<{
 }>;
 
 const SUITES: readonly Suite[] = [
+  { name: "build", commands: { build: "node scripts/build.ts" } },
   {
     name: "check",
+    patient: true,
     commands: {
       types: "tsc -p tsconfig.json",
       lint: "eslint src test scripts",
       format: "prettier --check --log-level warn src test scripts",
     },
   },
-  { name: "build", commands: { build: "node scripts/build.ts" } },
+  { name: "simulation", vitest: ["--project", "simulation"], patient: true },
+  { name: "contract", vitest: ["--project", "contract"], patient: true },
   { name: "unit", vitest: ["--project", "unit"] },
-  { name: "simulation", vitest: ["--project", "simulation"] },
-  { name: "contract", vitest: ["--project", "contract"] },
   // Its processes mostly wait for each other, and its tests measure no time, so it gets one worker more than there are
   // cores.
   { name: "process", vitest: ["--project", "process", "--maxWorkers=3"] },
@@ -52,7 +53,11 @@ const SUITES: readonly Suite[] = [
   { name: "install", vitest: ["--project", "install"] },
   // The half without an engine runs everywhere; the other half reports itself why it is skipped.
   { name: "agents", vitest: ["--project", "agents"] },
-  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
+  {
+    name: "topology",
+    vitest: ["--project", "topology", "--maxWorkers=3"],
+    missing: ({ env }) => engineMissing(env) ?? toolMissing(),
+  },
 ];
 
 /** Programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */

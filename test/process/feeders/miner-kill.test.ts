@@ -13,8 +13,8 @@ import { ourRows } from "../../helpers/mined-rows.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const KILLS = 20;
-const RUNS_MAX = 32;
+const KILLS = 15;
+const RUNS_MAX = 24;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 
 function put(path: string, text: string): void {

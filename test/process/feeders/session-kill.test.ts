@@ -27,8 +27,8 @@ import type { OpencodeDatabase } from "../../helpers/opencode-database.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const KILLS = 16;
-const RUNS_MAX = 40;
+const KILLS = 12;
+const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 /** More exchanges than go in one part, so that a session is killed in its middle as well. */
 const LONG = 1_300;

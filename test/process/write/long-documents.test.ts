@@ -26,7 +26,8 @@ const NAME = "big.txt";
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
 /** Few parts, so that the kill at each of them is quick: three bytes a character. */
-const wide = (about: string): string => `${about} ${"日本語の長い文書。\n".repeat(200_000)}`;
+const WIDE_LINE = "日本語の長い文書。\n";
+const wide = (about: string): string => `${about} ${WIDE_LINE.repeat(200_000)}`;
 
 function put(root: string, text: string, day: number): void {
   mkdirSync(root, { recursive: true });
@@ -97,7 +98,12 @@ for (const version of MEMPALACE_VERSIONS) {
       try {
         const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
         let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
-        while (text.length < 5.5 * MEBIBYTE) text += `${prose(chooser, 60)}${chooser.pick(["\n", "\n\n", "\r\n"])}`;
+        // Most of it in characters of three bytes: drawers are cut by characters, and MemPalace files each of them slowly.
+        for (let bytes = 0; bytes < 5.5 * MEBIBYTE;) {
+          const more = `${prose(chooser, 60)}${chooser.pick(["\n", "\n\n", "\r\n"])}${WIDE_LINE.repeat(60)}`;
+          text += more;
+          bytes += Buffer.byteLength(more);
+        }
         const root = join(home, "project");
         // 3.3.6 looks for names in long runs as well; a palace of ours does as 3.11 does.
         put(root, isNew ? text : text.replace(/([!-~]{20})(?=[!-~])/g, "$1 "), 1);
@@ -109,7 +115,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
         const all = [ourRows(palace), await upstreamRows(version, home, upstream)] as const;
         const [left, right] = isNew ? all : [byPlace(all[0]), byPlace(all[1])];
-        expect(left.size).toBeGreaterThan(7_000);
+        expect(left.size).toBeGreaterThan(3_000);
         expect([...left.keys()].sort()).toEqual([...right.keys()].sort());
         const ignored = isNew ? [] : NEW_KEYS;
         for (const [key, row] of left) expect(timeless(row, ignored)).toEqual(timeless(right.get(key) as Row, ignored));
@@ -173,11 +179,11 @@ test.each(BLOWS)(
 );
 
 test("the miner is killed after each part: the old document stays, and the next run files the new one", async () => {
-  const long = lines("the new one", 8 * MEBIBYTE);
+  const long = lines("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();
   let between = 0;
-  for (const parts of [1, 2, 4, 6, 8]) {
+  for (const parts of [1, 2, 4, 5, 6]) {
     put(rootOf(palace), OLD, parts * 2);
     expect(await mine(palace)).toMatchObject({ code: 0 });
     expect(content(palace)).toEqual(before);
