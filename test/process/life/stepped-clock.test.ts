@@ -12,7 +12,7 @@ const DAY_MS = 24 * HOUR_MS;
 const AGENTS = 3;
 const NEXT_WRITES = 5;
 /** Only a standstill takes so long. */
-const STANDSTILL_MS = 20_000;
+const STANDSTILL_MS = 60_000;
 
 /** Writes diary entries one after another until it is told to end: nothing makes one harmless that comes twice. */
 function writing(shim: StdioMcp, name: string): { acknowledged: string[]; end(): Promise<void> } {
