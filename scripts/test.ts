@@ -53,11 +53,7 @@ const SUITES: readonly Suite[] = [
   { name: "install", vitest: ["--project", "install"] },
   // The half without an engine runs everywhere; the other half reports itself why it is skipped.
   { name: "agents", vitest: ["--project", "agents"] },
-  {
-    name: "topology",
-    vitest: ["--project", "topology", "--maxWorkers=3"],
-    missing: ({ env }) => engineMissing(env) ?? toolMissing(),
-  },
+  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
 ];
 
 /** Programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */

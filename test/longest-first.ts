@@ -18,10 +18,11 @@ export const LONGEST: readonly string[] = [
   "process/write/forget-kill.test.ts",
   "process/write/strays.test.ts",
   "process/life/broker-life.test.ts",
-  "topology/devbox.test.ts",
-  "topology/grid/host.test.ts",
   "topology/kill-chroma.test.ts",
+  "topology/recreate.test.ts",
+  "topology/grid/host.test.ts",
   "topology/fresh-clone.test.ts",
+  "topology/devbox.test.ts",
   "topology/grid/reached.test.ts",
   "topology/grid/container.test.ts",
 ];
