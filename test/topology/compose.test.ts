@@ -1,7 +1,7 @@
 /**
  * The compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each
- * write at once and a third finds it all; then its processes die, and nothing is lost (recreate.test.ts does to it what
- * users do). The tests follow each other on one stack: what was written is what must still be there.
+ * write at once and a third finds it all; then everything that can happen to containers happens to these, and nothing is
+ * lost. The tests follow each other on one stack: what was written is what must still be there.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -148,6 +148,20 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(removed.code, removed.stderr).toBe(0);
   });
 
+  test("every drawer is there after the containers are recreated", async () => {
+    await up("--force-recreate");
+    await expectEveryDrawer();
+  });
+
+  test("every drawer is there after the images are rebuilt", async () => {
+    await stack.composeWith({ PALACE_REVISION: "rebuilt" }, "build");
+    await up();
+    expect((await stack.inspect("broker")).Config.Labels).toMatchObject({
+      "org.opencontainers.image.revision": "rebuilt",
+    });
+    await expectEveryDrawer();
+  });
+
   test("a broker that crashes is started again by the engine", async () => {
     const { StartedAt } = (await stack.inspect("broker")).State;
     await stack.exec("broker", 1, "node", "-e", KILL_EVERYTHING);
@@ -166,6 +180,12 @@ describe.skipIf(reason)("the compose stack", () => {
       await up();
     });
     for (const content of written) acknowledged.add(content);
+    await expectEveryDrawer();
+  });
+
+  test("every drawer is there after down and up", async () => {
+    await stack.compose("down");
+    await up();
     await expectEveryDrawer();
   });
 
