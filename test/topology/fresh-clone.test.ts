@@ -3,17 +3,15 @@
  * and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { ROOT } from "../../scripts/main.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
-import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
-import { networkMissing, type Newcomer, openNewcomer, type Output, readRegistry } from "../helpers/fresh-clone.ts";
+import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 
 const missing = engineMissing(process.env) ?? networkMissing();
@@ -21,15 +19,11 @@ if (missing !== undefined) console.warn(`fresh clone with an engine left out: ${
 
 const project = dockerName("newcomer");
 const BASE_IMAGE = "node:24-trixie-slim";
-const MODEL_PORT = 18_080;
-/** Made by this test with PALACE_WRITE_DOCS=1; without it the test holds that what is typed there is what it types. */
-const TRANSCRIPT = join(ROOT, "docs/first-minutes.md");
 
 describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
   let newcomer: Newcomer;
   let proxy: InspectingProxy;
   let relay: Server;
-  const steps: Step[] = [];
 
   beforeAll(async () => {
     await sweepLeftovers();
@@ -95,20 +89,10 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       ...(process.env["DOCKER_HOST"] !== undefined && { DOCKER_HOST: process.env["DOCKER_HOST"] }),
     };
   };
-  /** Runs what is typed as `typed`, and keeps both for the transcript. */
-  const timed = async (typed: string, run: () => Promise<Output>): Promise<Output> => {
-    const startedAt = performance.now();
-    const output = await run();
-    const said = output.code === 0 ? output.stdout : (/^error: [^]*/m.exec(output.stderr)?.[0] ?? "");
-    steps.push({ typed, said, seconds: Math.round((performance.now() - startedAt) / 1000) });
-    return output;
-  };
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
 
   test("whose certificates nobody has named to the build, scripts/up says how to name them", async () => {
-    const { code, stdout, stderr } = await timed("./scripts/up", () =>
-      newcomer.run(["./scripts/up", "--docker"], environment()),
-    );
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], environment());
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
     expect(stderr).toMatch(/hint: a proxy that inspects TLS .*: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
   });
@@ -116,9 +100,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
   test("with them named scripts/up builds the stack through the proxy, and a note is found in the devbox", async () => {
     proxy.requests.length = 0;
     const named = { ...environment(), EXTRA_CA_CERTS: proxy.caFile };
-    const { code, stdout, stderr } = await timed("EXTRA_CA_CERTS=~/proxy.pem ./scripts/up", () =>
-      newcomer.run(["./scripts/up", "--docker"], named),
-    );
+    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], named);
     expect(code, stderr).toBe(0);
     expect(stdout).toMatch(/^The palace is up in Docker: chroma, broker, devbox\.\nOne memory was written/);
     // The packages of the images came this way, and the agents' among them.
@@ -134,68 +116,4 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     expect(JSON.stringify(found["results"])).toContain("the proxy let the images in");
     await shim.close();
   });
-
-  test("a fact told to opencode is what pi answers with, as docs/first-minutes.md shows", async () => {
-    const url = `http://127.0.0.1:${MODEL_PORT}`;
-    copyFileSync(join(ROOT, "test/agents/stub-model.ts"), join(newcomer.clone, "volumes/workspace/stub-model.ts"));
-    const model = `node /workspace/stub-model.ts ${MODEL_PORT} > /tmp/model.log 2>&1 &`;
-    const settings = `cat > ~/${PI_MODELS} <<'END'\n${piModels(url)}\nEND`;
-    const ready = `curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused ${url}/seen`;
-    for (const script of [model, settings, ready])
-      expect(await compose("exec", "-T", "devbox", "sh", "-c", script)).toMatchObject({ code: 0 });
-
-    const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
-    await ask("opencode", `Remember this:\n@@tool mempalace_add_drawer ${JSON.stringify(drawer)}`);
-    const query = { query: "where is the spare key", limit: 1 };
-    const answer = await ask("pi", `Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`);
-    expect(answer).toContain(drawer.content);
-
-    const transcript = write(steps);
-    if (process.env["PALACE_WRITE_DOCS"] === "1") writeFileSync(TRANSCRIPT, transcript);
-    expect(typedIn(transcript)).toEqual(typedIn(readFileSync(TRANSCRIPT, "utf8")));
-  });
-
-  const ask = async (agent: "opencode" | "pi", prompt: string): Promise<string> => {
-    const { args, env } = runOf(agent, prompt, `http://127.0.0.1:${MODEL_PORT}`);
-    const words = agent === "opencode" ? [...args, prompt] : args;
-    const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-    const typed = `docker compose exec devbox ${agent} ${agent === "pi" ? "-p" : "run"} $'${prompt.replaceAll("\n", "\\n")}'`;
-    const { code, stdout, stderr } = await timed(typed, () =>
-      compose("exec", "-T", ...variables, "devbox", agent, ...words),
-    );
-    expect(code, stderr).toBe(0);
-    return stdout;
-  };
 });
-
-type Step = { typed: string; said: string; seconds: number };
-
-const LINE_MAX = 160;
-const CLONE = "palace-devbox";
-
-function write(steps: readonly Step[]): string {
-  const shown = ({ typed, said, seconds }: Step): string => {
-    const lines = said.trim().split("\n");
-    return [`$ ${typed}    # ${seconds} s`, ...lines.map((line) => shorten(line.trimEnd()))].join("\n");
-  };
-  return `# The first five minutes
-
-Made by \`test/topology/fresh-clone.test.ts\`, which types this in a clone with an empty home, an old Node, no image layer and no package in any
-cache, behind a proxy that inspects TLS, on two cores; every run of the tests types it again. The first \`up\` brings Node and the packages and
-finds out about the proxy, the second builds the images. The agents are the real ones; their model is one
-that needs no network and does what its prompt says, so that the times are the software's alone. With a real model one asks in one's own words.
-
-\`\`\`console
-${[`$ git clone … ${CLONE} && cd ${CLONE}`, ...steps.map(shown)].join("\n")}
-\`\`\`
-`;
-}
-
-/** The clone lies elsewhere each time. */
-function shorten(line: string): string {
-  const there = line.replaceAll(/\/\S*\/clone\//g, `~/${CLONE}/`);
-  return there.length > LINE_MAX ? `${there.slice(0, LINE_MAX)} …` : there;
-}
-
-const typedIn = (transcript: string): string[] =>
-  [...transcript.matchAll(/^\$ (.*?)(?: {4}# \d+ s)?$/gm)].map(([, typed = ""]) => typed);
