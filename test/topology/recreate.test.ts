@@ -31,7 +31,7 @@ const MINED =
 const MEMORY = { words: "marmalade kettles whistle", mark: "at dawn on shelf four" };
 const HISTORY = "~/.zsh_history";
 
-/** Something under way in the stack; `end` waits for its end, says what was wrong with it, and changes nothing of the outcome. */
+/** Something under way in the stack; `end` waits until it has ended, and asserts what must be true of it then. */
 type UnderWay = { end: () => Promise<void> };
 
 describe.skipIf(reason)("a stack", () => {

@@ -1,16 +1,5 @@
 /** Folders of ours that are missing or open to others, and what a dead broker of this palace has left. Imported by fix.ts. */
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  type Stats,
-} from "node:fs";
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { readBrokerFile } from "../../client/discover.ts";
 import { START_MARK_MS } from "../../client/start.ts";
@@ -18,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { tryFlock } from "../../platform/libc.ts";
 import { dropStarting, isWanted, staleStart, unwritable } from "../../platform/state-files.ts";
 import type { Fix } from "./fix.ts";
+import { canWrite } from "./volumes.ts";
 
 const OPEN_TO_OTHERS = 0o077;
 
@@ -104,15 +94,6 @@ function guarded<T>(folder: string, act: () => T): () => T {
       throw unwritable(folder, cause);
     }
   };
-}
-
-function canWrite(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Below a file there is nothing. */

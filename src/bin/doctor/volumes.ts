@@ -44,7 +44,8 @@ function placesOf(config: Config): Place[] {
   ];
 }
 
-function canWrite(path: string): boolean {
+/** As this user, now. */
+export function canWrite(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
     return true;
