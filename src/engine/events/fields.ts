@@ -2,15 +2,14 @@
  * Checks the fields of events and artifacts, with upstream's messages (3.11). Pure; used by this folder's other files.
  */
 import { isRecord } from "../../platform/is-record.ts";
-import { pythonRepr } from "../graph/temporal.ts";
-import { codePointLength, compareText, head, strip, wellFormed } from "../text/text.ts";
+import { pythonRepr } from "../text/python-repr.ts";
+import { codePointLength, compareText, strip, wellFormed } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 export const BODY_MAX_BYTES = 256 * 1024;
 export const ARTIFACT_MAX_BYTES = 4 * 1024 * 1024;
 const METADATA_MAX_BYTES = 64 * 1024;
 const ROUTING_MAX = 256;
-const REPR_MAX = 4_000;
 
 const STATUSES = ["applied", "blocked", "claimed", "failed", "open", "ready", "superseded"];
 const KINDS = ["file", "json", "log", "note", "patch"];
@@ -113,7 +112,7 @@ export function artifactIds(value: unknown): string[] {
 
 /** Shows the beginning of a value as Python's repr() does; no message quotes more. */
 export function reprOf(value: unknown): string {
-  if (typeof value === "string") return pythonRepr(head(value, REPR_MAX));
+  if (typeof value === "string") return pythonRepr(value);
   if (Array.isArray(value)) return `[${value.map(reprOf).join(", ")}]`;
   if (isRecord(value))
     return `{${Object.entries(value)

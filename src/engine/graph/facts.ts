@@ -5,9 +5,10 @@
 import type { GraphReader, GraphTx, NamedFact } from "../../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { lengthJoined } from "../drawer/drawer.ts";
+import { pythonRepr } from "../text/python-repr.ts";
 import { codePointLength, entityId, localDate, localTimestamp, sha256Hex } from "../text/text.ts";
 import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
-import { asMoment, endsBy, holdsAt, isInverted, pythonRepr, startsAfter, validTemporal } from "./temporal.ts";
+import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } from "./temporal.ts";
 
 type Arguments = Record<string, unknown>;
 /** A fact's three terms, as the caller wrote them and as the ids they are stored under. */

@@ -3,6 +3,7 @@
  * to before its end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by
  * facts.ts.
  */
+import { pythonRepr } from "../text/python-repr.ts";
 import { localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
@@ -91,18 +92,4 @@ function millisOf(value: string): number | undefined {
 function isOnCalendar(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`);
   return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
-}
-
-/** Imitates Python's repr() of a string: upstream's messages quote what they refuse. */
-export function pythonRepr(text: string): string {
-  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const named: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", [quote]: `\\${quote}` };
-  const escaped = text.replaceAll(/[\p{C}\p{Z}\\'"]/gu, (char) => {
-    if (named[char] !== undefined) return named[char];
-    if (char === " " || char === "'" || char === '"') return char;
-    const code = char.codePointAt(0) ?? 0;
-    const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    return `\\${letter}${code.toString(16).padStart(digits as number, "0")}`;
-  });
-  return quote + escaped + quote;
 }

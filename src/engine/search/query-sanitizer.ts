@@ -11,6 +11,8 @@ const PASSTHROUGH_MAX = 200;
 const QUERY_MAX = 250;
 const QUERY_MIN = 10;
 const QUOTES = "\"'“”‘’«»「」『』";
+const ASKS = /[?？]/u;
+const ENDS_ASKING = new RegExp(`[?？][${QUOTES}]?\\s*$`, "u");
 
 export function sanitizeQuery(raw: string): SanitizedQuery {
   if (strip(raw) === "") return { query: raw, method: "passthrough", originalLength: codePointLength(raw) };
@@ -30,8 +32,9 @@ export function sanitizeQuery(raw: string): SanitizedQuery {
 }
 
 function lastQuestion(text: string): string | undefined {
-  const line = segments(text).findLast((segment) => new RegExp(`[?？][${QUOTES}]?\\s*$`, "u").test(segment));
-  return line ?? sentences(text).findLast((sentence) => /[?？]/u.test(sentence));
+  if (!ASKS.test(text)) return undefined;
+  const line = segments(text).findLast((segment) => ENDS_ASKING.test(segment));
+  return line ?? sentences(text).findLast((sentence) => ASKS.test(sentence));
 }
 
 function segments(text: string): string[] {

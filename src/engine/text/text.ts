@@ -51,7 +51,7 @@ export function head(text: string, count: number): string {
 
 /** The last `count` code points. */
 export function tail(text: string, count: number): string {
-  return text.length <= count ? text : Array.from(text).slice(-count).join("");
+  return text.slice(unitIndexBefore(text, text.length, count));
 }
 
 /** Plain slices of `size` code points, without overlap or trimming. */

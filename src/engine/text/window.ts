@@ -2,6 +2,7 @@
  * Time bounds of search and list, `[since, before)` over `filed_at` (upstream-latest.md 2.1). Pure. They are compared
  * in local time: an offset is dropped, because filed_at has none.
  */
+import { pythonRepr } from "./python-repr.ts";
 import { strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 
@@ -16,7 +17,7 @@ export function validWindow(values: Record<string, unknown>): Window {
   const before = validBound(values["before"], "before");
   if (since !== undefined && before !== undefined && since >= before)
     throw new InvalidValue(
-      `since (${quoted(values["since"] as string)}) must be earlier than before (${quoted(values["before"] as string)})`,
+      `since (${pythonRepr(values["since"] as string)}) must be earlier than before (${pythonRepr(values["before"] as string)})`,
     );
   return { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
 }
@@ -36,7 +37,7 @@ export function validBound(value: unknown, field: string): string | undefined {
     match !== null && isDay(Number(year), Number(month), Number(day)) && hour < "24" && minute < "60" && second < "60";
   if (!isReal)
     throw new InvalidValue(
-      `${field} must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got ${quoted(text)}`,
+      `${field} must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got ${pythonRepr(text)}`,
     );
   const micros = fraction.slice(0, 6).padEnd(6, "0");
   const time = `${hour}:${minute}:${second}${micros === "000000" ? "" : `.${micros}`}`;
@@ -47,17 +48,4 @@ function isDay(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));
   if (year < 100) date.setUTCFullYear(year);
   return year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-}
-
-/** Imitates Python's repr() of a string, for messages. */
-function quoted(text: string): string {
-  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text
-    .replaceAll("\\", "\\\\")
-    .replaceAll("\n", "\\n")
-    .replaceAll("\r", "\\r")
-    .replaceAll("\t", "\\t")
-    .replaceAll(quote, `\\${quote}`)
-    .replaceAll(/[\0-\x1f\x7f-\xa0\xad]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
-  return quote + escaped + quote;
 }

@@ -6,10 +6,10 @@ import {
   isInverted,
   isOver,
   nowAt,
-  pythonRepr,
   startsAfter,
   validTemporal,
 } from "../../../src/engine/graph/temporal.ts";
+import { pythonRepr } from "../../../src/engine/text/python-repr.ts";
 
 const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
 
