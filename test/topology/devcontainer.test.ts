@@ -18,9 +18,12 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
-/** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
+/**
+ * The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. A
+ * connection to the registry that stalls is given up after half a minute and made again; npm itself waits five.
+ */
 const DOCKERFILE = `FROM node:24-trixie-slim
-ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
+ENV npm_config_omit=optional MEMPALACE_OFFLINE=1 npm_config_fetch_timeout=30000 npm_config_fetch_retries=5
 RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
 `;
 
