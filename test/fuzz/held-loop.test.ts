@@ -1,8 +1,8 @@
 /**
  * A long hostile text in a parameter of a tool: whatever it is, the broker goes on answering everybody else. A prober asks
  * all the while; its longest wait is how long one call held the broker's loop. A machine can be slow for reasons of its
- * own, so a wait is no longer than the processor's time that the broker's main thread took meanwhile, and it counts only
- * where the same call makes it every time, and as many words to no tool at all do not.
+ * own: what the broker's main thread waited for a processor is taken off, and a long wait counts only where the same call
+ * makes it every time, and as many words to no tool at all do not.
  */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
@@ -93,29 +93,28 @@ function piece(chooser: Chooser): string {
 /** The prober's longest wait beside the call, ms; other processes do not count. */
 async function heldBy(tool: string, values: Record<string, unknown>): Promise<number> {
   let answered = false;
-  const before = mainThreadTime();
   const waits = probesUntil(() => answered);
   await client.callTool(tool, values as JsonObject).catch(() => undefined);
   answered = true;
-  return Math.min(Math.max(...(await waits)), mainThreadTime() - before);
-}
-
-/** What the broker's main thread has had of the processor, ms. Linux counts it in nanoseconds. */
-function mainThreadTime(): number {
-  const [nanoseconds] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
-  return Number(nanoseconds) / 1e6;
+  return Math.max(...(await waits));
 }
 
 /** One probe at least, and the one that is under way when `ended` comes true. */
 async function probesUntil(ended: () => boolean): Promise<number[]> {
   const waits: number[] = [];
   do {
-    const sent = performance.now();
+    const [sent, queued] = [performance.now(), queuedMs()];
     await prober.call("palace.status", {});
-    waits.push(performance.now() - sent);
+    waits.push(performance.now() - sent - (queuedMs() - queued));
     await turn();
   } while (!ended());
   return waits;
+}
+
+/** How long the broker's main thread was ready to run and had no processor, in all. Linux counts it in nanoseconds. */
+function queuedMs(): number {
+  const [, queued] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
+  return Number(queued) / 1e6;
 }
 
 /** What the tool requires as it should be, so that it comes to the hostile parameter. */

@@ -1,7 +1,7 @@
-/** Quotes a text as Python's repr() does: upstream's messages show so what they refuse. Pure. */
+/** Quotes the beginning of a text as Python's repr() does: upstream's messages show so what they refuse. Pure. */
 import { head } from "./text.ts";
 
-/** In code points. No message of the broker is longer, so no more of a text needs to be quoted. */
+/** In code points. The broker cuts every message after as many characters, so no more of a text can be seen. */
 const QUOTED_MAX = 4_000;
 
 export function pythonRepr(text: string): string {

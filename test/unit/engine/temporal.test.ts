@@ -9,7 +9,6 @@ import {
   startsAfter,
   validTemporal,
 } from "../../../src/engine/graph/temporal.ts";
-import { pythonRepr } from "../../../src/engine/text/python-repr.ts";
 
 const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
 
@@ -89,12 +88,6 @@ describe("a fact with a start and an end", () => {
   ])("from %j to %j is inverted: %j", (from, to, inverted) => {
     expect(isInverted(from, to)).toBe(inverted);
   });
-});
-
-it("what is refused is quoted as Python quotes it", () => {
-  expect(["a", "it's", `"it's"`, "a\n\\", "\u200bé\u00a0😀", "\u{e0001}"].map(pythonRepr)).toEqual([
-    ...["'a'", `"it's"`, `'"it\\'s"'`, "'a\\n\\\\'", "'\\u200bé\\xa0😀'", "'\\U000e0001'"],
-  ]);
 });
 
 describe("for who speaks of it now", () => {
