@@ -4,11 +4,11 @@
  * so that it works before anything else does.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
+import { type Plugin, rolldown } from "rolldown";
 import type { RunOptions } from "./main.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -24,6 +24,13 @@ const BUNDLED = [
   { name: "mempalace-docs", format: "esm", extension: "js" },
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
+
+/**
+ * A broker starts in two thirds of the time when it and each of its threads is one file: it has 250 modules, and finding
+ * them costs more than compiling them.
+ */
+const BROKER = "bin/mempalace-broker.js";
+const THREADS = "**/*-thread.js";
 
 /** These are copied from the package into agents' folders, so each is one file that needs only Node. */
 const EXTENSIONS = ["pi", "opencode"];
@@ -46,6 +53,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       return built.status ?? 1;
     }
     for (const target of BUNDLED) await bundle(join(fresh, "bin"), target);
+    for (const file of [BROKER, ...globSync(THREADS, { cwd: fresh })]) await bundleBroker(join(fresh, file), fresh);
     for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
     cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
     // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
@@ -76,6 +84,39 @@ async function bundle(folder: string, { name, format, extension }: (typeof BUNDL
     sourcemap: true,
   });
   await bundled.close();
+}
+
+/** Packages stay outside: bundled as well, they save nothing that can be measured. */
+async function bundleBroker(file: string, dist: string): Promise<void> {
+  const folder = dirname(file);
+  const name = basename(file, ".js");
+  const bundled = await rolldown({
+    input: file,
+    platform: "node",
+    logLevel: "warn",
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    plugins: [keepPlaces(folder, dist)],
+  });
+  await bundled.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: `${name}-part-[name].js`,
+    sourcemap: true,
+  });
+  await bundled.close();
+}
+
+/** A module goes on finding its thread, or the package's files, from the place that it was bundled from. */
+function keepPlaces(folder: string, dist: string): Plugin {
+  return {
+    name: "keep-places",
+    transform(code, id) {
+      if (!id.startsWith(dist) || !code.includes("import.meta.url")) return null;
+      const url = `new URL(${JSON.stringify(relative(folder, id))}, import.meta.url).href`;
+      return { code: code.replaceAll("import.meta.url", url), map: null };
+    },
+  };
 }
 
 /** Replaces the compiler's output; there is no source map, because it would stay behind when the file is copied. */
