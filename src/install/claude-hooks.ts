@@ -1,4 +1,4 @@
-/** The hooks that a wired Claude Code gets. Used by agents.ts. */
+/** The hooks that a wired Claude Code gets. Used by agent-files.ts. */
 
 /** The moments of a session at which `palace hook claude-code` runs; harness/claude/events.ts answers each. */
 export const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];

@@ -5,7 +5,7 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { AgentPlaces } from "../config/agents.ts";
-import type { AgentName } from "./agents.ts";
+import type { AgentName } from "./agent-files.ts";
 
 /** `version` is undefined when only running the program could tell it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };

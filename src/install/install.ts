@@ -3,7 +3,7 @@
  * folder, imported by the verbs install, uninstall and agents.
  */
 import type { AgentPlaces } from "../config/agents.ts";
-import { type AgentName, formerRows, type Launch, rowsOf } from "./agents.ts";
+import { type AgentName, formerRows, type Launch, rowsOf } from "./agent-files.ts";
 import { apply, ChangedMeanwhile } from "./apply.ts";
 import { type Change, type Plan, planInstall, planUninstall } from "./plan.ts";
 import { InstallState } from "./record.ts";

@@ -1,6 +1,6 @@
 /** Prints the lines to paste, and where, for clients whose settings we do not write. Pure. Imported by the verb install. */
 import { quoted } from "../platform/shell-word.ts";
-import type { Launch } from "./agents.ts";
+import type { Launch } from "./agent-files.ts";
 
 export type Paste = { file: string; lines: string; command: string | undefined };
 

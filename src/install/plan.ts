@@ -3,7 +3,7 @@
  * one is touched. Reads, and writes nothing. Imported by install.ts.
  */
 import { existsSync } from "node:fs";
-import type { Row } from "./agents.ts";
+import type { Row } from "./agent-files.ts";
 import { Draft } from "./draft.ts";
 import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
 import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";

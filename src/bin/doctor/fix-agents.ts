@@ -1,6 +1,6 @@
 /** Agents whose wiring has drifted, wired again by the installer. Imported by fix.ts. */
 import type { Config } from "../../config/config.ts";
-import { AGENTS } from "../../install/agents.ts";
+import { AGENTS } from "../../install/agent-files.ts";
 import { install, wiringOf } from "../../install/install.ts";
 import type { Change } from "../../install/plan.ts";
 import { plural } from "../terminal/output.ts";

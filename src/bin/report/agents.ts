@@ -1,6 +1,6 @@
 /** What `palace doctor` says of this machine's agents: nothing, unless there is something to do. Imported by checks.ts. */
 import type { Config } from "../../config/config.ts";
-import { AGENTS } from "../../install/agents.ts";
+import { AGENTS } from "../../install/agent-files.ts";
 import { wiringOf } from "../../install/install.ts";
 import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";

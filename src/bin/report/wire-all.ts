@@ -1,5 +1,5 @@
 /** Wires agents, or takes that back, one after another: one that cannot be does not keep the others. Imported by install and uninstall. */
-import { AGENTS, type AgentName } from "../../install/agents.ts";
+import { AGENTS, type AgentName } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import type { Outcome, Parts } from "../../install/install.ts";
 import { PalaceError } from "../../protocol/errors.ts";

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
-import { AGENTS, type AgentName, type Launch } from "../../install/agents.ts";
+import { AGENTS, type AgentName, type Launch } from "../../install/agent-files.ts";
 import { onPath } from "../../install/detect.ts";
 import type { Outcome, Parts } from "../../install/install.ts";
 import { CLIENTS } from "../../install/paste.ts";

@@ -1,5 +1,5 @@
 /** `palace agents`: lists the coding agents of this machine, and whether they are wired. */
-import { AGENTS, configFile } from "../../install/agents.ts";
+import { AGENTS, configFile } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import { type Parts, wiringOf } from "../../install/install.ts";
 import { PalaceError } from "../../protocol/errors.ts";

@@ -1,5 +1,5 @@
 /** `palace uninstall`: removes from coding agents' files what install has put there. */
-import type { AgentName } from "../../install/agents.ts";
+import type { AgentName } from "../../install/agent-files.ts";
 import { type Parts, uninstall } from "../../install/install.ts";
 import { assertAgent, wiringParts } from "../report/wiring.ts";
 import { wireAll } from "../report/wire-all.ts";

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { AGENTS, type AgentName, configFile } from "../../../src/install/agents.ts";
+import { AGENTS, type AgentName, configFile } from "../../../src/install/agent-files.ts";
 import { Draft } from "../../../src/install/draft.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../src/install/install.ts";
 import { unwire, type Want, wire } from "../../../src/install/want.ts";
