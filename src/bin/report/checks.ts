@@ -27,7 +27,7 @@ import { checkUid } from "../doctor/uid.ts";
 import { checkVolumes } from "../doctor/volumes.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
-import { checkBackups } from "./backups.ts";
+import { checkBackups } from "./backup-health.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";

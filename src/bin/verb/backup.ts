@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { backupName } from "../../backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { backUp, type BackupResult } from "../report/backup.ts";
+import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { reportCancelled } from "../report/job.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";

@@ -9,7 +9,7 @@ import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
-import { backUp } from "../report/backup.ts";
+import { backUp } from "../report/take-backup.ts";
 import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
