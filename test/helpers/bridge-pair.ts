@@ -35,7 +35,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
     `HOME=${host.home}`,
     "MEMPALACE_OFFLINE=1",
     process.execPath,
-    join(import.meta.dirname, "../../src/bin/palace.ts"),
+    host.executable("palace"),
   ].join(" ");
   return {
     remote,

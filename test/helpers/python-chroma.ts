@@ -68,21 +68,32 @@ export async function fillChroma(
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
 }
 
-/** The same palace, made once a version and machine and kept beside the virtual environments; copied to `palace`. */
+/** The same palace, made once a version and machine (cachedPalace). */
 export async function cachedChroma(
   version: MempalaceVersion,
   palace: string,
   size: { rows: number; syncThreshold: number },
 ): Promise<void> {
+  const name = `${version} ${FILL} ${JSON.stringify(size)}`;
+  await cachedPalace(name, palace, (home, made) => fillChroma(version, home, made, size));
+}
+
+/**
+ * A palace that is made once a machine, kept beside the virtual environments and copied to `palace`. `name` is all that it is
+ * made with and of, but for the model: another name or model makes another palace.
+ */
+export async function cachedPalace(
+  name: string,
+  palace: string,
+  make: (home: string, made: string) => Promise<void>,
+): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "palace-maker-"));
   try {
     mempalaceEnv(home);
     const model = readFileSync(join(home, "tiny-model/onnx/model.onnx"));
-    // Whatever it was made with and of is in its name: another script or model makes another one.
-    const name = hash("sha256", `${FILL}\0${JSON.stringify(size)}\0${model.toString("base64")}`).slice(0, 16);
-    const kept = join(CI_CACHE, "palaces", `${version}-${name}`);
+    const kept = join(CI_CACHE, "palaces", hash("sha256", `${name}\0${model.toString("base64")}`).slice(0, 16));
     if (!existsSync(kept)) {
-      await fillChroma(version, home, join(home, "made"), size);
+      await make(home, join(home, "made"));
       mkdirSync(dirname(kept), { recursive: true });
       cpSync(join(home, "made"), `${kept}.${process.pid}`, { recursive: true });
       try {

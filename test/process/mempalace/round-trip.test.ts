@@ -1,31 +1,34 @@
 /**
- * There and back, at size: the real MemPalace 3.3.6 makes a palace of 5,000 drawers with changes, deletions and a tail that its
- * index does not hold yet. It is adopted through kills, written through kills, found whole by both versions, changed by one of
- * them, and taken over again. torn-index.test.ts breaks its index.
- * The palace is made once a machine (python-chroma.ts), by the real Chroma of that version.
+ * There and back, at size: both versions of the real MemPalace mine a palace of more than 5,000 drawers, whose rows are
+ * still in its queue, as a mine leaves them. It is adopted through kills, written through kills, found whole by both versions, changed by each of
+ * them (a mine, and their tools), and taken over again. torn-index.test.ts breaks its index.
+ * The palace is mined once a machine (python-chroma.ts).
  */
 import { once } from "node:events";
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
-import { cachedChroma, type ChromaRow, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
+import { cachedPalace, type ChromaRow, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
 import {
   MEMPALACE_VERSIONS,
   mempalaceEnv,
   mempalaceMissing,
+  type MempalaceVersion,
   openMempalace,
   python,
+  runMempalace,
 } from "../../helpers/python-mempalace.ts";
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const MAKER = "3.3.6";
-const SIZE = { rows: 5_001, syncThreshold: 1_000 };
-const DRAWERS = 5_000;
-const OURS = 1_000;
-const THEIRS = 200;
+/** Of each version; a file of 60 paragraphs makes about 60 drawers. */
+const MINED = { files: 46, paragraphs: 60 };
+const DRAWERS_MIN = 5_000;
+const OURS = 600;
+/** Of each version, filed by a mine. */
+const THEIRS_MIN = 100;
 const TIMEOUT_MS = 900_000;
 
 const missing = (await Promise.all(MEMPALACE_VERSIONS.map(mempalaceMissing))).find((why) => why !== undefined);
@@ -35,12 +38,31 @@ if (missing !== undefined) console.log(`left out: the round trip (${missing})`);
 async function createScene(): Promise<TestPalace> {
   const palace = createTestPalace();
   mempalaceEnv(palace.home);
-  await cachedChroma(MAKER, palace.config.paths.palaceDir, SIZE);
+  const name = `${mine.toString()} ${proseOf.toString()} ${JSON.stringify(MINED)}`;
+  await cachedPalace(name, palace.config.paths.palaceDir, async (home, made) => {
+    for (const version of MEMPALACE_VERSIONS) await mine(version, { home, palaceDir: made, ...MINED });
+  });
   return palace;
 }
 
+type Mine = { home: string; palaceDir: string; files: number; paragraphs: number; word?: string };
+
+/** A project of its own, mined by that version: each paragraph has a word of its own. */
+async function mine(version: MempalaceVersion, { home, palaceDir, files, paragraphs, word }: Mine): Promise<void> {
+  const root = join(home, `project-${version}-${word ?? ""}`);
+  mkdirSync(root);
+  for (let file = 0; file < files; file++) {
+    const seeds = Array.from({ length: paragraphs }, (_, at) => file * paragraphs + at);
+    const text = seeds.map((seed) => `${word ?? `v${version.replaceAll(".", "")}`}${seed}x ${proseOf(seed, 100)}`);
+    writeFileSync(join(root, `notes-${file}.md`), text.join("\n\n"));
+  }
+  const args = ["--palace", palaceDir, "mine", root, "--wing", "mined"];
+  const { code, output } = await runMempalace(version, args, { home });
+  expect(code, output).toBe(0);
+}
+
 /** What a version's own Chroma says, on a copy: opening a palace writes it. */
-async function dumpCopy(version: "3.3.6" | "3.11.0", { home, config }: TestPalace): Promise<Map<string, ChromaRow>> {
+async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace): Promise<Map<string, ChromaRow>> {
   const copy = join(home, `copy-${version}`);
   cpSync(config.paths.palaceDir, copy, { recursive: true });
   try {
@@ -51,11 +73,10 @@ async function dumpCopy(version: "3.3.6" | "3.11.0", { home, config }: TestPalac
 }
 
 /** Words of its own: the tiny model does not look at the order of letters, and of rows with one vector an index loses more. */
-function textOf(n: number): string {
-  const random = seededRandom(n);
+function proseOf(seed: number, words: number): string {
+  const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
-  const words = Array.from({ length: 12 }, () => Array.from({ length: 6 }, letter).join(""));
-  return `ours ourword${n}x ${words.join(" ")}`;
+  return Array.from({ length: words }, () => Array.from({ length: 6 }, letter).join("")).join(" ");
 }
 
 async function startKilled(palace: TestPalace, fault: string): Promise<void> {
@@ -68,11 +89,11 @@ function tailOf(palaceDir: string): number {
   const count = readChroma(palaceDir, 5_000, (palace) => {
     const [collection] = readCollections(palace);
     return palace
-      .prepare<[string], number>(
-        "SELECT count(*) FROM embeddings_queue WHERE seq_id > (SELECT seq_id FROM max_seq_id WHERE segment_id = ?)",
+      .prepare<[string, string], number>(
+        "SELECT count(*) FROM embeddings_queue WHERE topic LIKE '%' || ? AND seq_id > coalesce((SELECT seq_id FROM max_seq_id WHERE segment_id = ?), 0)",
       )
       .pluck()
-      .get(collection?.vectorSegment ?? "");
+      .get(collection?.id ?? "", collection?.vectorSegment ?? "");
   });
   return count ?? 0;
 }
@@ -89,40 +110,56 @@ worded = sum(c.get(where_document={"$contains": text.split(" ")[1]}, include=[])
 near = c.query(query_embeddings=g["embeddings"], n_results=10)
 print(json.dumps([len(g["ids"]), worded, sum(id in ids for id, ids in zip(g["ids"], near["ids"]))]))`;
 
-const WRITE = `
-import chromadb, sys
-from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
-c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=DefaultEmbeddingFunction())
-count = int(sys.argv[2])
-c.upsert(ids=[f"theirs_{i}" for i in range(count)], documents=[f"python wrote pyword{i}x" for i in range(count)], metadatas=[{"wing": "theirs", "room": "r"}] * count)
-c.update(ids=["drawer_20"], documents=["twenty, changed by python"])
-c.delete(ids=["drawer_21"])`;
+/** What a user of that version does: mines a project, files, changes and deletes a drawer, and writes in the diary. */
+async function changeBy(
+  version: MempalaceVersion,
+  { home, config }: TestPalace,
+  ids: readonly string[],
+): Promise<void> {
+  const { palaceDir } = config.paths;
+  const word = `pyword${version.replaceAll(".", "")}n`;
+  await mine(version, { home, palaceDir, files: 2, paragraphs: 60, word });
+  const [changed = "", deleted = ""] = ids;
+  await using theirs = await openMempalace(version, { home, palace: palaceDir });
+  const added = { wing: "theirs", room: "r", content: `python ${version} wrote this by hand` };
+  for (const [tool, args] of [
+    ["add_drawer", added],
+    ["update_drawer", { drawer_id: changed, content: `changed by python ${version}` }],
+    ["delete_drawer", { drawer_id: deleted }],
+    ["diary_write", { agent_name: "snake", entry: `SESSION: ${version} wrote a diary`, topic: "t" }],
+  ] as const)
+    expect(await theirs.call(tool, args), `${tool} of ${version}`).toMatchObject({ success: true });
+}
 
-describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
+describe.skipIf(missing !== undefined)("a palace of 5,000 mined drawers", () => {
   it(
-    "goes there and back: adopted, written, found by both versions, changed by one, and taken over",
+    "goes there and back: adopted, written, found by both versions, changed by both, and taken over",
     { timeout: TIMEOUT_MS },
     async () => {
       await using palace = await createScene();
       const { palaceDir } = palace.config.paths;
       expect(tailOf(palaceDir)).toBeGreaterThan(0);
-      const before = await dumpCopy(MAKER, palace);
-      expect(before.size).toBe(DRAWERS);
+      const before = await dumpCopy("3.11.0", palace);
+      expect(before.size).toBeGreaterThan(DRAWERS_MIN);
 
       // Adopted, killed twice on the way.
       for (const point of ["after-row:700", "before-commit:3"]) await startKilled(palace, `take-over.${point}`);
       await palace.startBroker();
-      expect((await inStep(palace)).adoption).toMatchObject({ state: "verified", rows: DRAWERS });
+      expect((await inStep(palace)).adoption).toMatchObject({ state: "verified", rows: before.size });
       expectSame(ledgerRows(palace), before);
       await palace.run("palace", ["stop"]);
 
       // Written, killed twice in the middle of a transaction; agents only notice a delay.
-      for (const [half, point] of ["after-queue:150", "before-commit:4"].entries()) {
+      for (const [half, point] of ["after-queue:150", "before-commit:2"].entries()) {
         const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
         const died = once(broker, "exit");
         await using shim = await palace.shim();
         const add = (n: number): Promise<unknown> =>
-          shim.call("mempalace_add_drawer", { wing: "ours", room: "notes", content: textOf(n) });
+          shim.call("mempalace_add_drawer", {
+            wing: "ours",
+            room: "notes",
+            content: `ours ourword${n}x ${proseOf(n, 12)}`,
+          });
         const work = (async () => {
           for (let from = 0; from < OURS / 2; from += 100)
             await Promise.all(Array.from({ length: 100 }, (_, n) => add((half * OURS) / 2 + from + n)));
@@ -134,7 +171,7 @@ describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
         await palace.run("palace", ["stop"]);
       }
       const rows = ledgerRows(palace);
-      expect(rows.size).toBe(DRAWERS + OURS);
+      expect(rows.size).toBe(before.size + OURS);
 
       for (const version of MEMPALACE_VERSIONS) {
         const copy = join(palace.home, `asked-${version}`);
@@ -142,7 +179,7 @@ describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
         {
           await using theirs = await openMempalace(version, { home: palace.home, palace: copy });
           // The first call, before anything has opened the index.
-          expect(await theirs.call("status"), version).toMatchObject({ total_drawers: DRAWERS + OURS });
+          expect(await theirs.call("status"), version).toMatchObject({ total_drawers: rows.size });
         }
         const [count, worded, near = 0] = JSON.parse(await python(version, palace.home, FIND, [copy])) as number[];
         expect([count, worded], version).toEqual([OURS, OURS]);
@@ -151,19 +188,26 @@ describe.skipIf(missing !== undefined)("a palace of 5,000 drawers", () => {
         rmSync(copy, { recursive: true });
       }
 
-      await python(MAKER, palace.home, WRITE, [palaceDir, String(THEIRS)]);
-      const changed = await dumpCopy(MAKER, palace);
-      await palace.run("palace", ["start"]);
-      await inStep(palace);
-      expectSame(ledgerRows(palace), changed);
-      await using shim = await palace.shim();
-      const found = await Promise.all(
-        Array.from({ length: THEIRS }, async (_, n) => {
-          const answer = await shim.call("mempalace_search", { query: `pyword${n}x`, limit: 3 });
-          return JSON.stringify(answer).includes(`python wrote pyword${n}x`);
-        }),
-      );
-      expect(found.filter(Boolean)).toHaveLength(THEIRS);
+      const mined = [...before.keys()];
+      for (const [turn, version] of MEMPALACE_VERSIONS.entries()) {
+        const ids = mined.slice(turn * 2, turn * 2 + 2);
+        await changeBy(version, palace, ids);
+        const changed = await dumpCopy(version, palace);
+        expect(changed.get(ids[0] ?? "")?.text).toBe(`changed by python ${version}`);
+        expect(changed.has(ids[1] ?? "")).toBe(false);
+        await palace.run("palace", ["start"]);
+        await inStep(palace);
+        expectSame(ledgerRows(palace), changed);
+        await using shim = await palace.shim();
+        const found = await Promise.all(
+          Array.from({ length: THEIRS_MIN }, async (_, n) => {
+            const word = `pyword${version.replaceAll(".", "")}n${n}x`;
+            return JSON.stringify(await shim.call("mempalace_search", { query: word, limit: 3 })).includes(word);
+          }),
+        );
+        expect(found.filter(Boolean), version).toHaveLength(THEIRS_MIN);
+        await palace.run("palace", ["stop"]);
+      }
     },
   );
 });
