@@ -18,12 +18,9 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
-/**
- * The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. A
- * connection to the registry that stalls is given up after half a minute and made again; npm itself waits five.
- */
+/** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
 const DOCKERFILE = `FROM node:24-trixie-slim
-ENV npm_config_omit=optional MEMPALACE_OFFLINE=1 npm_config_fetch_timeout=30000 npm_config_fetch_retries=5
+ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
 RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
 `;
 
@@ -72,7 +69,8 @@ describe.skipIf(reason)("a devcontainer", () => {
       cwd: ROOT,
       stdio: "pipe",
     });
-    const certificates = process.env["NODE_EXTRA_CA_CERTS"];
+    // The first is what image builds get, wherever the engine's bootstrap found it.
+    const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
     if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
     writeFileSync(join(config, "Dockerfile"), DOCKERFILE);
     const wanted = { build: { dockerfile: "Dockerfile" }, features: { "./palace": {} }, remoteUser: "node" };
