@@ -8,7 +8,7 @@ import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync } from "n
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Plugin, rolldown } from "rolldown";
+import { type InputOptions, type Plugin, rolldown } from "rolldown";
 import type { RunOptions } from "./main.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -52,7 +52,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       log(`${built.stdout}${built.stderr}`.trim());
       return built.status ?? 1;
     }
-    for (const target of BUNDLED) await bundle(join(fresh, "bin"), target);
+    for (const target of BUNDLED) await bundle(join(fresh, "bin"), target, { external: NATIVE });
     for (const file of [BROKER, ...globSync(THREADS, { cwd: fresh })]) await bundleBroker(join(fresh, file), fresh);
     for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
     cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
@@ -68,14 +68,14 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Lazy imports stay separate files; everything is written to bin/, where relative paths to other files stay valid. */
-async function bundle(folder: string, { name, format, extension }: (typeof BUNDLED)[number]): Promise<void> {
-  const bundled = await rolldown({
-    input: join(folder, `${name}.js`),
-    platform: "node",
-    logLevel: "warn",
-    external: NATIVE,
-  });
+/** Lazy imports stay separate files; everything is written to the entry's folder. */
+async function bundle(
+  folder: string,
+  { name, format, extension }: Readonly<{ name: string; format: "cjs" | "esm"; extension: string }>,
+  options: Pick<InputOptions, "external" | "plugins">,
+): Promise<void> {
+  const input = join(folder, `${name}.js`);
+  const bundled = await rolldown({ input, platform: "node", logLevel: "warn", ...options });
   await bundled.write({
     dir: folder,
     format,
@@ -89,22 +89,9 @@ async function bundle(folder: string, { name, format, extension }: (typeof BUNDL
 /** Packages stay outside: bundled as well, they save nothing that can be measured. */
 async function bundleBroker(file: string, dist: string): Promise<void> {
   const folder = dirname(file);
-  const name = basename(file, ".js");
-  const bundled = await rolldown({
-    input: file,
-    platform: "node",
-    logLevel: "warn",
-    external: (id) => !id.startsWith(".") && !isAbsolute(id),
-    plugins: [keepPlaces(folder, dist)],
-  });
-  await bundled.write({
-    dir: folder,
-    format: "esm",
-    entryFileNames: "[name].js",
-    chunkFileNames: `${name}-part-[name].js`,
-    sourcemap: true,
-  });
-  await bundled.close();
+  const target = { name: basename(file, ".js"), format: "esm", extension: "js" } as const;
+  const external = (id: string): boolean => !id.startsWith(".") && !isAbsolute(id);
+  await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
 /** A module goes on finding its thread, or the package's files, from the place that it was bundled from. */

@@ -5,8 +5,8 @@ import { ownBackups } from "../../backup/known-backups.ts";
 import { backupName } from "../../backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { backUp } from "../report/take-backup.ts";
 import { overdueFolder } from "../report/backup-health.ts";
+import { backUp } from "../report/take-backup.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Fix } from "./fix.ts";
 
