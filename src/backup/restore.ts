@@ -4,7 +4,8 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
-import { CLOSETS, DRAWERS, OutboxList } from "../ledger/write/outbox-list.ts";
+import { CLOSETS, DRAWERS } from "../ledger/outbox-kinds.ts";
+import { OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../platform/fault.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";

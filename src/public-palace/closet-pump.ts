@@ -73,9 +73,8 @@ export class ClosetKeeper {
 
   status(): StatusReport["closets"] {
     const { reader, driver } = this.#options;
-    const pending = reader.closets.pendingCount();
-    const { entries } = driver === undefined ? { entries: 0 } : reader.closets.outboxLag();
-    return { count: reader.closets.count(), pending, lag: entries + (driver === undefined ? 0 : pending) };
+    const { entries, awaitingVector: pending } = reader.closets.outbox.lag();
+    return { count: reader.closets.count(), pending, lag: driver === undefined ? 0 : entries + pending };
   }
 
   async stop(): Promise<void> {
@@ -96,9 +95,9 @@ export class ClosetKeeper {
       lockedBy,
       onState: ({ state, detail }) => log.info("public palace, closets", { state, detail }),
       source: {
-        peek: (limit) => reader.closets.outboxEntries(limit),
+        peek: (limit) => reader.closets.outbox.entries(limit),
         done: (entries) => done([...entries]),
-        lag: () => reader.closets.outboxLag(),
+        lag: () => reader.closets.outbox.lag(),
         retarget,
       },
     });

@@ -64,7 +64,7 @@ function look(sinceSeq: number): AdoptionBatch {
 
 const adopt = (sinceSeq: number): number => writer.adopt(look(sinceSeq), quantize).taken;
 const textOf = (id: string): string | undefined => reader.findDrawer(id)?.text;
-const listed = () => reader.outboxEntries(10).map(({ id, record }) => [id, record?.text]);
+const listed = () => reader.outbox.entries(10).map(({ id, record }) => [id, record?.text]);
 
 function embed(): void {
   const vector = new Float32Array(384).fill(0.05);
@@ -119,7 +119,7 @@ it("but what was changed here since stays as it is here", () => {
   expect(look(3)).toMatchObject({ rows: [], removed: [] });
   // Sent, and changed by others after that: the usual case.
   embed();
-  writer.outbox.done(reader.outboxEntries(10));
+  writer.outbox.done(reader.outbox.entries(10));
   write("a", "changed after us");
   expect(adopt(5)).toBe(2);
   expect(textOf("a")).toBe("changed after us");

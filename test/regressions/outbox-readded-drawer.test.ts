@@ -47,9 +47,9 @@ it("a drawer deleted and added again is listed for the palace only with its vect
     embed();
     write("delete_drawer", { drawer_id: id });
     write("add_drawer", note);
-    expect(reader.outboxEntries(10)).toEqual([]);
+    expect(reader.outbox.entries(10)).toEqual([]);
     embed();
-    expect(reader.outboxEntries(10)).toMatchObject([{ id, record: { id, text: "there and back" } }]);
+    expect(reader.outbox.entries(10)).toMatchObject([{ id, record: { id, text: "there and back" } }]);
   } finally {
     reader.close();
     writer.close();

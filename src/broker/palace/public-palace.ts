@@ -116,9 +116,9 @@ export class PublicPalace {
       lockedBy: () => this.lockedBy(),
       onState: ({ state, detail }) => log.info("public palace", { state, detail }),
       source: {
-        peek: (limit) => reader.outboxEntries(limit),
+        peek: (limit) => reader.outbox.entries(limit),
         done: (entries) => writer.call("outboxDone", [...entries]),
-        lag: () => reader.outboxLag(),
+        lag: () => reader.outbox.lag(),
         retarget: (target) => writer.call("retarget", target),
       },
     });

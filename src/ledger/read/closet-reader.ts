@@ -1,17 +1,19 @@
-/** Reads closets for the search, the embedder and the outbox. Runs on the broker's main thread, as reader.ts does. */
-import { invariant } from "../../platform/invariant.ts";
+/** Reads closets for the search and the embedder. Runs on the broker's main thread, as reader.ts does. */
 import type { SearchCloset } from "../../port/closet.ts";
-import type { Metadata, PlaceFilter } from "../../port/drawer.ts";
+import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PendingText } from "../../port/ledger.ts";
-import type { OutboxEntry } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { CLOSETS } from "../outbox-kinds.ts";
 import { toFloats } from "../record.ts";
+import { OutboxReader } from "./outbox-reader.ts";
 
 export class SqliteClosetReader {
+  readonly outbox: OutboxReader;
   readonly #database: LedgerDatabase;
 
   constructor(database: LedgerDatabase) {
     this.#database = database;
+    this.outbox = new OutboxReader(database, CLOSETS);
   }
 
   ofRows(rows: readonly number[], { wing, room }: PlaceFilter): SearchCloset[] {
@@ -48,10 +50,6 @@ export class SqliteClosetReader {
     return this.#database.prepare<[], number>("SELECT count(*) FROM closet").pluck().get() ?? 0;
   }
 
-  pendingCount(): number {
-    return this.#database.prepare<[], number>("SELECT count(*) FROM closet WHERE vector IS NULL").pluck().get() ?? 0;
-  }
-
   pendingTexts(afterRow: number, limit: number): PendingText[] {
     return this.#database
       .prepare<[number, number], PendingText>(
@@ -73,28 +71,5 @@ export class SqliteClosetReader {
       )
       .pluck()
       .all(...(wing === undefined ? [] : [wing]));
-  }
-
-  outboxEntries(limit: number): OutboxEntry[] {
-    return this.#database
-      .prepare<[number], { seq: number; id: string; text: string | null; metadata: string; vector: Buffer | null }>(
-        `SELECT o.seq, o.id, c.text, c.metadata, c.vector FROM closet_outbox o LEFT JOIN closet c ON c.id = o.id
-           ORDER BY o.seq LIMIT ?`,
-      )
-      .all(limit)
-      .map(({ seq, id, text, metadata, vector }) => {
-        if (text === null) return { seq, id, record: null };
-        invariant(vector, "a closet enters the outbox with its vector");
-        return { seq, id, record: { id, text, metadata: JSON.parse(metadata) as Metadata, vector: toFloats(vector) } };
-      });
-  }
-
-  outboxLag(): { entries: number; oldestAtMs: number | null; awaitingVector: number } {
-    const lag = this.#database
-      .prepare<[], { entries: number; oldestAtMs: number | null }>(
-        "SELECT count(*) AS entries, (SELECT at_ms FROM closet_outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM closet_outbox",
-      )
-      .get() ?? { entries: 0, oldestAtMs: null };
-    return { ...lag, awaitingVector: this.pendingCount() };
   }
 }

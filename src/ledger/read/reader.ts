@@ -3,12 +3,11 @@
  * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
  */
 import { statSync } from "node:fs";
-import { invariant } from "../../platform/invariant.ts";
-import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, Metadata } from "../../port/drawer.ts";
+import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
-import type { OutboxEntry } from "../../port/public-palace.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
+import { DRAWERS } from "../outbox-kinds.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
@@ -19,6 +18,7 @@ import { SqliteJournalReader } from "./journal-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
+import { OutboxReader } from "./outbox-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -29,13 +29,12 @@ const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 /** A source filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
 
-type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string | null; vector: Buffer | null };
-
 export class SqliteLedgerReader implements LedgerReader {
   readonly #file: string;
   readonly #database: LedgerDatabase;
   readonly graph: SqliteGraphReader;
   readonly closets: SqliteClosetReader;
+  readonly outbox: OutboxReader;
   readonly journal: SqliteJournalReader;
 
   constructor(file: string) {
@@ -43,6 +42,7 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database = cacheStatements(openForReading(file));
     this.graph = new SqliteGraphReader(this.#database);
     this.closets = new SqliteClosetReader(this.#database);
+    this.outbox = new OutboxReader(this.#database, DRAWERS);
     this.journal = new SqliteJournalReader(this.#database);
   }
 
@@ -211,33 +211,6 @@ export class SqliteLedgerReader implements LedgerReader {
 
   drawerCount(): number {
     return this.#database.prepare<[], number>("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get() ?? 0;
-  }
-
-  // --- the outbox ---
-
-  outboxEntries(limit: number): OutboxEntry[] {
-    return this.#database
-      .prepare<[number], OutboxRecord>(
-        `SELECT o.seq, o.id, d.text, d.metadata, v.vector FROM outbox o
-           LEFT JOIN drawer d ON d.id = o.id LEFT JOIN vector v ON v.row = d.row
-           ORDER BY o.seq LIMIT ?`,
-      )
-      .all(limit)
-      .map(({ seq, id, text, metadata, vector }) => {
-        if (text === null || metadata === null) return { seq, id, record: null };
-        invariant(vector, "a drawer enters the outbox with its vector");
-        return { seq, id, record: { id, text, metadata: JSON.parse(metadata) as Metadata, vector: toFloats(vector) } };
-      });
-  }
-
-  outboxLag(): { entries: number; oldestAtMs: number | null; awaitingVector: number } {
-    const { entries, oldestAtMs } = this.#database
-      .prepare<[], { entries: number; oldestAtMs: number | null }>(
-        "SELECT count(*) AS entries, (SELECT at_ms FROM outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM outbox",
-      )
-      .get() ?? { entries: 0, oldestAtMs: null };
-    const pending = this.#database.prepare<[], number>("SELECT count(*) FROM pending_embedding").pluck().get() ?? 0;
-    return { entries, oldestAtMs, awaitingVector: pending };
   }
 
   sizeBytes(): number {

@@ -6,8 +6,9 @@ import { faultPoint } from "../../platform/fault.ts";
 import type { NewVector } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { CLOSETS } from "../outbox-kinds.ts";
 import { isSameRow, place } from "../record.ts";
-import { CLOSETS, OutboxList } from "./outbox-list.ts";
+import { OutboxList } from "./outbox-list.ts";
 
 type Known = { text: string; metadata: string; has: number };
 

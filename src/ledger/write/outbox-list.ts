@@ -3,18 +3,7 @@
  * strikes entries off and lists them again. Lives on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
-
-/**
- * `rows`: SQL that yields the ids `c.id` of all that can be sent. `target`: the key under which the palace is noted.
- */
-export type Listed = { table: string; rows: string; target: string };
-
-export const DRAWERS: Listed = {
-  ...{ table: "outbox", rows: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE", target: "driver_target" },
-};
-export const CLOSETS: Listed = {
-  ...{ table: "closet_outbox", rows: "closet c WHERE vector IS NOT NULL", target: "closet_target" },
-};
+import type { OutboxKind } from "../outbox-kinds.ts";
 
 export class OutboxList {
   readonly #group: (work: () => void) => void;
@@ -25,14 +14,14 @@ export class OutboxList {
   /** `group` runs its work as one transaction; `onDone` is called in it. */
   constructor(
     database: LedgerDatabase,
-    { table, rows, target }: Listed,
+    { table, sendable, target }: OutboxKind,
     group: (work: () => void) => void,
     onDone: (id: string) => void = () => {},
   ) {
     this.#group = group;
     this.#onDone = onDone;
     this.#target = target;
-    const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${rows}`;
+    const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${sendable}`;
     this.#statements = {
       done: database.prepare(`DELETE FROM ${table} WHERE id = ? AND seq = ?`),
       listAll: database.prepare(`${list} ORDER BY c.row`),

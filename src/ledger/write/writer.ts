@@ -19,13 +19,14 @@ import { SOURCE_PARTS_KEPT_MS } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
 import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
+import { DRAWERS } from "../outbox-kinds.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
 import { noChanges } from "../tables/tables.ts";
 import { RowAdopter } from "./adopt-rows.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
-import { DRAWERS, OutboxList } from "./outbox-list.ts";
+import { OutboxList } from "./outbox-list.ts";
 import { type Quantize, Reindex } from "./reindex.ts";
 import { SqliteLedgerTx } from "./transaction.ts";
 

@@ -68,7 +68,7 @@ const embedAll = (): void => {
   writer.closets.storeVectors(pending, "m");
 };
 const sent = (): { id: string; isGone: boolean }[] =>
-  reader.closets.outboxEntries(100).map(({ id, record }) => ({ id, isGone: record === null }));
+  reader.closets.outbox.entries(100).map(({ id, record }) => ({ id, isGone: record === null }));
 
 const TEXT = `# Auth design\n\nWe built the auth service with Redis. Redis was fast.\n\n${"More words here. ".repeat(100)}`;
 
@@ -102,11 +102,11 @@ test("a document mined again has the closets of its new text and no others", () 
 
 test("a closet waits for its vector, is listed with it, and its removal is listed when the palace may hold it", () => {
   mine("/p/a.md", TEXT);
-  expect(reader.closets.pendingCount()).toBe(1);
+  expect(reader.closets.outbox.lag().awaitingVector).toBe(1);
   expect(sent()).toEqual([]);
   embedAll();
-  expect(reader.closets.pendingCount()).toBe(0);
-  const [entry] = reader.closets.outboxEntries(1);
+  expect(reader.closets.outbox.lag().awaitingVector).toBe(0);
+  const [entry] = reader.closets.outbox.entries(1);
   expect(entry?.record).toMatchObject({ text: closets()[0]?.text, vector: new Float32Array([1, 0, 0, 0]) });
   writer.closets.outbox.done([{ id: entry?.id ?? "", seq: entry?.seq ?? 0 }]);
   expect(sent()).toEqual([]);

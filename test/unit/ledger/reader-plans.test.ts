@@ -180,8 +180,8 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   "vectors by row": () => reader.vectorsByRow([1, 2]),
   "the backlog of texts": () => reader.pendingTexts(0, 100),
   "the counts of the status": () => reader.embeddingCounts(),
-  "the outbox": () => reader.outboxEntries(100),
-  "the lag of the outbox": () => reader.outboxLag(),
+  "the outbox": () => reader.outbox.entries(100),
+  "the lag of the outbox": () => reader.outbox.lag(),
 };
 
 test.each(Object.keys(QUICK))("%s is found in an index", (name) => {

@@ -144,7 +144,7 @@ test("a foreign writer that changed a drawer in the palace has changed it", () =
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
   const quantize = (vector: Float32Array) => ({ code: new Int8Array(vector.length), scale: 1 });
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m", quantize);
-  writer.outbox.done(reader.outboxEntries(9));
+  writer.outbox.done(reader.outbox.entries(9));
   const row = { id: kept, text: "by a foreign writer", metadata, vector: undefined };
   expect(writer.adopt({ rows: [row], removed: [], model: undefined }, quantize).taken).toBe(1);
   expect(undo("a")).toMatchObject({ refused: 1 });
