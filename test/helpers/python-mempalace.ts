@@ -172,9 +172,10 @@ export async function python(
   home: string,
   code: string,
   args: readonly string[],
+  env: Record<string, string> = {},
 ): Promise<string> {
   const { status, stdout, stderr } = await askPython(mempalaceBin(version, "python"), {
-    ...{ env: mempalaceEnv(home), argv: ["-c", ...args], code, seconds: COMMAND_MAX_MS / 1000 },
+    ...{ env: mempalaceEnv(home, env), argv: ["-c", ...args], code, seconds: COMMAND_MAX_MS / 1000 },
   }).ended;
   if (status !== 0) throw new Error(`python of mempalace ${version} ended with ${status}:\n${stderr}`);
   return stdout;

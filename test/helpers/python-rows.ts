@@ -21,15 +21,21 @@ export async function status(palace: TestPalace): Promise<StatusReport> {
 /** Waits until both sides hold the same: all taken over, all embedded, all sent. */
 export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<StatusReport> {
   const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const now = await status(palace);
-    const { driver, search, adoption, strays } = now;
-    const isTaken = driver.kind === "none" ? adoption.state === "verified" : strays.state !== "looking";
-    const isSent = driver.kind === "none" || (driver.state === "synced" && driver.lag === 0);
-    const isSure = adoption.state === "none" || adoption.state === "verified";
-    if (isTaken && isSent && search.pending === 0 && isSure) return now;
-    if (Date.now() > deadline) throw new Error(`not in step: ${JSON.stringify({ driver, search, adoption, strays })}`);
-    await delay(30);
+  const client = await palace.client();
+  try {
+    for (;;) {
+      const now = await client.call("palace.status", {});
+      const { driver, search, adoption, strays } = now;
+      const isTaken = driver.kind === "none" ? adoption.state === "verified" : strays.state !== "looking";
+      const isSent = driver.kind === "none" || (driver.state === "synced" && driver.lag === 0);
+      const isSure = adoption.state === "none" || adoption.state === "verified";
+      if (isTaken && isSent && search.pending === 0 && isSure) return now;
+      if (Date.now() > deadline)
+        throw new Error(`not in step: ${JSON.stringify({ driver, search, adoption, strays })}`);
+      await delay(30);
+    }
+  } finally {
+    client.close();
   }
 }
 

@@ -3,8 +3,7 @@
  * closet has the same id, text and metadata. What a file of a language, a model or a typo may hold is drawn by seed. So are
  * the names that a drawer is tagged with.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,13 +11,7 @@ import { buildClosets, type ClosetSource } from "../../../src/engine/closet/clos
 import { knownNames, nameTags } from "../../../src/engine/closet/name-words.ts";
 import { head } from "../../../src/engine/text/text.ts";
 import type { Metadata } from "../../../src/port/drawer.ts";
-import {
-  mempalaceBin,
-  mempalaceEnv,
-  mempalaceMissing,
-  MEMPALACE_VERSIONS,
-  type MempalaceVersion,
-} from "../../helpers/python-mempalace.ts";
+import { mempalaceMissing, MEMPALACE_VERSIONS, type MempalaceVersion, python } from "../../helpers/python-mempalace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
 const FILED_AT = "2026-11-22T10:00:00.123456";
@@ -38,7 +31,7 @@ class Collection:
         self.rows += [{"id": i, "text": d, "metadata": dict(m)} for i, d, m in zip(ids, documents, metadatas)]
 mempalace.miner._load_known_entities = lambda: frozenset(json.loads(sys.argv[1]))
 out = []
-for case in json.load(sys.stdin):
+for case in json.load(open(sys.argv[2], encoding="utf-8")):
     source, wing, room, content = (case[key] for key in ("sourceFile", "wing", "room", "content"))
     metas = [one["metadata"] for one in case["drawers"]]
     lines = build_closet_lines(source, [one["id"] for one in case["drawers"]], content, wing, room, drawer_metas=metas)
@@ -54,15 +47,16 @@ json.dump(out, sys.stdout)`;
 
 type Answer = { closets: unknown; tags: string };
 
-function upstream(version: MempalaceVersion, sources: readonly Source[], languages?: string): Answer[] {
+async function upstream(
+  version: MempalaceVersion,
+  sources: readonly Source[],
+  env: Record<string, string> = {},
+): Promise<Answer[]> {
   const home = mkdtempSync(join(tmpdir(), "upstream-"));
   try {
-    const output = execFileSync(mempalaceBin(version, "python"), ["-c", BUILD, JSON.stringify(KNOWN)], {
-      env: mempalaceEnv(home, languages === undefined ? {} : { MEMPALACE_ENTITY_LANGUAGES: languages }),
-      input: JSON.stringify(sources),
-      maxBuffer: 1 << 28,
-    });
-    return JSON.parse(output.toString()) as Answer[];
+    const file = join(home, "sources.json");
+    writeFileSync(file, JSON.stringify(sources));
+    return JSON.parse(await python(version, home, BUILD, [JSON.stringify(KNOWN), file], env)) as Answer[];
   } finally {
     rmSync(home, { recursive: true });
   }
@@ -232,10 +226,10 @@ for (const version of MEMPALACE_VERSIONS) {
   test.skipIf(missing !== undefined)(
     `closets and the names of drawers are MemPalace ${version}'s own, to the character`,
     { timeout: 120_000 },
-    () => {
+    async () => {
       const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;
       const sources = [...CASES, ...Array.from({ length: 300 }, (_, n) => drawn(first + n))];
-      const theirs = upstream(version, sources);
+      const theirs = await upstream(version, sources);
       const known = knownNames(KNOWN);
       sources.forEach((one, index) => {
         const closets = buildClosets({ ...one, recipe, known });
@@ -249,10 +243,10 @@ for (const version of MEMPALACE_VERSIONS) {
     test.skipIf(missing !== undefined)(
       `names in ${languages} are found as MemPalace ${version} finds them`,
       { timeout: 120_000 },
-      () => {
+      async () => {
         const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;
         const sources = [...CASES, ...Array.from({ length: 120 }, (_, n) => spoken(first + n))];
-        const theirs = upstream(version, sources, languages);
+        const theirs = await upstream(version, sources, { MEMPALACE_ENTITY_LANGUAGES: languages });
         const tagging = { recipe, known: knownNames(KNOWN), languages: languages.split(",") } as const;
         sources.forEach((one, index) => {
           const closets = buildClosets({ ...one, ...tagging });

@@ -2,7 +2,6 @@
  * Hallways and tunnels after a mine against the real one: the same projects go to `mempalace mine` of 3.11 and to `palace mine
  * projects`, and its hallways.json and tunnels.json hold the same records as ours.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,7 +9,7 @@ import { expect, test } from "vitest";
 import { isGenericName } from "../../../src/engine/graph/generic-names.ts";
 import { canonicalSpellings } from "../../../src/engine/graph/spellings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing, runMempalace } from "../../helpers/python-mempalace.ts";
+import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mempalace.ts";
 import { chooserOf, prose } from "../../helpers/transcripts.ts";
 
 const missing = await mempalaceMissing("3.11.0");
@@ -121,12 +120,12 @@ test.skipIf(missing !== undefined)(
 const JUDGE = `
 import json, sys
 from mempalace.hallways import _wing_file_keys, is_generic_entity
-cases = json.load(sys.stdin)
+cases = json.load(open(sys.argv[1], encoding="utf-8"))
 print(json.dumps([[_wing_file_keys([{"entities": names}]), {n: is_generic_entity(n) for n in names}] for names in cases]))`;
 
 test.skipIf(missing !== undefined)(
   "spellings of one file, and names that say nothing, are judged as MemPalace does",
-  () => {
+  async () => {
     const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
     const bases = [
       "main.zig",
@@ -178,12 +177,9 @@ test.skipIf(missing !== undefined)(
     ]);
     const home = mkdtempSync(join(tmpdir(), "upstream-"));
     try {
-      const output = execFileSync(mempalaceBin("3.11.0", "python"), ["-c", JUDGE], {
-        env: mempalaceEnv(home),
-        input: JSON.stringify(cases),
-        maxBuffer: 1 << 26,
-      });
-      const theirs = JSON.parse(output.toString()) as [object, object][];
+      const file = join(home, "cases.json");
+      writeFileSync(file, JSON.stringify(cases));
+      const theirs = JSON.parse(await python("3.11.0", home, JUDGE, [file])) as [object, object][];
       cases.forEach((names, index) => {
         const generic = Object.fromEntries(names.map((one) => [one, isGenericName(one)]));
         expect([Object.fromEntries(canonicalSpellings(names)), generic], JSON.stringify(names)).toEqual(theirs[index]);
