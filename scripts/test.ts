@@ -23,38 +23,53 @@ type Suite = Readonly<{
   /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** A patient suite measures nothing by the clock, so it runs at the same time as patient neighbours. */
-  patient?: true;
   /** Returns why it cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
-const SUITES: readonly Suite[] = [
-  { name: "build", commands: { build: "node scripts/build.ts" } },
-  {
-    name: "check",
-    patient: true,
-    commands: {
-      types: "tsc -p tsconfig.json",
-      lint: "eslint src test scripts",
-      format: "prettier --check --log-level warn src test scripts",
-    },
-  },
-  { name: "simulation", vitest: ["--project", "simulation"], patient: true },
-  { name: "contract", vitest: ["--project", "contract"], patient: true },
-  { name: "unit", vitest: ["--project", "unit"] },
-  // Its processes mostly wait for each other, and its tests measure no time, so it gets one worker more than there are
-  // cores.
-  { name: "process", vitest: ["--project", "process", "--maxWorkers=3"] },
-  { name: "differential", vitest: ["--project", "differential"], patient: true },
-  { name: "fuzz", vitest: ["--project", "fuzz"], patient: true },
-  { name: "soak", vitest: ["--project", "soak"], patient: true },
-  // This suite packs, which rebuilds dist: nothing that starts the built files may run beside it.
-  { name: "install", vitest: ["--project", "install"] },
-  // The half without an engine runs everywhere; the other half reports itself why it is skipped.
-  { name: "agents", vitest: ["--project", "agents"] },
-  { name: "topology", vitest: ["--project", "topology"], missing: ({ env }) => engineMissing(env) ?? toolMissing() },
+/** Suites that run one after the other. */
+type Lane = readonly Suite[];
+/** Lanes that run at the same time: their tests measure nothing by the clock, and each waits often for something else. */
+type Stage = readonly Lane[];
+
+const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
+
+const STAGES: readonly Stage[] = [
+  [[build]],
+  [
+    [
+      {
+        name: "check",
+        commands: {
+          types: "tsc -p tsconfig.json",
+          lint: "eslint src test scripts",
+          format: "prettier --check --log-level warn src test scripts",
+        },
+      },
+    ],
+    [{ name: "simulation", vitest: ["--project", "simulation"] }],
+    [{ name: "contract", vitest: ["--project", "contract"] }],
+  ],
+  [[{ name: "unit", vitest: ["--project", "unit"] }]],
+  [
+    // Its processes mostly wait for each other, so it gets one worker more than there are cores.
+    [{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"] }],
+    [
+      {
+        name: "topology",
+        vitest: ["--project", "topology"],
+        missing: ({ env }) => engineMissing(env) ?? toolMissing(),
+      },
+      // The half without an engine runs everywhere; the other half reports itself why it is skipped.
+      { name: "agents", vitest: ["--project", "agents"] },
+      { name: "install", vitest: ["--project", "install"] },
+      { name: "soak", vitest: ["--project", "soak"] },
+      { name: "fuzz", vitest: ["--project", "fuzz"] },
+      { name: "differential", vitest: ["--project", "differential"] },
+    ],
+  ],
 ];
+const SUITES = STAGES.flat(2);
 
 /** Programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
 function toolMissing(): string | undefined {
@@ -76,15 +91,19 @@ export async function run(options: RunOptions): Promise<number> {
   // A name filter skips all other tests on purpose.
   const filters = argv.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument));
   const strict = (argv.includes("--all") || env["CI"] === "true") && !filters;
-  const chosenSuites = chosen(argv.filter((argument) => argument !== "--all"));
-  // The process tests start the files that this very run has built, as users do; otherwise they run the sources.
-  const builds = chosenSuites.findIndex(({ name }) => name === "build");
   const results: Tally[] = [];
-  for (const group of groups(chosenSuites)) {
-    signal.throwIfAborted();
-    const isBuilt = builds !== -1 && results.length > builds;
+  let isBuilt = false;
+  for (const stage of chosen(argv.filter((argument) => argument !== "--all"))) {
+    // The tests start the files that this very run has built, as users do; otherwise they run the sources.
     const env = { ...options.env, ...(isBuilt && { PALACE_TEST_BUILT: "1" }) };
-    results.push(...(await Promise.all(group.map((suite) => runWhole(suite, { ...options, env }, strict)))));
+    const lanes = stage.map(async (lane) => {
+      for (const suite of lane) {
+        signal.throwIfAborted();
+        results.push(await runWhole(suite, { ...options, env }, strict));
+      }
+    });
+    await Promise.all(lanes);
+    isBuilt ||= stage.flat().includes(build);
   }
   const { passed, failed, leftOut, failures } = total(results);
   if (leftOut.length > 0) print(`left out:`);
@@ -98,23 +117,14 @@ export async function run(options: RunOptions): Promise<number> {
 }
 
 /** Selects suites by name, or makes one vitest run for files and options; without arguments it selects all suites. */
-function chosen(argv: readonly string[]): readonly Suite[] {
-  const named = SUITES.filter(({ name }) => argv.includes(name));
-  const rest = argv.filter((argument) => !named.some(({ name }) => name === argument));
-  if (argv.length === 0) return SUITES;
-  if (rest.length === 0) return named;
-  if (named.length === 0) return [{ name: "chosen", vitest: rest }];
-  return named.map((suite) => (suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] }));
-}
-
-/** Groups patient neighbours, because one of them lasts three minutes whatever else runs. */
-function groups(suites: readonly Suite[]): Suite[][] {
-  return suites.reduce<Suite[][]>((done, suite) => {
-    const last = done.at(-1);
-    if (suite.patient === true && last?.at(-1)?.patient === true) last.push(suite);
-    else done.push([suite]);
-    return done;
-  }, []);
+function chosen(argv: readonly string[]): readonly Stage[] {
+  if (argv.length === 0) return STAGES;
+  const names = SUITES.map(({ name }) => name);
+  const rest = argv.filter((argument) => !names.includes(argument));
+  if (rest.length === argv.length) return [[[{ name: "chosen", vitest: rest }]]];
+  const withRest = (suite: Suite): Suite =>
+    suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] };
+  return STAGES.map((stage) => stage.map((lane) => lane.filter(({ name }) => argv.includes(name)).map(withRest)));
 }
 
 async function runWhole(suite: Suite, options: RunOptions, strict: boolean): Promise<Tally> {

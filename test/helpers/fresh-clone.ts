@@ -111,7 +111,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
  * Makes a copy when there is no repository: everything that is neither built nor installed stands for what would be
  * committed.
  */
-function cloneHead(clone: string): void {
+export function cloneHead(clone: string): void {
   if (existsSync(join(ROOT, ".git"))) {
     execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone], { stdio: "pipe" });
     return;

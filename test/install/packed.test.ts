@@ -3,12 +3,19 @@
  * where the registry is all that can be reached: downloads that install scripts ask for are refused.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/main.ts";
-import { networkMissing, type Newcomer, openNewcomer, readRegistry, type Variables } from "../helpers/fresh-clone.ts";
+import {
+  cloneHead,
+  networkMissing,
+  type Newcomer,
+  openNewcomer,
+  readRegistry,
+  type Variables,
+} from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 
 const missing = networkMissing();
@@ -30,7 +37,11 @@ describe.skipIf(missing)("the packed package", () => {
 
   beforeAll(() => {
     registry = readRegistry();
-    execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: ROOT, stdio: "pipe" });
+    // Packing builds, and other tests run what is built here.
+    const clone = join(folder, "clone");
+    cloneHead(clone);
+    symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
+    execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: clone, stdio: "pipe" });
     tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
