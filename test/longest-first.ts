@@ -16,7 +16,7 @@ export const LONGEST: readonly string[] = [
   "process/feeders/session-kill.test.ts",
   "process/mempalace/repair-python.test.ts",
   "process/write/forget-kill.test.ts",
-  "process/write/strays.test.ts",
+  "process/write/foreign-writers.test.ts",
   "process/life/broker-life.test.ts",
   "topology/kill-chroma.test.ts",
   "topology/recreate.test.ts",

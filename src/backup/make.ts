@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
-import { assertGoal } from "./goal.ts";
+import { assertTarget } from "./target.ts";
 import { type ListedBackup, noteBackup } from "./known-backups.ts";
 import type { Counts } from "./manifest.ts";
 import { packArchive, writeWhole } from "./pack.ts";
@@ -40,7 +40,7 @@ const STAGED_KEPT_MS = 60_000;
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
   const { source, passphrase } = input;
   removeDrafts(source.home, STAGED_KEPT_MS);
-  if (input.file !== null) assertGoal({ file: input.file, replace: input.replace }, source);
+  if (input.file !== null) assertTarget({ file: input.file, replace: input.replace }, source);
   const draft = join(source.home, `.backup-${randomBytes(4).toString("hex")}`);
   mkdirSync(draft, { mode: 0o700 });
   try {

@@ -7,10 +7,13 @@ import { isBackupName } from "./name.ts";
 import { AGE_MAGIC } from "./secret.ts";
 import { BLOCK_BYTES, sizeIn, tarHeader } from "./tar.ts";
 
-export type Goal = { file: string; replace: boolean };
+export type BackupTarget = { file: string; replace: boolean };
 
 /** Errors: CONFIG_USAGE. */
-export function assertGoal({ file, replace }: Goal, { home, palaceDir }: { home: string; palaceDir: string }): void {
+export function assertTarget(
+  { file, replace }: BackupTarget,
+  { home, palaceDir }: { home: string; palaceDir: string },
+): void {
   const refuse = (why: string): PalaceError =>
     new PalaceError("CONFIG_USAGE", `${file} ${why}`, "name another: palace backup FILE");
   if (file.includes("\0")) throw refuse("is no path");

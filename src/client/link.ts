@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
-import { ABSENCE_PATIENCE_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
+import { ABSENT_TIMEOUT_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
@@ -19,15 +19,15 @@ import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
 import {
-  PATIENCE_MS,
-  BUSY_PATIENCE_MS,
-  RESTART_PATIENCE_MS,
-  OUTAGE_PATIENCE_MS,
-  STARTING_PATIENCE_MS,
+  REQUEST_TIMEOUT_MS,
+  BUSY_TIMEOUT_MS,
+  RESTART_TIMEOUT_MS,
+  OUTAGE_TIMEOUT_MS,
+  STARTING_TIMEOUT_MS,
   RETRY_MS,
   RETRY_MAX_MS,
   SPOOL_RETRY_MAX_MS,
-} from "./patience.ts";
+} from "./timeouts.ts";
 
 export type LinkOptions = {
   config: Config;
@@ -82,7 +82,7 @@ export class Link {
   #startingUntilMs = 0;
   #hasLearnt = false;
   #agent: string;
-  #impatience: Timer | undefined;
+  #outageTimer: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = RETRY_MAX_MS;
   #outage: Outage | undefined;
@@ -142,7 +142,7 @@ export class Link {
     this.#socket?.destroy();
     this.#pending.clear();
     this.#keepAlive.stop();
-    this.#impatience?.clear();
+    this.#outageTimer?.clear();
     this.#retry?.clear();
   }
 
@@ -154,14 +154,14 @@ export class Link {
 
   #reconnect(): void {
     if (this.#spools && this.#pending.size > 0)
-      this.#impatience ??= this.#clock.after(OUTAGE_PATIENCE_MS, this.#onImpatience);
+      this.#outageTimer ??= this.#clock.after(OUTAGE_TIMEOUT_MS, this.#onOutage);
     void this.connect().catch(() => {});
   }
 
   /** A network that drops every packet must not keep an agent waiting; the search for a broker goes on. */
-  readonly #onImpatience = (): void => {
+  readonly #onOutage = (): void => {
     const { config } = this.#options;
-    this.#impatience = undefined;
+    this.#outageTimer = undefined;
     if (this.#socket !== undefined || this.#closed || this.#pending.size === 0) return;
     // Once the broker is away, one started here may exit again, because a process that we cannot reach holds the palace.
     const isStarting = !this.#isAway && this.#clock.now() < this.#startingUntilMs;
@@ -196,11 +196,11 @@ export class Link {
     const stream = await this.#reach.open(config, agent);
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
-    const firstMs = this.#spools ? OUTAGE_PATIENCE_MS : ABSENCE_PATIENCE_MS;
-    const patienceMs = this.#wasConnected && !this.#spools ? RESTART_PATIENCE_MS : firstMs;
+    const firstMs = this.#spools ? OUTAGE_TIMEOUT_MS : ABSENT_TIMEOUT_MS;
+    const timeoutMs = this.#wasConnected && !this.#spools ? RESTART_TIMEOUT_MS : firstMs;
     await this.#reach.ensure(config, {
-      patienceMs: this.#isAway ? 0 : patienceMs,
-      onStarting: () => (this.#startingUntilMs = this.#clock.now() + STARTING_PATIENCE_MS),
+      timeoutMs: this.#isAway ? 0 : timeoutMs,
+      onStarting: () => (this.#startingUntilMs = this.#clock.now() + STARTING_TIMEOUT_MS),
     });
     return this.#reach.open(config, agent);
   }
@@ -251,7 +251,7 @@ export class Link {
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       // The broker did not take the call: it is sent again, to this broker or to the next.
       if (data?.code === "BROKER_SHUTTING_DOWN") return;
-      if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < BUSY_PATIENCE_MS) {
+      if (data?.code === "BROKER_BUSY" && this.#clock.now() - pending.since < BUSY_TIMEOUT_MS) {
         this.#clock.after(data.retryAfterMs ?? RETRY_MAX_MS, () => this.#repeat(id));
         return;
       }
@@ -277,8 +277,8 @@ export class Link {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
     const now = this.#clock.now();
-    // A request that was served for long, a wait for an event say, gets its full patience from this disconnection on.
-    if (now - this.#openedAtMs > PATIENCE_MS) for (const pending of this.#pending.values()) pending.since = now;
+    // A request that was served for long, a wait for an event say, gets its full time from this disconnection on.
+    if (now - this.#openedAtMs > REQUEST_TIMEOUT_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
     this.#keepAlive.stop();
@@ -289,7 +289,7 @@ export class Link {
 
   #expire(): void {
     for (const [id, { since }] of this.#pending) {
-      if (this.#clock.now() - since > PATIENCE_MS)
+      if (this.#clock.now() - since > REQUEST_TIMEOUT_MS)
         this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
     }
   }

@@ -48,7 +48,7 @@ export type EnsureOptions = {
    * The wait for a broker that we cannot start. By default there is none, except for a read-only palace: there it lasts
    * until the start's deadline.
    */
-  patienceMs?: number | undefined;
+  timeoutMs?: number | undefined;
   /** Called when a broker is being started here, which is worth waiting for. */
   onStarting?: () => void;
 };
@@ -83,7 +83,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
         lastStart = performance.now();
         options.onStarting?.();
       }
-    } else if (performance.now() - since >= (options.patienceMs ?? 0)) throw unanswered(config.endpoint);
+    } else if (performance.now() - since >= (options.timeoutMs ?? 0)) throw unanswered(config.endpoint);
     await sleep(POLL_MS);
   }
 }
@@ -112,13 +112,13 @@ async function ensureBridged(config: Config, onStarting: (() => void) | undefine
 type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
 
 /** Errors: the reason why no broker will come, or that none came in time. */
-function assertWorthWaiting(config: Config, { patienceMs, waitedMs, canStart, hasStarted }: Waiting): void {
+function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, hasStarted }: Waiting): void {
   const { paths } = config;
   if (isStopped(config))
     throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
   const foreign = foreignMount(config);
-  if (foreign !== undefined && waitedMs >= (patienceMs ?? 0)) throw foreign;
-  if (waitedMs > (patienceMs ?? START_TIMEOUT_MS) && !canStart)
+  if (foreign !== undefined && waitedMs >= (timeoutMs ?? 0)) throw foreign;
+  if (waitedMs > (timeoutMs ?? START_TIMEOUT_MS) && !canStart)
     throw new PalaceError(
       "STORE_READ_ONLY",
       `${paths.home} cannot be written here, and no broker of elsewhere answers`,

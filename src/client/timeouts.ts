@@ -1,15 +1,15 @@
 /** How long a client goes on without an answer before its agent hears of it, and how often it tries meanwhile. Used by link.ts. */
 
 /** Limits how long a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
-export const PATIENCE_MS = 60_000;
-/** Shorter than PATIENCE_MS, so that a caller that waits that long still hears the reason. */
-export const BUSY_PATIENCE_MS = 45_000;
+export const REQUEST_TIMEOUT_MS = 60_000;
+/** Shorter than REQUEST_TIMEOUT_MS, so that a caller that waits that long still hears the reason. */
+export const BUSY_TIMEOUT_MS = 45_000;
 /** Limits the wait for a remote broker that was there a moment ago: it restarts, or the connection to it is broken. */
-export const RESTART_PATIENCE_MS = 10_000;
+export const RESTART_TIMEOUT_MS = 10_000;
 /** The same limit for a link that spools: an agent hears within a second that there is no broker. */
-export const OUTAGE_PATIENCE_MS = 700;
+export const OUTAGE_TIMEOUT_MS = 700;
 /** Far longer than a broker that is being started here takes to answer. */
-export const STARTING_PATIENCE_MS = 10_000;
+export const STARTING_TIMEOUT_MS = 10_000;
 export const RETRY_MS = 50;
 export const RETRY_MAX_MS = 1_000;
 /** Limits the pause between attempts to find a broker for spooled writes. */

@@ -10,12 +10,12 @@ const SHELL = "/bin/sh";
 
 /**
  * Ends the process with that exit code when everything it said is with its readers, which process.exit does not wait for. Who holds
- * what others wait for gives `patienceMs`, after which a reader who has stopped reading is left. What listens to `exit` is called;
+ * what others wait for gives `timeoutMs`, after which a reader who has stopped reading is left. What listens to `exit` is called;
  * what else waits in the event loop is not waited for.
  */
-export async function leave(code: number, patienceMs?: number): Promise<never> {
+export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));
-  await (patienceMs === undefined ? said : within(said, patienceMs));
+  await (timeoutMs === undefined ? said : within(said, timeoutMs));
   if (process.execve !== undefined && isExecutable(SHELL)) {
     process.emit("exit", code);
     process.execve(SHELL, ["sh", "-c", `exit ${code}`], {});

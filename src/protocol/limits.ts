@@ -79,7 +79,7 @@ export const DIAL_TIMEOUT_MS = 2_000;
 /** A cold machine under load needs this long; a start that fails reports so itself and ends the wait. */
 export const START_TIMEOUT_MS = 30_000;
 /** A command waits this long for a broker that only others can start: long enough for a restart. */
-export const ABSENCE_PATIENCE_MS = 500;
+export const ABSENT_TIMEOUT_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
 /** A mine that takes longer is answered with its progress. */
 export const MINE_WAIT_MS = 45_000;

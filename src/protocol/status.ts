@@ -51,7 +51,7 @@ export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: s
  * What foreign writers did to the public palace, found by its own sequence numbers: looking, nothing, something, or
  * unknown. The wire name `strays` stays for older clients.
  */
-export type StrayReport = {
+export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
   /** Who may have written, or why that is not known. */
   detail: string;
@@ -145,7 +145,7 @@ export type StatusReport = {
     elsewhere?: { file: string; facts: number };
   };
   upstreamLock: UpstreamLockStatus;
-  strays: StrayReport;
+  strays: ForeignWritersReport;
   adoption: AdoptionReport;
 };
 

@@ -53,8 +53,8 @@ async function runSchedule(
       return { socket: client.asSocket(), rest: Buffer.alloc(0), endpoint: "simulated" };
     },
     // A broker elsewhere: it is waited for, not started.
-    ensure: async (_config, { patienceMs = 0 }) => {
-      const until = scheduler.now() + patienceMs;
+    ensure: async (_config, { timeoutMs = 0 }) => {
+      const until = scheduler.now() + timeoutMs;
       while (broker?.isAlive !== true || !isReachable || isCut) {
         if (scheduler.now() >= until) throw new PalaceError("TRANSPORT_REFUSED", "nobody answers", "");
         await new Promise<void>((resolve) => void scheduler.after(15, resolve));

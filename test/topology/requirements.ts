@@ -132,7 +132,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
       "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
     source: "5, 7",
     topologies: ["native-only"],
-    shownBy: "test/process/write/strays.test.ts",
+    shownBy: "test/process/write/foreign-writers.test.ts",
   },
   {
     id: "strangers",

@@ -14,7 +14,7 @@ import { isStopped, vanishedPalace } from "../../platform/state-files.ts";
 import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
-import { ABSENCE_PATIENCE_MS } from "../../protocol/limits.ts";
+import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
@@ -32,7 +32,7 @@ import { checkBackups } from "./backup-health.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
 import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
-import { describeAdoption, describeStrays } from "./strays.ts";
+import { describeAdoption, describeForeignWriters } from "./foreign-writers.ts";
 
 const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */
@@ -127,7 +127,7 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
     if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
     const found =
       running === undefined
-        ? await ensureBroker(config, { patienceMs: ABSENCE_PATIENCE_MS })
+        ? await ensureBroker(config, { timeoutMs: ABSENT_TIMEOUT_MS })
         : { ...running, started: false };
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
     const status = await askWhenOpen(client).catch(asKnown);
@@ -374,7 +374,7 @@ function checkAdoption({ adoption }: StatusReport): Check {
 
 /** Rows of others are no fault of this memory, but somebody should know that two write one palace. */
 function checkStrays({ strays, driver }: StatusReport): Check {
-  const detail = describeStrays(strays);
+  const detail = describeForeignWriters(strays);
   if (strays.state !== "found") return ok("strays", detail);
   if (strays.unindexed > 0)
     return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");

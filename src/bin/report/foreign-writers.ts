@@ -1,8 +1,8 @@
 /** What others did to the public palace, in words; used by status and doctor. */
-import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
 
-export function describeStrays(report: StrayReport): string {
+export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
   // A broker of before takes nothing over.
   const taken = report.taken ?? 0;

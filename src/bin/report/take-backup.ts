@@ -2,7 +2,7 @@
 import { closeSync, createReadStream, existsSync, openSync, rmSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { assertGoal } from "../../backup/goal.ts";
+import { assertTarget } from "../../backup/target.ts";
 import type { MakeReport } from "../../backup/make.ts";
 import { writeWhole } from "../../backup/pack.ts";
 import { encrypted } from "../../backup/secret.ts";
@@ -32,7 +32,7 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       "name another: palace backup FILE, or add --force",
     );
   // A passphrase is put around it here, and the broker never opens that name.
-  if (file !== null && passphrase !== undefined) assertGoal({ file, replace }, config.paths);
+  if (file !== null && passphrase !== undefined) assertTarget({ file, replace }, config.paths);
   const isDirect = file !== null && passphrase === undefined;
   const isEncrypted = passphrase !== undefined;
   const request = { file: isDirect ? file : null, goesTo: isDirect ? null : file, replace, encrypted: isEncrypted };

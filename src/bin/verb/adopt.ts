@@ -9,7 +9,7 @@ import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { assertPalace, palaceFolder, type Survey, surveyPalace } from "../../public-palace/adopt/survey.ts";
-import { describeAdoption } from "../report/strays.ts";
+import { describeAdoption } from "../report/foreign-writers.ts";
 import { plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 import { mcpEntry } from "../terminal/spelling.ts";

@@ -11,7 +11,7 @@ import { formatEndpoint } from "../../transport/endpoint.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
 import { describeClosets } from "../report/closets.ts";
 import { describeGraph } from "../report/graph.ts";
-import { describeAdoption, describeStrays } from "../report/strays.ts";
+import { describeAdoption, describeForeignWriters } from "../report/foreign-writers.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -124,7 +124,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
     ["closets", describeClosets(status.closets)],
     ["graph", describeGraph(status.graph)],
     ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],
-    ["strays", describeStrays(status.strays)],
+    ["strays", describeForeignWriters(status.strays)],
     ...(adoption === undefined ? [] : [["adoption", adoption] as Row]),
   ];
 }

@@ -43,7 +43,7 @@ export class RequestQueue {
   /** A read whose child died: it runs next, before all that wait. */
   #again: Waiting | undefined;
   #running: { waiting: Waiting; session: Session } | undefined;
-  #impatient: NodeJS.Timeout | undefined;
+  #overdue: NodeJS.Timeout | undefined;
   #draining = false;
   #idle: PromiseWithResolvers<void> | undefined;
   answeredWrites = 0;
@@ -80,8 +80,8 @@ export class RequestQueue {
     if (this.#running !== undefined) return;
     const { session } = this.#supervisor;
     if (session === undefined) return this.#await();
-    clearTimeout(this.#impatient);
-    this.#impatient = undefined;
+    clearTimeout(this.#overdue);
+    this.#overdue = undefined;
     const waiting = this.#again ?? this.#waiting.shift()?.item;
     this.#again = undefined;
     if (waiting === undefined) return this.#idle?.resolve();
@@ -151,8 +151,8 @@ export class RequestQueue {
   #await(): void {
     if (this.#waiting.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
     this.#supervisor.wake();
-    this.#impatient ??= setTimeout(() => {
-      this.#impatient = undefined;
+    this.#overdue ??= setTimeout(() => {
+      this.#overdue = undefined;
       const { lastError } = this.#supervisor;
       this.fail(
         new PalaceError(

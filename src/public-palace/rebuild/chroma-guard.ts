@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 
 /** SIGTERM makes this server spin for ever instead of ending (chroma issue 5594); SIGINT ends it. */
 const ASK = "SIGINT";
-const PATIENCE_MS = 3_000;
+const STOP_TIMEOUT_MS = 3_000;
 
 const [command = "", ...args] = process.argv.slice(2);
 const server = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
@@ -17,7 +17,7 @@ server.on("error", (error) => {
 server.on("exit", (code) => process.exit(code ?? 1));
 const end = (): void => {
   server.kill(ASK);
-  setTimeout(() => server.kill("SIGKILL"), PATIENCE_MS);
+  setTimeout(() => server.kill("SIGKILL"), STOP_TIMEOUT_MS);
 };
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
 process.stdin.on("end", end).on("error", end).resume();

@@ -11,7 +11,7 @@
  */
 import type { Log } from "../../platform/log.ts";
 import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import type { Adopter } from "../adopt/adoption.ts";
 import type { Horizon } from "../adopt/foreign-rows.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
@@ -52,7 +52,7 @@ export type WatchOptions = {
 };
 
 export type Watch = {
-  status(): StrayReport;
+  status(): ForeignWritersReport;
   adoption(): AdoptionReport;
   /** False while the palace may hold rows that the ledger lacks: nothing may be written there. */
   isSettled(): boolean;
@@ -100,7 +100,7 @@ export function startWatch(options: WatchOptions): Watch {
 
 class Watcher {
   readonly #options: Required<WatchOptions>;
-  report: StrayReport = { ...NOTHING, state: "looking", detail: "" };
+  report: ForeignWritersReport = { ...NOTHING, state: "looking", detail: "" };
   adoption: AdoptionReport = NOT_ADOPTED;
   /** The palace's number when both sides held the same; higher numbers that are not ours are another's work. */
   #agreedHead: number | undefined;

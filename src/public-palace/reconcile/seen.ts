@@ -3,7 +3,7 @@
  * the next look. Used by reconciler.ts.
  */
 import { statSync } from "node:fs";
-import type { AdoptionReport, StrayReport } from "../../protocol/spec.ts";
+import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
@@ -15,7 +15,7 @@ const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
 
-export const NOTHING: Omit<StrayReport, "state" | "detail"> = {
+export const NOTHING: Omit<ForeignWritersReport, "state" | "detail"> = {
   ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
 };
 export const NOT_ADOPTED: AdoptionReport = {
@@ -45,7 +45,7 @@ export type Seen = {
   head: number;
   segment: number;
   unindexed: number;
-  report: StrayReport;
+  report: ForeignWritersReport;
   /** Absent in ledgers of older versions: the adopted collection, and the palace's number when both sides agreed. */
   adopt?: string;
   /** The same for the closets' collection; absent in ledgers that knew none. */

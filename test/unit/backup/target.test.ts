@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { assertGoal } from "../../../src/backup/goal.ts";
+import { assertTarget } from "../../../src/backup/target.ts";
 import { backupName } from "../../../src/backup/name.ts";
 import { tarHeader } from "../../../src/backup/tar.ts";
 
@@ -26,20 +26,20 @@ test.each([
 ])("a backup is not written over %s, not even with --force", (_what, name, content) => {
   const file = join(root, name);
   if (content !== undefined) writeFileSync(file, content);
-  expect(() => assertGoal({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
+  expect(() => assertTarget({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
 });
 
 test("with --force it is written over an older backup, an encrypted one and an empty file, and over no link", () => {
   const file = join(root, "b.tar");
   for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
     writeFileSync(file, content);
-    assertGoal({ file, replace: true }, own);
-    expect(() => assertGoal({ file, replace: false }, own)).toThrow(/is there already/);
+    assertTarget({ file, replace: true }, own);
+    expect(() => assertTarget({ file, replace: false }, own)).toThrow(/is there already/);
   }
   symlinkSync(file, join(root, "link.tar"));
-  expect(() => assertGoal({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
+  expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
 });
 
 test("a folder of backups may be the home itself, for their own names", () => {
-  assertGoal({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
+  assertTarget({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
 });
