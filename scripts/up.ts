@@ -17,7 +17,13 @@ import { loadConfig } from "../src/config/config.ts";
 import { composeCommand } from "../src/devbox/compose.ts";
 import { brokerContainer, upStack } from "../src/devbox/up.ts";
 
-type Stack = Readonly<{ kind: "docker" | "native"; writer: string[]; reader: string[]; host?: Joined }>;
+type Stack = Readonly<{
+  kind: "docker" | "native";
+  writer: string[];
+  reader: string[];
+  services?: readonly string[];
+  host?: Joined;
+}>;
 
 const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
   Builds, starts the shared memory and proves it with one memory, written, found and erased.
@@ -86,9 +92,10 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const config = loadConfig(env);
   const opened = await upStack({ root: ROOT, env, log, signal, cwd, ...config.paths });
   const host = await joinStack(config, await brokerContainer(opened), env);
-  if (host.state === "apart") log(`note: ${host.why}; ${host.hint}`);
+  if (host?.state === "apart") log(`note: ${host.why}; ${host.hint}`);
   const shim = [...composeCommand({ root: ROOT, env }), "exec", "-T", "devbox", "mp-shim"];
-  return { kind: "docker", writer: shim, reader: host.state === "joined" ? AGENT_ENTRY : shim, host };
+  const reader = host?.state === "joined" ? AGENT_ENTRY : shim;
+  return { kind: "docker", writer: shim, reader, services: opened.stack.services, ...(host && { host }) };
 }
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
@@ -133,12 +140,12 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
 }
 
 /** At most ten lines. */
-function summary({ kind, host }: Stack, { ms }: Proof): string[] {
+function summary({ kind, services = [], host }: Stack, { ms }: Proof): string[] {
   const entry = AGENT_ENTRY.join(" ");
   const proved = `One memory was written through one shim, found through another, and erased (${ms} ms).`;
   if (kind === "docker")
     return [
-      "The palace is up in Docker: chroma, broker, devbox.",
+      `The palace is up in Docker: ${services.join(", ")}.`,
       proved,
       "Next:",
       "  ./scripts/palace devbox shell                a shell with pi, opencode, claude and the palace commands",

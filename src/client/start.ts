@@ -3,10 +3,12 @@
  * twenty processes, nineteen of which exit again at the broker's own lock); it proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
+import { canWrite } from "../platform/can-write.ts";
+import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import {
   clearStopped,
   dropStarting,
@@ -16,7 +18,6 @@ import {
   takeStarting,
   vanishedPalace,
 } from "../platform/state-files.ts";
-import { hasCoherentLocks, mountOf } from "../platform/mount.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
@@ -169,12 +170,8 @@ function bridgeSilent(): PalaceError {
 function mayStart(config: Config): boolean {
   const { paths } = config;
   if (foreignMount(config) !== undefined) return false;
-  try {
-    if (existsSync(paths.home)) accessSync(paths.home, constants.W_OK);
-    return true;
-  } catch {
-    return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
-  }
+  if (!existsSync(paths.home) || canWrite(paths.home)) return true;
+  return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
 }
 
 /**

@@ -106,8 +106,12 @@ async function engineId(engine: Engine): Promise<string> {
   return String(((await engine.info()) as { ID?: string }).ID ?? "");
 }
 
-/** The name of the running stack's broker container; it stays the same when that is made anew. Errors: BROKER_START_FAILED. */
-export async function brokerContainer({ engine, stack, place }: Opened): Promise<string> {
+/**
+ * The name of the running stack's broker container; it stays the same when that is made anew. Undefined for an arrangement without
+ * one. Errors: BROKER_START_FAILED.
+ */
+export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {
+  if (!stack.services.includes("broker")) return undefined;
   const found = (await boxesOf(engine, stack.project)).find(
     ({ service, isRunning }) => service === "broker" && isRunning,
   );
@@ -115,7 +119,7 @@ export async function brokerContainer({ engine, stack, place }: Opened): Promise
   const logs = composeCommand(place).concat("logs", "broker").join(" ");
   throw new PalaceError(
     "BROKER_START_FAILED",
-    "the stack runs without a broker of its own",
-    `look whether it should have one (docker compose config --services), then: ${logs}`,
+    "the stack's broker does not run",
+    logs,
   );
 }

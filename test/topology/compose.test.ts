@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { joinStack } from "../../src/bin/docker/one-memory.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import type { StatusReport } from "../../src/protocol/spec.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { DEVBOXES, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
@@ -189,13 +190,36 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
+  test("a backup made in a devbox is a file of the devbox, and the lines of docs/backup.md put it back", async () => {
+    const backup = await stack.exec("devbox", 1, "palace", "backup", "/home/developer/b.tar", "--json");
+    expect(backup.exitCode, backup.stderr).toBe(0);
+    expect(JSON.parse(backup.stdout)).toMatchObject({ file: "/home/developer/b.tar", encrypted: false });
+    expect((await stack.exec("devbox", 1, "palace", "verify", "/home/developer/b.tar")).exitCode).toBe(0);
+    const piped = await stack.exec("devbox", 1, "sh", "-c", "palace backup - | tar --list --file -");
+    expect(piped.stdout, piped.stderr).toContain("ledger.sqlite3");
+    await until(async () => (await stack.exec("broker", 1, "sh", "-c", "ls -d /palace/.backup-*")).exitCode !== 0);
+
+    const refused = await stack.exec("devbox", 1, "palace", "restore", "/home/developer/b.tar", "--yes");
+    expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("docs/backup.md") });
+    // What is filed later stays in Chroma, and comes back from there.
+    {
+      await using shim = await stack.shim(1);
+      for (const content of await writeDrawers(shim, "after the backup", 1)) acknowledged.add(content);
+    }
+    await until(async () => (await driverOf(stack)).lag === 0);
+    await stack.compose("stop", "broker");
+    const folder = `${stack.project}_devbox-data:/in:ro`;
+    const restore = ["run", "--rm", "-T", "--no-deps", "--volume", folder, "broker", "palace", "restore", "/in/b.tar"];
+    expect(await stack.compose(...restore, "--yes")).toContain("The old state is kept");
+    await up();
+    await expectEveryDrawer();
+  });
+
   test("Chroma's own collection ends with exactly the ledger's ids", async () => {
     await using shim = await stack.shim(1);
-    const status = async (): Promise<{ driver: { lag: number; state: string }; search: { pending: number } }> =>
-      JSON.parse((await stack.exec("devbox", 1, "palace", "status", "--json")).stdout);
     await until(async () => {
-      const { driver, search } = await status();
-      return driver.lag === 0 && search.pending === 0 && driver.state === "synced";
+      const { lag, pending, state } = await driverOf(stack);
+      return lag === 0 && pending === 0 && state === "synced";
     });
     const { stdout, stderr, exitCode } = await stack.exec(
       "chroma",
@@ -211,6 +235,13 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(new Set(held)).toEqual(new Set(await list(shim, "drawer_id")));
   });
 });
+
+async function driverOf(stack: DockerStack): Promise<{ lag: number; state: string; pending: number }> {
+  const { stdout } = await stack.exec("devbox", 1, "palace", "status", "--json");
+  const { driver, search } = JSON.parse(stdout) as StatusReport;
+  if (driver.kind === "none") throw new Error("no public palace is kept");
+  return { lag: driver.lag, state: driver.state, pending: search.pending };
+}
 
 /** Run in the chroma container: all ids of the palace's collection, paged. */
 const COLLECTION_IDS = `

@@ -10,8 +10,8 @@ export function up(call: DevboxCall): Promise<number> {
   return watched(call, "palace devbox up goes on.", async (watch) => {
     const opened = await upStack({ ...placeOf(call, true), ...watch, cwd: process.cwd(), workspace, share });
     const host = await joinStack(config, await brokerContainer(opened), env);
-    const { project } = opened.stack;
-    if (out.isJson) out.document({ project, folder: opened.place.root, host });
+    const { project, services } = opened.stack;
+    if (out.isJson) out.document({ project, folder: opened.place.root, services: [...services], ...(host && { host }) });
     else {
       const next = [
         ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
@@ -19,11 +19,11 @@ export function up(call: DevboxCall): Promise<number> {
         ["palace devbox up --workspace DIR", "your project in it"],
         ["palace devbox down", "ends it; memory and home stay"],
       ];
-      out.text(`The devbox is up: chroma, broker, devbox (project ${project}).
+      out.text(`The devbox is up: ${services.join(", ")} (project ${project}).
 Next:
 ${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}`);
     }
-    if (host.state === "apart") out.notice(`note: ${host.why}; ${host.hint}`);
+    if (host?.state === "apart") out.notice(`note: ${host.why}; ${host.hint}`);
     return 0;
   });
 }

@@ -18,8 +18,13 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container` runs the stack's broker. */
-export async function joinStack(config: Config, container: string, env: Env): Promise<Joined> {
+/** `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. */
+export async function joinStack(
+  config: Config,
+  container: string | undefined,
+  env: Env,
+): Promise<Joined | undefined> {
+  if (container === undefined) return undefined;
   const { endpoint, paths } = config;
   const bridge = readSettings(paths);
   if (bridge?.kind === "docker" && bridge.host === container && endpoint === undefined) return { state: "joined" };

@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { readBrokerFile } from "../../client/discover.ts";
 import { START_MARK_MS } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../platform/can-write.ts";
 import { tryFlock } from "../../platform/libc.ts";
 import { dropStarting, isWanted, staleStart, unwritable } from "../../platform/state-files.ts";
 import type { Fix } from "./fix.ts";
-import { canWrite } from "./volumes.ts";
 
 const OPEN_TO_OTHERS = 0o077;
 

@@ -1,7 +1,7 @@
 /** Whether what must not be lost outlives this container, for `palace doctor`. Says nothing outside of one. Imported by checks.ts. */
-import { accessSync, constants } from "node:fs";
 import { isBridged } from "../../client/bridge.ts";
 import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../platform/can-write.ts";
 import { isInContainer } from "../../platform/container.ts";
 import { type Mount, mountOf } from "../../platform/mount.ts";
 import { type Check, ok, warn } from "./check.ts";
@@ -42,14 +42,4 @@ function placesOf(config: Config): Place[] {
     ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
     { what: "state and kept writes", path: paths.stateDir, volume: "palace-state" },
   ];
-}
-
-/** As this user, now. */
-export function canWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 /** A backup asked of the broker, and where it goes: to a file of its machine, or by way of us into another file or a pipe. */
 import { closeSync, createReadStream, existsSync, openSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { assertTarget } from "../../backup/target.ts";
@@ -7,6 +8,7 @@ import type { MakeReport } from "../../backup/make.ts";
 import { writeWhole } from "../../backup/pack.ts";
 import { encrypted } from "../../backup/secret.ts";
 import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../platform/can-write.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { formatBytes, type Output } from "../terminal/output.ts";
@@ -31,9 +33,9 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       `${file} is there already`,
       "name another: palace backup FILE, or add --force",
     );
-  // A passphrase is put around it here, and the broker never opens that name.
-  if (file !== null && passphrase !== undefined) assertTarget({ file, replace }, config.paths);
-  const isDirect = file !== null && passphrase === undefined;
+  // A passphrase is put around it here, and in a devbox, which sees the palace read-only, the broker's files are others.
+  const isDirect = file !== null && passphrase === undefined && canWrite(config.paths.home);
+  if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
   const request = { file: isDirect ? file : null, goesTo: isDirect ? null : file, replace, encrypted: isEncrypted };
   const made = (await runJob(config, { kind: "backup", ...request }, out)) as unknown as BackupResult | undefined;
@@ -47,10 +49,13 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   }
 }
 
-/** The staged file has no name any more before a byte of it is read: however we end, it is gone. */
+/**
+ * The staged file has no name any more before a byte of it is read: however we end, it is gone. Where we may not remove it, the broker
+ * does, a minute later.
+ */
 async function carry({ file: staged, bytes }: MakeReport, goal: BackupGoal, out: Output): Promise<number> {
   const fd = openStaged(staged);
-  rmSync(staged);
+  if (canWrite(dirname(staged))) rmSync(staged);
   const progress = new Progress({ silent: out.isJson });
   try {
     return await withInterrupt(

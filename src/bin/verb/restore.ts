@@ -1,5 +1,5 @@
 /** `palace restore`: puts a backup in the place of the palace and keeps the old state aside. */
-import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
@@ -20,6 +20,7 @@ import { isBridged } from "../../client/bridge.ts";
 import { clearStop, ensureBroker, foreignMount } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../platform/can-write.ts";
 import { armFault } from "../../platform/fault.ts";
 import { createLog } from "../../platform/log.ts";
 import { isStopped } from "../../platform/state-files.ts";
@@ -99,6 +100,13 @@ function assertHere(config: Config): void {
     throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace restore FILE");
   const foreign = foreignMount(config);
   if (foreign !== undefined) throw foreign;
+  const { home } = config.paths;
+  if (existsSync(home) && !canWrite(home))
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${home} cannot be written here; nothing was changed`,
+      "where it can be: palace restore FILE; for the compose stack docs/backup.md has the lines",
+    );
 }
 
 async function stage(

@@ -3,12 +3,12 @@
  * made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of theirs are removed; how that fares stands in the list
  * beside the ledger, where `palace doctor` reads it.
  */
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
 import { noteSchedule, ownBackups, readList, type Schedule } from "../../backup/known-backups.ts";
-import { removeDrafts } from "../../backup/make.ts";
+import { removeDrafts, STAGED_KEPT_MS } from "../../backup/make.ts";
 import { backupName } from "../../backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../platform/log.ts";
@@ -49,6 +49,8 @@ export function beginBackup(
       try {
         if (isCancelled) await thread.call("cancel");
         const report = await thread.call("make", { source, file, replace, passphrase, note });
+        // A devbox, which sees the home read-only, cannot remove what it has taken away; it has that open by then.
+        if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
         return { ...report, unsettled: unsettled ?? null } as JsonObject;
       } finally {
         await thread.close();
@@ -61,6 +63,11 @@ export function beginBackup(
       void thread?.call("cancel").catch(() => {});
     },
   };
+}
+
+/** A home that is gone meanwhile holds nothing of it. */
+function removeStaged(home: string): void {
+  if (existsSync(home)) removeDrafts(home, STAGED_KEPT_MS);
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for one that does not come through the socket: it names a file of this machine. */

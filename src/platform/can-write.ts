@@ -1,0 +1,11 @@
+import { accessSync, constants } from "node:fs";
+
+/** True when this user may write there now; false also where nothing is there. */
+export function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
