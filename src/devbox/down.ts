@@ -14,7 +14,7 @@ import type { Opened } from "./up.ts";
 const ALL = ["--profile", "bridged", "--profile", "owner"];
 
 /** Errors: BROKER_START_FAILED with what compose said. */
-export async function takeDown({ place }: Opened, withVolumes: boolean, watch: Watch): Promise<void> {
+export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: boolean, watch: Watch): Promise<void> {
   const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
   if (failure === undefined) return;
   watch.log(failure);

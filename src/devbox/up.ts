@@ -2,6 +2,7 @@
 import { composeCommand, failureHint, type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
+import { type Before, moveStack, stackBefore } from "./move.ts";
 import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
 import { assertOurs, real } from "./owner.ts";
 import { finishRecreate } from "./recreate/finish.ts";
@@ -18,6 +19,10 @@ export type UpOptions = Place &
     workspace?: string | undefined;
     /** The stack is another folder's, and this one's too from now on. */
     share?: boolean | undefined;
+    /** The project whose memory and home this one gets. */
+    from?: string | undefined;
+    /** It gets others, though this folder has some under another project name. */
+    fresh?: boolean | undefined;
   }>;
 
 /** A stack that is known and ours. */
@@ -53,13 +58,17 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const opened = await openStack(options);
   const { engine } = opened;
   await finishRecreate({ ...opened, ...options, place: opened.place }, "up");
-  await writeStackUser(opened.place, options, engine);
-  const workspace = await workspaceOf(opened, options);
+  const here = { ...opened, engineId: await engineId(engine) };
+  const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
+  // What is copied belongs to the uid that it has.
+  if (before === undefined) await writeStackUser(opened.place, options, engine);
+  const workspace = await workspaceOf(opened, options, before);
   const revision = await revisionOf(root, options.env);
   // Where compose comes to the same folder by itself it is left to it: a named one and a default are told apart in the box.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const env = { ...options.env, ...mounts, PALACE_REVISION: revision };
   await noteFolder(opened, workspace);
+  if (before !== undefined) await moveStack(here, { root, env }, before, options);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const failure = await runCompose({ root, env }, args, options);
@@ -75,8 +84,10 @@ export async function upStack(options: UpOptions): Promise<Opened> {
 async function workspaceOf(
   { stack, engine, state }: Opened,
   { root, env, cwd, workspace, log }: UpOptions,
+  before: Before | undefined,
 ): Promise<string> {
-  const last = (await mountedWorkspace(engine, stack)) ?? (await noteOf(engine, state))?.workspace;
+  const own = (await mountedWorkspace(engine, stack)) ?? (await noteOf(engine, state))?.workspace;
+  const last = before === undefined ? own : ((await mountedWorkspace(engine, before.stack)) ?? before.note?.workspace);
   const variable = env["DEVBOX_WORKSPACE"] === "" ? undefined : env["DEVBOX_WORKSPACE"];
   return settleWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last }, log);
 }
@@ -117,9 +128,5 @@ export async function brokerContainer({ engine, stack, place }: Opened): Promise
   );
   if (found !== undefined) return found.name;
   const logs = composeCommand(place).concat("logs", "broker").join(" ");
-  throw new PalaceError(
-    "BROKER_START_FAILED",
-    "the stack's broker does not run",
-    logs,
-  );
+  throw new PalaceError("BROKER_START_FAILED", "the stack's broker does not run", logs);
 }

@@ -3,7 +3,17 @@
  * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
  */
 import { randomBytes } from "node:crypto";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -55,7 +65,8 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(code, stderr).toBe(0);
     return stdout;
   };
-  const box = (script: string): Promise<string> => good(["shell", "--", "sh", "-c", script]);
+  const box = (script: string, more: Record<string, string> = {}): Promise<string> =>
+    good(["shell", "--", "sh", "-c", script], more);
   const status = async (): Promise<{
     up: boolean;
     unfinished: unknown;
@@ -68,11 +79,14 @@ describe.skipIf(reason)("palace devbox", () => {
     const input = [`FROM ${project}-devbox`, `LABEL org.opencontainers.image.revision=${name}`, ...lines].join("\n");
     await execa("docker", ["build", "--quiet", "--tag", `${project}-devbox`, "-"], { input });
   };
+  const arrangement = (name: string): string =>
+    ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
   /** All that a person has there. */
-  const kept = async (): Promise<string> => {
-    const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt");
+  const kept = async (more: Record<string, string> = {}): Promise<string> => {
+    const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
     const found = await box(
       "palace call mempalace_list_drawers '{}' && palace call mempalace_kg_query '{\"entity\":\"kettle\"}'",
+      more,
     );
     return `${files}\n${found}`;
   };
@@ -184,6 +198,59 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
+  test("a clone that shares the stack recreates it too, and the first one still does", async () => {
+    const before = await kept();
+    expect(await run(other, ["up", "--share"], { PALACE_REVISION: "two-again" })).toMatchObject({ code: 0 });
+    for (const [from, name] of [
+      [other, "of-the-other"],
+      [clone, "of-the-first"],
+    ] as const) {
+      await derive(name);
+      const { code, stderr } = await run(from, ["recreate", "--no-build"]);
+      expect(code, stderr).toBe(0);
+      expect(await revision()).toBe(name);
+      expect(await kept()).toBe(before);
+    }
+  });
+
+  test("a new image that never becomes healthy is rolled back", async () => {
+    const before = await kept();
+    await derive("sick", "HEALTHCHECK --interval=1s --start-period=1s --retries=2 CMD false");
+    const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
+    expect(code, stderr).toBe(5);
+    expect(stderr).toContain("rolled back to the old image: the new stack did not become healthy");
+    expect(await status()).toMatchObject({ up: true, unfinished: null });
+    expect(await revision()).toBe("of-the-first");
+    expect(await kept()).toBe(before);
+  });
+
+  test("a recreate that is killed while it builds has changed nothing, and the next one builds and finishes it", async () => {
+    const before = await kept();
+    const file = join(clone, "Dockerfile.base");
+    const dockerfile = readFileSync(file, "utf8");
+    writeFileSync(file, `${dockerfile}\nRUN sleep 60\n`);
+    const command = [join(clone, "src/bin/palace.ts"), "devbox", "recreate"];
+    const built = { PALACE_REVISION: "built" };
+    const recreating = execa(process.execPath, command, {
+      env: env(built),
+      cwd: clone,
+      reject: false,
+      stdin: "ignore",
+    });
+    await expect
+      .poll(async () => (await execa("pgrep", ["-f", "^sleep 60$"], { reject: false })).exitCode, { interval: 200 })
+      .toBe(0);
+    recreating.kill("SIGKILL");
+    expect(await recreating).toMatchObject({ signal: "SIGKILL" });
+    expect(await status()).toMatchObject({ up: true, unfinished: { step: "build" } });
+    expect(await kept()).toBe(before);
+    writeFileSync(file, dockerfile);
+    await good(["recreate"], built);
+    expect(await status()).toMatchObject({ up: true, unfinished: null });
+    expect(await revision()).toBe("built");
+    expect(await kept()).toBe(before);
+  });
+
   test("where a workspace is left out that was named once, the box says so in its log and in each shell", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
@@ -191,6 +258,44 @@ describe.skipIf(reason)("palace devbox", () => {
     const told = /DEVBOX_WORKSPACE was left out; it was .*my work's the last time/;
     expect((await compose("logs", "--no-log-prefix", "devbox")).stdout).toMatch(told);
     expect(await box("zsh -ic true")).toMatch(told);
+  });
+
+  test("an arrangement without a broker comes up too, proves itself and finds the same memory", async () => {
+    const before = await kept();
+    const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
+    await good(["down"]);
+    const command = [join(clone, "src/bin/palace.ts"), "up", "--docker", "--json"];
+    const { stdout, stderr, exitCode } = await execa(process.execPath, command, {
+      ...{ env: env(alone), cwd: clone, reject: false, stdin: "ignore" },
+    });
+    expect(exitCode, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: "docker" });
+    expect(stdout).not.toContain('"host"');
+    expect(JSON.parse(await good(["up", "--json"], alone))).toMatchObject({ services: ["devbox"] });
+    const found = await good(["shell", "--", "palace", "call", "mempalace_list_drawers", "{}"], alone);
+    expect(before).toContain(found.trim());
+    await good(["down"], alone);
+    await good(["up"], { PALACE_REVISION: "two-again" });
+    expect(await kept()).toBe(before);
+  });
+
+  test("under another project name memory and home are asked for, and come along byte for byte, killed at any step", async () => {
+    const before = await kept();
+    const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
+    const asked = await run(clone, ["up"], renamed);
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`devbox up --from ${project}`) });
+    expect((await run(clone, ["up", "--from", "nobody"], renamed)).code).toBe(2);
+    for (const step of ["begin", "down", "palace", "data", "broker"]) {
+      const killed = await run(clone, ["up", "--from", project], { ...renamed, MEMPALACE_FAULT: `move.${step}` });
+      expect(killed, step).toMatchObject({ signal: "SIGKILL" });
+    }
+    // What a killed run has begun needs no name any more.
+    await good(["up"], renamed);
+    expect(await kept(renamed)).toBe(before);
+    expect((await run(clone, ["up", "--from", project], renamed)).code).toBe(2);
+    await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
+    await good(["up"], { PALACE_REVISION: "two-again" });
+    expect(await kept()).toBe(before);
   });
 
   test("down keeps the volumes; with --volumes it erases them once the project's name was given, after a copy", async () => {

@@ -11,6 +11,8 @@ export type DevboxCall = Readonly<{
   values: {
     workspace?: string | undefined;
     share?: boolean | undefined;
+    from?: string | undefined;
+    fresh?: boolean | undefined;
     "no-build"?: boolean | undefined;
     force?: boolean | undefined;
     volumes?: boolean | undefined;

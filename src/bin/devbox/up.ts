@@ -6,12 +6,13 @@ import { type DevboxCall, placeOf, watched } from "./call.ts";
 
 export function up(call: DevboxCall): Promise<number> {
   const { values, config, env, out } = call;
-  const { workspace, share } = values;
+  const { from } = values;
   return watched(call, "palace devbox up goes on.", async (watch) => {
-    const opened = await upStack({ ...placeOf(call, true), ...watch, cwd: process.cwd(), workspace, share });
-    const host = await joinStack(config, await brokerContainer(opened), env);
+    const opened = await upStack({ ...values, ...placeOf(call, true), ...watch, cwd: process.cwd() });
+    const host = await joinStack(config, await brokerContainer(opened), env, from && `${from}-broker-1`);
     const { project, services } = opened.stack;
-    if (out.isJson) out.document({ project, folder: opened.place.root, services: [...services], ...(host && { host }) });
+    if (out.isJson)
+      out.document({ project, folder: opened.place.root, services: [...services], ...(host && { host }) });
     else {
       const next = [
         ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],

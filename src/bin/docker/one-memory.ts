@@ -18,16 +18,21 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. */
+/**
+ * `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. `before` ran the same memory's
+ * before the stack got another name.
+ */
 export async function joinStack(
   config: Config,
   container: string | undefined,
   env: Env,
+  before?: string,
 ): Promise<Joined | undefined> {
   if (container === undefined) return undefined;
   const { endpoint, paths } = config;
-  const bridge = readSettings(paths);
-  if (bridge?.kind === "docker" && bridge.host === container && endpoint === undefined) return { state: "joined" };
+  const found = readSettings(paths);
+  if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
+  const bridge = found?.kind === "docker" && found.host === before ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
   const apart = (why: string): Joined => ({ state: "apart", why: `agents on this machine ${why}`, hint });
   if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);

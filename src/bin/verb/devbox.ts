@@ -3,14 +3,14 @@ import type { DevboxCall } from "../devbox/call.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const SUBS = {
-  up: ["workspace", "share"],
+  up: ["workspace", "share", "from", "fresh"],
   shell: [],
   status: [],
   recreate: ["no-build", "force"],
   down: ["volumes", "yes", "no-backup"],
 } as const;
 
-const USAGE = `palace devbox up [--workspace DIR] [--share]
+const USAGE = `palace devbox up [--workspace DIR] [--share] [--from PROJECT | --fresh]
 palace devbox shell [-- CMD ...]
 palace devbox status
 palace devbox recreate [--no-build] [--force]
@@ -20,7 +20,8 @@ The stack of docker-compose.yml: chroma, broker and the devbox, in which agents 
 down --volumes erases them. Plain docker compose works beside it.
 
   up        builds what is missing or older than its sources, and starts it. DIR becomes /workspace, and stays it (.env).
-            --share: the stack is another clone's, and this one's too from now on
+            --share: the stack is another clone's, and this one's too from now on. --from: after COMPOSE_PROJECT_NAME was
+            changed, memory and home of the project that it was are copied to this one's; the old ones stay. --fresh: without them
   shell     a login zsh in tmux session main, where it was left; CMD instead runs there, also without a terminal
   status    services, health, image, volumes, workspace, drawers, the last backup, a recreate that was not finished
   recreate  makes the containers anew from new images: agents' writes are drained, memory and home copied and verified, and
@@ -34,6 +35,8 @@ export const verb = defineVerb({
   options: {
     workspace: { type: "string" },
     share: { type: "boolean" },
+    from: { type: "string" },
+    fresh: { type: "boolean" },
     "no-build": { type: "boolean" },
     force: { type: "boolean" },
     volumes: { type: "boolean" },

@@ -63,7 +63,11 @@ function namedHome({ home, palaceDir }: Paths): string | undefined {
   return home === palaceDir ? home : undefined;
 }
 
-async function startStack(config: Config, env: Env, out: Output): Promise<{ shim: string[]; joined: Joined | undefined }> {
+async function startStack(
+  config: Config,
+  env: Env,
+  out: Output,
+): Promise<{ shim: string[]; joined: Joined | undefined }> {
   const { composeCommand } = await import("../../devbox/compose.ts");
   const { stackFolder } = await import("../../devbox/folder.ts");
   const { brokerContainer, upStack } = await import("../../devbox/up.ts");

@@ -1,0 +1,181 @@
+/**
+ * The stack under another project name: its volumes are copied into those of the new name and compared byte for byte; the old ones stay
+ * as they are. Killed at any point, the next `up` copies again.
+ */
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import type Docker from "dockerode";
+import { faultPoint } from "../platform/fault.ts";
+import { isRecord } from "../platform/is-record.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { failureHint, type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
+import { takeDown } from "./down.ts";
+import { boxesOf, type Engine, hasVolume } from "./engine.ts";
+import { type Note, readNote, writeState } from "./note.ts";
+import { runOneOff, sweepOneOffs } from "./one-off.ts";
+import { assertOurs, real } from "./owner.ts";
+
+export type Wanted = Readonly<{
+  /** The project to copy from, where one is named. */
+  from: string | undefined;
+  /** Another memory and home are wanted on purpose. */
+  fresh: boolean | undefined;
+}>;
+
+/** The stack that this one is made from. */
+export type Before = Readonly<{ stack: Stack; place: Place; note: Note | undefined }>;
+
+type Here = Readonly<{
+  stack: Stack;
+  engine: Engine;
+  engineId: string;
+  state: string;
+  place: Place;
+  hasVolumes: boolean;
+}>;
+
+const FILE = "move.json";
+const COPIED = ["palace", "data", "broker"] as const;
+/** Compared once more after it was read back: sockets alone are not copied. */
+const COPY = `set -euo pipefail
+find /to -mindepth 1 -delete
+read_all() { tar --create --numeric-owner --directory /from --file - .; }
+read_all | tar --extract --numeric-owner --same-permissions --same-owner --directory /to --file -
+sync --file-system /to
+read_all | tar --compare --numeric-owner --directory /to --file -`;
+
+/**
+ * Undefined where nothing is to be moved. Errors: CONFIG_USAGE where this folder's memory has another project name and nobody has said
+ * what is wanted, where the named one has no volumes or is another folder's, and where this one has its own.
+ */
+export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
+  const { stack, hasVolumes, place, state } = here;
+  if (fresh === true) rmSync(join(state, FILE), { force: true });
+  const begun = readMove(state);
+  const named = from ?? begun;
+  const refuse = (why: string, hint: string): PalaceError =>
+    new PalaceError("CONFIG_USAGE", `${why}; nothing was changed`, hint);
+  if (named !== undefined) {
+    if (hasVolumes && begun === undefined)
+      throw refuse(
+        `the project ${stack.project} has a memory and a home of its own`,
+        "palace devbox up, without --from",
+      );
+    const before = await openBefore(here, named);
+    if (before === undefined)
+      throw refuse(`there is no stack ${named} with volumes in this engine`, "docker volume ls");
+    if (await hasRun(here))
+      throw refuse(
+        `the copy from ${named} was cut off, and ${stack.project} has run since`,
+        "to go on with what is there: palace devbox up --fresh",
+      );
+    return before;
+  }
+  if (hasVolumes || fresh === true) return undefined;
+  const earlier = await earlierProject(here);
+  if (earlier === undefined) return undefined;
+  throw refuse(
+    `the memory and the home of ${place.root} are those of the project ${earlier}, and ${stack.project} has none`,
+    `to take them along: palace devbox up --from ${earlier}; to begin others: palace devbox up --fresh`,
+  );
+}
+
+/** Ends the old stack and fills the new one's volumes; `place` is the new one's, with its workspace. Errors: STORE_UNAVAILABLE, compose's. */
+export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
+  const { engine, stack, state } = here;
+  writeState(state, FILE, { from: before.stack.project });
+  faultPoint("move.begin");
+  await sweepOneOffs(engine, stack.project);
+  await takeDown(before, false, watch);
+  faultPoint("move.down");
+  watch.log(`making the volumes of ${stack.project} ...`);
+  const failure = await runCompose(place, ["up", "--no-start", "--build", "devbox"], watch);
+  if (failure !== undefined) {
+    watch.log(failure);
+    throw new PalaceError("BROKER_START_FAILED", "an image or a volume could not be made", failureHint(failure, place));
+  }
+  for (const name of COPIED) {
+    const [source, target] = [before.stack.volumes[name], stack.volumes[name]];
+    if (!(await hasVolume(engine, source)) || !(await hasVolume(engine, target))) continue;
+    watch.log(`copying ${source} to ${target} ...`);
+    await copyVolume(here, source, target);
+    faultPoint(`move.${name}`);
+  }
+  rmSync(join(state, FILE));
+}
+
+async function copyVolume({ engine, stack }: Here, source: string, target: string): Promise<void> {
+  const box = (await boxesOf(engine, stack.project)).find(({ service }) => service === "devbox");
+  const host: Docker.HostConfig = {
+    Mounts: [
+      { Type: "volume", Source: source, Target: "/from", ReadOnly: true },
+      { Type: "volume", Source: target, Target: "/to" },
+    ],
+    ...{ NetworkMode: "none", Init: true, ReadonlyRootfs: true },
+    ...{
+      CapDrop: ["ALL"],
+      CapAdd: ["DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID"],
+      SecurityOpt: ["no-new-privileges:true"],
+    },
+  };
+  const program = { imageId: box?.imageId ?? stack.images.devbox, command: ["bash", "-c", COPY], user: "0:0", host };
+  const { code, said } = await runOneOff(engine, stack.project, { ...program, stdout: new PassThrough().resume() });
+  if (code === 0) return;
+  const [line = ""] = said.split("\n").slice(-1);
+  throw new PalaceError(
+    "STORE_UNAVAILABLE",
+    `${source} could not be copied (exit ${code}): ${line}; it is as it was`,
+    "palace devbox up tries it again",
+  );
+}
+
+/** Of this engine and this folder, with a memory; the one that is named first. */
+async function earlierProject(here: Here): Promise<string | undefined> {
+  const parent = join(here.state, "..");
+  for (const project of namesIn(parent)) {
+    if (project === here.stack.project) continue;
+    const note = readNote(join(parent, project));
+    if (note?.engine !== here.engineId || !note.folders.map(real).includes(real(here.place.root))) continue;
+    if ((await openBefore(here, project)) !== undefined) return project;
+  }
+  return undefined;
+}
+
+/** Undefined for a project without a memory. Errors: CONFIG_USAGE where it is another folder's. */
+async function openBefore({ engine, engineId, state, place }: Here, project: string): Promise<Before | undefined> {
+  const there = { root: place.root, env: { ...place.env, COMPOSE_PROJECT_NAME: project } };
+  const stack = await readStack(there);
+  if (!(await hasVolume(engine, stack.volumes.palace))) return undefined;
+  const boxes = await boxesOf(engine, project);
+  const noted = readNote(join(state, "..", project));
+  const note = noted?.engine === engineId ? noted : undefined;
+  const containers = boxes.map(({ folder }) => folder);
+  assertOurs({ root: place.root, project, containers, note, hasVolumes: true });
+  return { stack, place: there, note };
+}
+
+/** A copy would overwrite what was written there. */
+async function hasRun({ engine, stack }: Here): Promise<boolean> {
+  const boxes = await boxesOf(engine, stack.project);
+  const states = await Promise.all(boxes.map(async ({ id }) => (await engine.getContainer(id).inspect()).State));
+  return states.some(({ StartedAt }) => Date.parse(StartedAt) > 0);
+}
+
+/** The project that a killed run was copying from. */
+function readMove(state: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(state, FILE), "utf8"));
+    return isRecord(value) && typeof value["from"] === "string" ? value["from"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
