@@ -30,7 +30,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 /** Conversations in which people decide, wish, fail and rejoice, in every format. */
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
-  for (const { name, text } of transcriptFiles(seed, 12)) {
+  for (const { name, text } of transcriptFiles(seed, 8)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
@@ -103,7 +103,7 @@ for (const mode of ["exchange", "general"] as const)
         for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
         const mine = ourRows(palace);
         expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
-        expect(mine.size).toBeGreaterThan(mode === "general" ? 150 : 400);
+        expect(mine.size).toBeGreaterThan(mode === "general" ? 100 : 300);
         for (const [id, row] of mine) expect(timeless([id, row])).toEqual(timeless([id, theirs.get(id) as Row]));
         if (mode === "general")
           expect(new Set([...mine.values()].map(({ metadata }) => metadata["room"])).size).toBe(5);

@@ -111,7 +111,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
   const isWhole = (folder: string): boolean => ["", "src/", "deep/a/b/c/"].includes(folder);
   for (const [turn, folder] of folders.entries())
     for (const name of names.filter((_, at) => isWhole(folder) || (at + turn) % 2 === 0)) {
-      const text = `${chooser.pick(DATES)}\n${prose(chooser, chooser.pick([1, 4, 12, 60]))}\n${named()}\n${named()}`;
+      const text = `${chooser.pick(DATES)}\n${prose(chooser, chooser.pick([1, 4, 12, 24]))}\n${named()}\n${named()}`;
       put(folder + name, chooser.chance(0.1) ? text.replaceAll("\n", "\r\n") : text);
     }
   for (const folder of [

@@ -71,7 +71,7 @@ function writeProject(root: string): void {
   const chooser = chooserOf(SEED);
   for (let file = 0; file < 12; file++) {
     const said = Array.from({ length: chooser.between(0, 40) }, () => chooser.pick(WORDS));
-    const text = `${prose(chooser, chooser.pick([1, 3, 12, 60]))}\n\n${said.join(chooser.pick([" ", "\n", "\n\n"]))}`;
+    const text = `${prose(chooser, chooser.pick([1, 3, 12, 24]))}\n\n${said.join(chooser.pick([" ", "\n", "\n\n"]))}`;
     put(root, `${file}.md`, text);
   }
   for (const length of [1, 30, 49, 50, 119, 120, 139, 140, 499]) put(root, `of-${length}.md`, "ñ".repeat(length));
@@ -145,7 +145,7 @@ for (const extract of ["exchange", "general"])
           const root = join(home, "talks");
           for (const { name, text } of transcriptFiles(SEED, 1)) put(root, name, text);
           const chooser = chooserOf(SEED);
-          for (let at = 0; at < 4; at++) {
+          for (let at = 0; at < 2; at++) {
             const turns = Array.from({ length: 20 }, () => {
               const words = Array.from({ length: chooser.between(1, 40) }, () => chooser.pick(WORDS)).join(" ");
               return `> ${words}\nWe decided on it because it finally works. ${words} I feel happy.`;

@@ -1,0 +1,41 @@
+/** What the images need of binaries is there for linux/arm64 too, at the same versions: nothing is compiled in a build. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { AGENTS } from "../../scripts/agents.ts";
+import { ROOT } from "../../scripts/main.ts";
+
+type Locked = { version: string; cpu?: string[]; os?: string[]; dev?: boolean };
+
+/** e_machine of an ELF file (Source: ELF-64, elf.h). */
+const AARCH64 = 183;
+const MACHINE_AT = 18;
+
+const json = (file: string): unknown => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
+
+test("each package of binaries for linux/x64 has its twin for arm64", () => {
+  const { packages } = json("package-lock.json") as { packages: Record<string, Locked> };
+  const needed = Object.entries(packages).filter(
+    ([, { cpu, os, dev }]) => dev !== true && cpu?.includes("x64") === true && os?.includes("linux") === true,
+  );
+  expect(needed.length).toBeGreaterThan(1);
+  for (const [name, { version }] of needed)
+    expect(packages[name.replace("x64", "arm64")], name).toMatchObject({ version, cpu: ["arm64"], os: ["linux"] });
+});
+
+test.each([
+  ["better-sqlite3", "prebuilds/linux-arm64.node"],
+  ["onnxruntime-node", "bin/napi-v*/linux/arm64/onnxruntime_binding.node"],
+])("%s brings its own for arm64", (name, pattern) => {
+  const files = globSync(join(ROOT, "node_modules", name, pattern));
+  expect(files).toHaveLength(1);
+  for (const file of files) expect(readFileSync(file).readUInt16LE(MACHINE_AT)).toBe(AARCH64);
+});
+
+test("each agent is pinned for arm64, or is the same on any machine", () => {
+  const pinned = json("scripts/agents.json") as Record<string, { any?: object; x64?: object; arm64?: object }>;
+  for (const agent of AGENTS) {
+    const { any, x64, arm64 } = pinned[agent] ?? {};
+    expect(any ?? (x64 && arm64), agent).toBeDefined();
+  }
+});
