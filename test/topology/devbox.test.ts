@@ -228,7 +228,9 @@ describe.skipIf(reason)("palace devbox", () => {
     const before = await kept();
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
-    writeFileSync(file, `${dockerfile}\nRUN sleep 60\n`);
+    // No build of an earlier run has this step in its cache.
+    const step = `sleep 60 && echo ${project}`;
+    writeFileSync(file, `${dockerfile}\nRUN ${step}\n`);
     const command = [join(clone, "src/bin/palace.ts"), "devbox", "recreate"];
     const built = { PALACE_REVISION: "built" };
     const recreating = execa(process.execPath, command, {
@@ -238,7 +240,7 @@ describe.skipIf(reason)("palace devbox", () => {
       stdin: "ignore",
     });
     await expect
-      .poll(async () => (await execa("pgrep", ["-f", "^sleep 60$"], { reject: false })).exitCode, { interval: 200 })
+      .poll(async () => (await execa("pgrep", ["-f", step], { reject: false })).exitCode, { interval: 200 })
       .toBe(0);
     recreating.kill("SIGKILL");
     expect(await recreating).toMatchObject({ signal: "SIGKILL" });
@@ -249,15 +251,6 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await status()).toMatchObject({ up: true, unfinished: null });
     expect(await revision()).toBe("built");
     expect(await kept()).toBe(before);
-  });
-
-  test("where a workspace is left out that was named once, the box says so in its log and in each shell", async () => {
-    const compose = (...args: string[]) =>
-      execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
-    await compose("up", "-d", "--wait", "devbox");
-    const told = /DEVBOX_WORKSPACE was left out; it was .*my work's the last time/;
-    expect((await compose("logs", "--no-log-prefix", "devbox")).stdout).toMatch(told);
-    expect(await box("zsh -ic true")).toMatch(told);
   });
 
   test("an arrangement without a broker comes up too, proves itself and finds the same memory", async () => {
@@ -296,6 +289,15 @@ describe.skipIf(reason)("palace devbox", () => {
     await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
     await good(["up"], { PALACE_REVISION: "two-again" });
     expect(await kept()).toBe(before);
+  });
+
+  test("where a workspace is left out that was named once, the box says so in its log and in each shell", async () => {
+    const compose = (...args: string[]) =>
+      execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
+    await compose("up", "-d", "--wait", "devbox");
+    const told = /DEVBOX_WORKSPACE was left out; it was .*my work's the last time/;
+    expect((await compose("logs", "--no-log-prefix", "devbox")).stdout).toMatch(told);
+    expect(await box("zsh -ic true")).toMatch(told);
   });
 
   test("down keeps the volumes; with --volumes it erases them once the project's name was given, after a copy", async () => {

@@ -1,5 +1,6 @@
 /** `palace devbox up`: the stack runs, and this machine's agents share its memory where they have none of their own. */
 import { brokerContainer, upStack } from "../../devbox/up.ts";
+import { armFault } from "../../platform/fault.ts";
 import { joinStack } from "../docker/one-memory.ts";
 import { alignRows } from "../terminal/output.ts";
 import { type DevboxCall, placeOf, watched } from "./call.ts";
@@ -7,6 +8,7 @@ import { type DevboxCall, placeOf, watched } from "./call.ts";
 export function up(call: DevboxCall): Promise<number> {
   const { values, config, env, out } = call;
   const { from } = values;
+  armFault(config.fault);
   return watched(call, "palace devbox up goes on.", async (watch) => {
     const opened = await upStack({ ...values, ...placeOf(call, true), ...watch, cwd: process.cwd() });
     const host = await joinStack(config, await brokerContainer(opened), env, from && `${from}-broker-1`);
