@@ -29,7 +29,7 @@ type Suite = Readonly<{
 
 /** Suites that run one after the other. */
 type Lane = readonly Suite[];
-/** Lanes that run at the same time: their tests measure nothing by the clock, and each waits often for something else. */
+/** Lanes that run at the same time: their tests measure nothing by the clock. */
 type Stage = readonly Lane[];
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
@@ -51,21 +51,25 @@ const STAGES: readonly Stage[] = [
     [{ name: "contract", vitest: ["--project", "contract"] }],
   ],
   [[{ name: "unit", vitest: ["--project", "unit"] }]],
+  // Its processes mostly wait for each other, so it gets one worker more than there are cores.
+  [[{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"] }]],
   [
-    // Its processes mostly wait for each other, so it gets one worker more than there are cores.
-    [{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"] }],
+    [{ name: "differential", vitest: ["--project", "differential"] }],
+    [{ name: "fuzz", vitest: ["--project", "fuzz"] }],
+    [{ name: "soak", vitest: ["--project", "soak"] }],
+  ],
+  [
     [
       {
         name: "topology",
         vitest: ["--project", "topology"],
         missing: ({ env }) => engineMissing(env) ?? toolMissing(),
       },
+    ],
+    [
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.
       { name: "agents", vitest: ["--project", "agents"] },
       { name: "install", vitest: ["--project", "install"] },
-      { name: "soak", vitest: ["--project", "soak"] },
-      { name: "fuzz", vitest: ["--project", "fuzz"] },
-      { name: "differential", vitest: ["--project", "differential"] },
     ],
   ],
 ];
