@@ -99,6 +99,19 @@ describe.each([
       expect((await freshSession(agent)).split(FENCE)).toHaveLength(2);
     });
 
+    test("a session of pi that is resumed or forked is told nothing more", async () => {
+      const fences = async (...session: string[]): Promise<number> => {
+        const { args, ...run } = runOf("pi", "Say hello", place.url);
+        await place.run("pi", { ...run, args: [...session, ...args] });
+        return ((await place.seen()).texts[MODEL_OF.pi] ?? []).join("\n").split(FENCE).length - 1;
+      };
+      let id = "";
+      for (let again = 0; again < WAKE_UP_TRIES; again++)
+        if ((await fences("--session-id", (id = randomUUID()))) > 0) break;
+      expect(await fences("--session", id)).toBe(1);
+      expect(await fences("--fork", id)).toBe(1);
+    });
+
     test.each(AGENTS)("what %s shows its model of a poisoned note stands inside one unbroken fence", async (agent) => {
       assertFenced(await freshSession(agent), POISON.mark);
     });
@@ -128,18 +141,18 @@ describe.each([
       const models = AGENTS.map((agent) => MODEL_OF[agent]).sort();
       const allHeld = () => expect.poll(async () => (await place.seen()).held.sort()).toEqual(models);
       await allHeld();
-      await (
-        await place.broker()
-      )("SIGKILL");
+      const first = await place.broker();
+      await first.signal("SIGKILL");
       await place.go();
       await allHeld();
-      const signal = await place.broker();
+      const second = await place.broker(first);
       // The calls reach a broker that does not answer, and then there is none.
-      await signal("SIGSTOP");
+      await second.signal("SIGSTOP");
       await place.go();
       await delay(UNDER_WAY_MS);
-      await signal("SIGKILL");
+      await second.signal("SIGKILL");
       await asked;
+      await place.broker(second);
       for (const agent of AGENTS) {
         const [, results = ""] = answers[agent].split(ANSWER);
         expect(results.match(/"success": true/g), results).toHaveLength(3);

@@ -5,7 +5,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
-import { expect } from "vitest";
+import { vi } from "vitest";
 import { type Agent, agentsFolder, installAgents } from "../../scripts/agents.ts";
 import { seedHome } from "../../scripts/seed.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
@@ -15,8 +15,8 @@ import { createTestPalace } from "../helpers/palace.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
-/** Sends a signal to a broker. */
-export type Signal = (signal: "SIGSTOP" | "SIGKILL") => Promise<void>;
+/** `born` tells it from those before and after it. */
+export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGKILL") => Promise<void> };
 
 export type Place = AsyncDisposable & {
   url: string;
@@ -26,8 +26,8 @@ export type Place = AsyncDisposable & {
   /** Lets the model make the calls that it holds. */
   go: () => Promise<void>;
   shim: () => Promise<StdioMcp>;
-  /** Waits for the broker that answers now. */
-  broker: () => Promise<Signal>;
+  /** Waits for a broker that answers, and is not `former`. */
+  broker: (former?: Broker) => Promise<Broker>;
   /** Makes the container anew, as `docker compose up --force-recreate` does; `sh` runs a script in it. In a devbox alone. */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
@@ -36,6 +36,7 @@ export type Place = AsyncDisposable & {
 export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input">) => ChildProcess };
 
 const RUN_MAX_MS = 300_000;
+const BROKER_MAX_MS = 300_000;
 const BOX_PORT = 18_080;
 
 export async function onHost(): Promise<Host> {
@@ -62,7 +63,6 @@ export async function onHost(): Promise<Host> {
   const project = join(palace.home, "project");
   mkdirSync(project);
   const started: ChildProcess[] = [];
-  const { brokerFile } = palace.config.paths;
   const ask = async (what: string): Promise<string> => (await fetch(`${url}${what}`)).text();
   return {
     url,
@@ -80,13 +80,14 @@ export async function onHost(): Promise<Host> {
     seen: async () => JSON.parse(await ask("/seen")) as Seen,
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
-    broker: async () => {
-      // Nobody restarts it but an agent's shim.
-      await expect.poll(() => findBroker(palace.config)).toBeDefined();
-      const pid = readBrokerFile(brokerFile)?.pid ?? 0;
-      expect(pid).toBeGreaterThan(1);
-      return (signal) => Promise.resolve(void process.kill(pid, signal));
-    },
+    // Nobody starts another one but an agent's shim.
+    broker: (former) =>
+      vi.waitUntil(async () => {
+        const born = (await findBroker(palace.config))?.health.instanceId;
+        const file = readBrokerFile(palace.config.paths.brokerFile);
+        if (file === undefined || file.instanceId !== born || born === former?.born) return undefined;
+        return { born, signal: (signal) => Promise.resolve(void process.kill(file.pid, signal)) } satisfies Broker;
+      }, BROKER_MAX_MS),
     [Symbol.asyncDispose]: async () => {
       for (const child of started) {
         if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -136,11 +137,17 @@ export async function inDevbox(): Promise<Place> {
     seen: async () => JSON.parse((await sh(`curl --silent --fail ${url}/seen`)).stdout) as Seen,
     go: async () => void (await sh(`curl --silent --fail ${url}/go`)),
     shim: () => stack.shim(1),
-    broker: async () => {
-      await expect.poll(async () => (await stack.inspect("broker")).State.Health?.Status).toBe("healthy");
-      // Every process of the container but its init, which then ends, and the engine starts the container again.
-      return async (signal) => void (await stack.exec("broker", 1, "node", "-e", `process.kill(-1, "${signal}")`));
-    },
+    // Every process of the container is killed but its init, which then ends, and the engine starts the container again.
+    broker: (former) =>
+      vi.waitUntil(async () => {
+        const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
+        if (Health?.Status !== "healthy" || born === former?.born) return undefined;
+        const script = (signal: string): string => `process.kill(-1, "${signal}")`;
+        return {
+          born,
+          signal: async (signal) => void (await stack.exec("broker", 1, "node", "-e", script(signal))),
+        } satisfies Broker;
+      }, BROKER_MAX_MS),
     box: { sh, recreate: () => start("--force-recreate", "--no-deps") },
     [Symbol.asyncDispose]: close,
   };
