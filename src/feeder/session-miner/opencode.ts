@@ -123,11 +123,14 @@ class Opencode implements SessionSource {
     );
   }
 
-  /** A fork begins with copies, under other ids and with their old times, of messages that are filed with an earlier session. */
+  /**
+   * A fork begins with copies, under other ids and with their old times, of messages that are filed with an earlier session. The
+   * plus keeps SQLite from listing every message of the database for a session that holds none older than itself.
+   */
   #copied(id: string, createdMs: number): ReadonlySet<string> {
     const ids = this.#database
       .prepare<[string, number, number], string>(
-        `SELECT id FROM message WHERE session_id = ? AND time_created < ? AND time_created IN
+        `SELECT id FROM message WHERE session_id = ? AND time_created < ? AND +time_created IN
            (SELECT m.time_created FROM session s JOIN message m ON m.session_id = s.id
             WHERE s.time_created < ? AND s.parent_id IS NULL)`,
       )
