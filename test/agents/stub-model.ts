@@ -1,55 +1,91 @@
 /**
  * A model without a network, for the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. It does what
  * the prompt says: each line `@@tool NAME {JSON}` is one tool call, the name found by its end among the tools that are declared;
- * then it answers with all results. A program too (`node stub-model.ts PORT`): it also runs inside a devbox, and needs only Node.
+ * `@@held` is one too, made when somebody gets /go; what pi's /mempalace-diary asks for is one as well. Then it answers with all
+ * results. A program too (`node stub-model.ts PORT`): it also runs inside a devbox, and needs only Node.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export type Tool = { name: string; description: string; schema: unknown };
-export type StubModel = AsyncDisposable & { port: number; seen: () => Seen };
+export type StubModel = AsyncDisposable & { port: number };
 /**
- * What it was shown and asked: the tools declared to each model name, how many fenced texts of the memory stood in its last request that
- * declared tools, and the paths that it does not know.
+ * What it was shown and asked, by model name. Of requests that declare tools: these tools, every text of the last request, how long each
+ * call of the last turn was away. Asides are the texts of the last request without tools, for a title or a summary. Beside that the
+ * models whose call is held, and the paths that are not known here.
  */
-export type Seen = { tools: Record<string, Tool[]>; fences: Record<string, number>; unknown: string[] };
+export type Seen = {
+  tools: Record<string, Tool[]>;
+  texts: Record<string, string[]>;
+  asides: Record<string, string[]>;
+  awayMs: Record<string, number[]>;
+  held: string[];
+  unknown: string[];
+};
 
 /** One turn, whatever the wire: what the user said last, the calls that were made since, their results. */
 type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
-type Answer = { text: string } | { tool: string; args: string };
+type Wanted = { name: string; args: string; isHeld: boolean };
+type Answer = { text: string } | { tool: string; args: string; isHeld: boolean };
 type Block = { type?: string; text?: string; content?: unknown };
 type Message = { role: string; content: unknown; tool_calls?: unknown[] };
 type Body = { model: string; messages: Message[]; tools?: Record<string, unknown>[] };
 
 export const ANSWER = "The tools said:";
+/** Of pi's /mempalace-diary: the tool, the agent's name and the topic, as the extension asks for them. */
+const DIARY = /Save it with the tool (\S+): agent_name ("(?:[^"\\]|\\.)*"), topic ("(?:[^"\\]|\\.)*")/;
+export const ENTRY = "An entry that the model made up.";
 const MODEL = "stub-model";
 
 export async function startStubModel(port = 0): Promise<StubModel> {
-  const seen: Seen = { tools: {}, fences: {}, unknown: [] };
+  const seen: Seen = { tools: {}, texts: {}, asides: {}, awayMs: {}, held: [], unknown: [] };
+  const calledAtMs = new Map<string, number>();
+  let go = Promise.withResolvers<void>();
+
+  const note = (body: Body, { tools, calls }: Turn): void => {
+    const { model } = body;
+    seen.tools[model] = tools;
+    seen.texts[model] = textsOf(body);
+    const away = calls === 0 ? [] : (seen.awayMs[model] ?? []);
+    seen.awayMs[model] = calls === 0 ? away : [...away, performance.now() - (calledAtMs.get(model) ?? NaN)];
+  };
+  const said = async (body: Body, turn: Turn): Promise<Answer> => {
+    if (turn.tools.length === 0) {
+      seen.asides[body.model] = textsOf(body);
+      return { text: "A title" };
+    }
+    note(body, turn);
+    const words = answer(turn);
+    if ("tool" in words && words.isHeld) {
+      seen.held.push(body.model);
+      await go.promise;
+    }
+    calledAtMs.set(body.model, performance.now());
+    return words;
+  };
   const server: Server = createServer((request, response) => {
-    void readBody(request).then((text) => {
+    void readBody(request).then(async (text) => {
       const path = (request.url ?? "").split("?")[0] ?? "";
       if (path === "/seen") return response.end(JSON.stringify(seen));
+      if (path === "/go") {
+        seen.held = [];
+        go.resolve();
+        go = Promise.withResolvers();
+        return response.end();
+      }
       const wire = WIRES.find(({ ends }) => path.endsWith(ends));
       if (wire === undefined || request.method !== "POST") {
         seen.unknown.push(`${request.method} ${path}`);
         return response.writeHead(404, { "content-type": "application/json" }).end(`{"error":{"message":"unknown"}}`);
       }
       const body = JSON.parse(text) as Body;
-      const turn = wire.read(body);
-      if (turn.tools.length > 0) {
-        seen.tools[body.model] = turn.tools;
-        seen.fences[body.model] = text.split("<palace-memory>").length - 1;
-      }
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(wire.write(answer(turn)).join(""));
-      return response;
+      const words = await said(body, wire.read(body));
+      return response.writeHead(200, { "content-type": "text/event-stream" }).end(wire.write(words).join(""));
     });
   });
   await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
   return {
     port: (server.address() as AddressInfo).port,
-    seen: () => seen,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
@@ -61,14 +97,31 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat((await request.toArray()) as Buffer[]).toString("utf8");
 }
 
-/** A request without tools is for a title or a summary. */
 function answer({ prompt, calls, results, tools }: Turn): Answer {
-  if (tools.length === 0) return { text: "A title" };
-  const wanted = [...prompt.matchAll(/^@@tool (\S+) (\{.*\})$/gm)];
-  const [, name = "", args = "{}"] = wanted[calls] ?? [];
-  if (wanted.length <= calls) return { text: `${ANSWER}\n${results.join("\n")}` };
+  const wanted = wantedOf(prompt)[calls];
+  if (wanted === undefined) return { text: `${ANSWER}\n${results.join("\n")}` };
+  const { name, ...call } = wanted;
   const tool = tools.find((one) => one.name.endsWith(name))?.name;
-  return tool === undefined ? { text: `no tool ${name} in ${tools.map((one) => one.name).join(" ")}` } : { tool, args };
+  return tool === undefined
+    ? { text: `no tool ${name} in ${tools.map((one) => one.name).join(" ")}` }
+    : { tool, ...call };
+}
+
+/** The calls that a message of the user asks for, in their order. */
+function wantedOf(prompt: string): Wanted[] {
+  const [, diary, agent, topic] = DIARY.exec(prompt) ?? [];
+  if (diary !== undefined) {
+    const args = `{"agent_name":${agent},"topic":${topic},"entry":"${ENTRY}"}`;
+    return [{ name: diary, args, isHeld: false }];
+  }
+  const lines = prompt.matchAll(/^@@(tool|held) (\S+) (\{.*\})$/gm);
+  return [...lines].map(([, kind, name = "", args = "{}"]) => ({ name, args, isHeld: kind === "held" }));
+}
+
+/** Every text anywhere in a request. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
 function textOf(content: unknown): string {
@@ -84,7 +137,7 @@ function readTurn(
   tools: Tool[],
   says: (message: Message) => string,
 ): Omit<Turn, "calls" | "results"> & { since: Message[] } {
-  const at = messages.findLastIndex((message) => message.role === "user" && /^@@tool /m.test(says(message)));
+  const at = messages.findLastIndex((message) => message.role === "user" && wantedOf(says(message)).length > 0);
   return { prompt: at < 0 ? "" : says(messages[at]!), since: at < 0 ? [] : messages.slice(at + 1), tools };
 }
 

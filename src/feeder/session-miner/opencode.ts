@@ -106,6 +106,9 @@ class Opencode implements SessionSource {
             "SELECT message_id AS message, data FROM part WHERE session_id = ? ORDER BY time_created, id",
           )
           .all(head.id);
+        const copied = this.#copied(head.id, row.created);
+        const turns = turnsOf(messages, parts);
+        const own = turns.filter(({ id }) => !copied.has(id));
         return {
           id: head.id,
           title: String(row.title),
@@ -113,10 +116,27 @@ class Opencode implements SessionSource {
           agent: `opencode ${row.version}`,
           createdMs: Number(row.created),
           updatedMs: head.updatedMs,
-          turns: turnsOf(messages, parts),
+          turns: own,
+          copied: turns.length - own.length,
         };
       })(),
     );
+  }
+
+  /**
+   * A fork begins with copies, under other ids and with their old times, of messages that are filed with an earlier session. The
+   * plus keeps SQLite from listing every message of the database for a session that holds none older than itself.
+   */
+  #copied(id: string, createdMs: number): ReadonlySet<string> {
+    const ids = this.#database
+      .prepare<[string, number, number], string>(
+        `SELECT id FROM message WHERE session_id = ? AND time_created < ? AND +time_created IN
+           (SELECT m.time_created FROM session s JOIN message m ON m.session_id = s.id
+            WHERE s.time_created < ? AND s.parent_id IS NULL)`,
+      )
+      .pluck()
+      .all(id, createdMs, createdMs);
+    return new Set(ids);
   }
 
   close(): void {

@@ -27,6 +27,8 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
+  /** Number of turns that are left out here because an earlier session holds them. */
+  copied?: number;
 };
 
 export type HarnessName = "opencode" | "claude-code" | "pi";

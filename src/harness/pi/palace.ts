@@ -14,6 +14,8 @@ import { isServedByPi } from "./native-mcp.ts";
 const WAKE_UP = "mempalace-wake-up";
 
 const TURN_STARTS_MAX_MS = 10_000;
+/** The palace's own limit of a name. */
+const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
@@ -110,12 +112,19 @@ function isFresh(reason: string | undefined, { sessionManager }: PiContext): boo
 }
 
 function diaryRequest(agent: string, args: string): string {
-  const topic = args.trim();
+  const words = args.trim();
   return (
-    `Write a diary entry about this session${topic === "" ? "" : ` on: ${topic}`}. Say what was done, what was decided and why, ` +
+    `Write a diary entry about this session${words === "" ? "" : ` on: ${words}`}. Say what was done, what was decided and why, ` +
     `and what was learned, in a few sentences. Save it with the tool mempalace_diary_write: agent_name ${JSON.stringify(agent)}, ` +
-    `topic ${JSON.stringify(topic === "" ? "general" : topic)}. Then say in one line what you saved.`
+    `topic ${JSON.stringify(topicOf(words))}. Then say in one line what you saved.`
   );
+}
+
+/** Keeps of a user's words what the palace takes as a topic: letters, digits, and a few signs between them. */
+function topicOf(words: string): string {
+  const kept = words.match(/[\p{L}\p{N}]+(?:[_.'-][\p{L}\p{N}]+)*/gu)?.join(" ") ?? "";
+  const topic = Array.from(kept).slice(0, TOPIC_MAX_CHARS).join("");
+  return topic.replace(/[^\p{L}\p{N}]+$/u, "") || "general";
 }
 
 /** Skips tools whose name another extension has registered. */

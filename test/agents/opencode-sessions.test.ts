@@ -1,0 +1,93 @@
+/**
+ * The sessions of the real opencode on this machine, through its own server: one that rests, is compacted, goes on and is forked. What the
+ * memory says stands before the model once, and what was said is filed once.
+ */
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../helpers/free-port.ts";
+import { FENCE } from "./fenced.ts";
+import { type Host, onHost } from "./places.ts";
+import { MODEL_OF, runOf } from "./real-agents.ts";
+
+const MODEL = MODEL_OF.opencode;
+/** What comes later than a second is not for that session: on a slow machine another one is begun. */
+const SESSIONS_MAX = 8;
+
+let host: Host;
+let url: string;
+
+/** A request to opencode; resolves when it has done what was asked. */
+async function post(path: string, body: object): Promise<{ id: string }> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  expect(answer.status, path).toBe(200);
+  return (await answer.json()) as { id: string };
+}
+
+/** Says something of its own in a session; returns it. */
+async function say(session: string): Promise<string> {
+  const mark = `fern ${randomUUID()}`;
+  const model = { providerID: "stub", modelID: MODEL };
+  await post(`/session/${session}/message`, { model, parts: [{ type: "text", text: `Remember the ${mark}` }] });
+  return mark;
+}
+
+/** What the memory said to the model in the last turn: one text for each fence. */
+async function told(): Promise<string[]> {
+  const texts = (await host.seen()).texts[MODEL] ?? [];
+  return texts.flatMap((text) => text.split(FENCE).slice(1));
+}
+
+/** Begins sessions until one is told something; resolves to it and to what was said in it. */
+async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string; mark: string }> {
+  for (let again = 1; ; again += 1) {
+    const { id } = await open();
+    const mark = await say(id);
+    if ((await told()).length > 0 || again === SESSIONS_MAX) return { id, mark };
+  }
+}
+
+/** How many drawers hold a text; a search would show equal ones once. */
+async function drawersWith(text: string): Promise<number> {
+  await using shim = await host.shim();
+  const { drawers } = await shim.call("mempalace_list_drawers", { limit: 100 });
+  return (drawers as { content_preview: string }[]).filter((drawer) => drawer.content_preview.includes(text)).length;
+}
+
+beforeAll(async () => {
+  host = await onHost();
+  await using shim = await host.shim();
+  await shim.call("mempalace_add_drawer", { wing: "agents", room: "notes", content: "Use zod." });
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  const { env } = runOf("opencode", "", host.url);
+  const server = host.start("opencode", { args: ["serve", "--hostname", "127.0.0.1", "--port", String(port)], env });
+  // A request that comes earlier is accepted and never answered.
+  for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return;
+  throw new Error(`opencode ended with ${server.exitCode}`);
+});
+afterAll(async () => await host?.[Symbol.asyncDispose]());
+
+test("compacted, gone on with and forked, a session is told once what the memory knows and filed once", async () => {
+  const session = await begin(() => post("/session", {}));
+  const first = await told();
+  expect(first).toHaveLength(1);
+  const said = [session.mark, await say(session.id)];
+  expect(await told()).toEqual(first);
+  for (const mark of said) await expect.poll(() => drawersWith(mark)).toBe(1);
+
+  await post(`/session/${session.id}/summarize`, { providerID: "stub", modelID: MODEL });
+  expect(((await host.seen()).asides[MODEL] ?? []).join("\n")).toContain(
+    "mempalace_search finds what the summary leaves out",
+  );
+  said.push(await say(session.id));
+  expect(await told()).toEqual(first);
+  await expect.poll(() => drawersWith(said[2]!)).toBe(1);
+
+  const fork = await begin(() => post(`/session/${session.id}/fork`, {}));
+  expect(await told()).toHaveLength(1);
+  said.push(fork.mark);
+  await expect.poll(() => drawersWith(fork.mark)).toBe(1);
+  for (const mark of said) expect(await drawersWith(mark), mark).toBe(1);
+});

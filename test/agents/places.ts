@@ -1,0 +1,154 @@
+/** Where the real agents run, wired as a user or an image wires them, each place with a palace and a stub model of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { execa } from "execa";
+import { vi } from "vitest";
+import { type Agent, agentsFolder, installAgents } from "../../scripts/agents.ts";
+import { seedHome } from "../../scripts/seed.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { findBroker, readBrokerFile } from "../../src/client/discover.ts";
+import { openStack } from "../helpers/docker-stack.ts";
+import { createTestPalace } from "../helpers/palace.ts";
+import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
+import { type Seen, startStubModel } from "./stub-model.ts";
+
+/** `born` tells it from those before and after it. */
+export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGKILL") => Promise<void> };
+
+export type Place = AsyncDisposable & {
+  url: string;
+  /** Resolves to what the agent's user sees. Errors: a failing agent. */
+  run: (agent: Agent, run: Run) => Promise<string>;
+  seen: () => Promise<Seen>;
+  /** Lets the model make the calls that it holds. */
+  go: () => Promise<void>;
+  shim: () => Promise<StdioMcp>;
+  /** Waits for a broker that answers, and is not `former`. */
+  broker: (former?: Broker) => Promise<Broker>;
+  /** Makes the container anew, as `docker compose up --force-recreate` does; `sh` runs a script in it. In a devbox alone. */
+  box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
+};
+
+/** `start` leaves the agent running; it ends with the place at the latest. */
+export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input">) => ChildProcess };
+
+const RUN_MAX_MS = 300_000;
+const BROKER_MAX_MS = 300_000;
+const BOX_PORT = 18_080;
+
+export async function onHost(): Promise<Host> {
+  const agents = agentsFolder(process.env);
+  await installAgents({ folder: agents, env: process.env, log: () => {} });
+  const palace = createTestPalace();
+  const model = await startStubModel();
+  const url = `http://127.0.0.1:${model.port}`;
+  // As npm would have linked it.
+  const bin = join(palace.home, "bin");
+  mkdirSync(bin);
+  for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {
+    const command = `exec '${process.execPath}' '${palace.executable(file)}' "$@"`;
+    writeFileSync(join(bin, name), `#!/bin/sh\n${command}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  // As in the devbox: who runs headless answers no question about tools.
+  seedHome(palace.home);
+  const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
+  if (wired.code !== 0) throw new Error(wired.stderr);
+  mkdirSync(dirname(join(palace.home, PI_MODELS)), { recursive: true });
+  writeFileSync(join(palace.home, PI_MODELS), piModels(url));
+  const project = join(palace.home, "project");
+  mkdirSync(project);
+  const started: ChildProcess[] = [];
+  const ask = async (what: string): Promise<string> => (await fetch(`${url}${what}`)).text();
+  return {
+    url,
+    run: async (agent, { args, env, input }) => {
+      const options = { cwd: project, input, extendEnv: false, timeout: RUN_MAX_MS } as const;
+      return (await execa(agent, args, { ...options, env: { ...palace.env, ...env, PATH: path }, preferLocal: false }))
+        .stdout;
+    },
+    start: (agent, { args, env }) => {
+      const options = { cwd: project, env: { ...palace.env, ...env, PATH: path } };
+      const child = spawn(join(agents, "bin", agent), args, { ...options, stdio: ["ignore", "pipe", "ignore"] });
+      started.push(child);
+      return child;
+    },
+    seen: async () => JSON.parse(await ask("/seen")) as Seen,
+    go: async () => void (await ask("/go")),
+    shim: () => palace.shim(),
+    // Nobody starts another one but an agent's shim.
+    broker: (former) =>
+      vi.waitUntil(async () => {
+        const born = (await findBroker(palace.config))?.health.instanceId;
+        const file = readBrokerFile(palace.config.paths.brokerFile);
+        if (file === undefined || file.instanceId !== born || born === former?.born) return undefined;
+        return { born, signal: (signal) => Promise.resolve(void process.kill(file.pid, signal)) } satisfies Broker;
+      }, BROKER_MAX_MS),
+    [Symbol.asyncDispose]: async () => {
+      for (const child of started) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
+        child.kill();
+        await once(child, "exit");
+      }
+      await palace[Symbol.asyncDispose]();
+      await model[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** With nothing but a loopback: once it stands, the devbox is taken off its network. */
+export async function inDevbox(): Promise<Place> {
+  const workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
+  chmodSync(workspace, 0o755);
+  copyFileSync(join(import.meta.dirname, "stub-model.ts"), join(workspace, "stub-model.ts"));
+  const stack = await openStack(workspace);
+  const container = `${stack.project}-devbox-1`;
+  const url = `http://127.0.0.1:${BOX_PORT}`;
+  const sh = (script: string, input = ""): Promise<{ stdout: string }> =>
+    execa("docker", ["exec", "-i", container, "sh", "-c", script], { input });
+  const close = async (): Promise<void> => {
+    await stack[Symbol.asyncDispose]();
+    rmSync(workspace, { recursive: true, force: true });
+  };
+  const start = async (...options: string[]): Promise<void> => {
+    await stack.compose("up", "--detach", "--wait", ...options, "devbox");
+    await execa("docker", ["network", "disconnect", `${stack.project}_default`, container]);
+    await sh(`node /workspace/stub-model.ts ${BOX_PORT} > /tmp/stub-model.log 2>&1 &`);
+    await sh(`curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused ${url}/seen`);
+  };
+  try {
+    await start("--build");
+    await sh(`cat > ~/${PI_MODELS}`, piModels(url));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    url,
+    run: async (agent, { args, env, input }) => {
+      const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+      const command = ["exec", "-i", ...variables, container, agent, ...args];
+      return (await execa("docker", command, { input, timeout: RUN_MAX_MS })).stdout;
+    },
+    seen: async () => JSON.parse((await sh(`curl --silent --fail ${url}/seen`)).stdout) as Seen,
+    go: async () => void (await sh(`curl --silent --fail ${url}/go`)),
+    shim: () => stack.shim(1),
+    // Every process of the container is killed but its init, which then ends, and the engine starts the container again.
+    broker: (former) =>
+      vi.waitUntil(async () => {
+        const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
+        if (Health?.Status !== "healthy" || born === former?.born) return undefined;
+        const script = (signal: string): string => `process.kill(-1, "${signal}")`;
+        return {
+          born,
+          signal: async (signal) => void (await stack.exec("broker", 1, "node", "-e", script(signal))),
+        } satisfies Broker;
+      }, BROKER_MAX_MS),
+    box: { sh, recreate: () => start("--force-recreate", "--no-deps") },
+    [Symbol.asyncDispose]: close,
+  };
+}
