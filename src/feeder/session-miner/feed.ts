@@ -120,9 +120,11 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
     const found = isThere ? staged(home, noted) : undefined;
     if (found !== undefined) return found;
   }
-  const session = source.read(head);
-  if (session === undefined) return undefined;
-  const messages = messageCount(session);
+  const whole = source.read(head);
+  if (whole === undefined) return undefined;
+  const session = withoutFiled(whole, notes);
+  // A fork in which little was said has the length of what it goes on with; one in which nothing was said has none.
+  const messages = session.turns.length === 0 ? 0 : messageCount(whole);
   if (messages < options.minMessages) {
     report.tooShort += 1;
     notes.sessions[head.id] = { version: head.version, messages, wing: "", file: "" };
@@ -135,6 +137,14 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   stage.stageTranscript(path, transcribe(session), session.updatedMs);
   notes.sessions[head.id] = { version: head.version, messages, wing, file };
   return staged(home, notes.sessions[head.id] as stage.Staged);
+}
+
+/** What an earlier session was filed with is not filed again with its fork. */
+function withoutFiled(session: Session, { sessions }: stage.StageNotes): Session {
+  const { copies, turns } = session;
+  if (copies === undefined || copies.size === 0) return session;
+  const isFiled = (id: string): boolean => Object.hasOwn(sessions, id) && sessions[id]?.file !== "";
+  return { ...session, turns: turns.filter(({ id }) => !isFiled(copies.get(id) ?? "")) };
 }
 
 function staged(home: string, { wing, file }: stage.Staged): Ready | undefined {

@@ -106,9 +106,6 @@ class Opencode implements SessionSource {
             "SELECT message_id AS message, data FROM part WHERE session_id = ? ORDER BY time_created, id",
           )
           .all(head.id);
-        const copied = this.#copied(head.id, row.created);
-        const turns = turnsOf(messages, parts);
-        const own = turns.filter(({ id }) => !copied.has(id));
         return {
           id: head.id,
           title: String(row.title),
@@ -116,27 +113,25 @@ class Opencode implements SessionSource {
           agent: `opencode ${row.version}`,
           createdMs: Number(row.created),
           updatedMs: head.updatedMs,
-          turns: own,
-          copied: turns.length - own.length,
+          turns: turnsOf(messages, parts),
+          copies: this.#copies(head.id, row.created),
         };
       })(),
     );
   }
 
-  /**
-   * A fork begins with copies, under other ids and with their old times, of messages that are filed with an earlier session. The
-   * plus keeps SQLite from listing every message of the database for a session that holds none older than itself.
-   */
-  #copied(id: string, createdMs: number): ReadonlySet<string> {
-    const ids = this.#database
-      .prepare<[string, number, number], string>(
-        `SELECT id FROM message WHERE session_id = ? AND time_created < ? AND +time_created IN
-           (SELECT m.time_created FROM session s JOIN message m ON m.session_id = s.id
-            WHERE s.time_created < ? AND s.parent_id IS NULL)`,
+  /** A fork begins with copies of an earlier session's messages, under other ids and with their old times. */
+  #copies(id: string, created: number): ReadonlyMap<string, string> {
+    const rows = this.#database
+      .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(
+        `SELECT c.id AS copy,
+           (SELECT s.id FROM message m JOIN session s ON s.id = m.session_id
+              WHERE m.time_created = c.time_created AND s.time_created < @created AND s.parent_id IS NULL
+              ORDER BY s.time_created, s.id LIMIT 1) AS earlier
+         FROM message c WHERE c.session_id = @id AND c.time_created < @created`,
       )
-      .pluck()
-      .all(id, createdMs, createdMs);
-    return new Set(ids);
+      .all({ id, created });
+    return new Map(rows.flatMap(({ copy, earlier }) => (earlier === null ? [] : [[copy, earlier]])));
   }
 
   close(): void {

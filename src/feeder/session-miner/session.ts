@@ -27,8 +27,8 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
-  /** Number of turns that are left out here because an earlier session holds them. */
-  copied?: number;
+  /** Ids of turns that are copies of an earlier session's, and that session. */
+  copies?: ReadonlyMap<string, string>;
 };
 
 export type HarnessName = "opencode" | "claude-code" | "pi";

@@ -47,9 +47,9 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Counts messages in which somebody said or did something; none where all of them are filed with another session. */
-export function messageCount({ turns, copied = 0 }: Session): number {
-  return turns.length === 0 ? 0 : turns.length + copied;
+/** Counts messages in which somebody said or did something. */
+export function messageCount({ turns }: Session): number {
+  return turns.length;
 }
 
 /** Returns the same name for the same session, for ever: it leaves out the title, which changes. */

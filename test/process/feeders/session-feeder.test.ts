@@ -133,11 +133,17 @@ test("a fork is filed without what an earlier session holds, and a copy whose fi
   talk("ses_idle", dayMs, "ferns", "mosses", "lichens");
   database.addSession({ id: "ses_last", title: "gone (fork #1)", createdMs: dayMs + 80_000 });
   talk("ses_last", dayMs + 10, "bracken", "polypody", "spleenwort");
-  expect(await feed(palace)).toMatchObject({ sessions: 4, filed: 3, tooShort: 1 });
+  // One that is too short to be filed is filed with the fork that goes on with it.
+  database.addSession({ id: "ses_short", createdMs: dayMs + 90_000 });
+  talk("ses_short", dayMs + 90_000, "selaginella");
+  database.addSession({ id: "ses_long", title: "ses_short (fork #1)", createdMs: dayMs + 95_000 });
+  talk("ses_long", dayMs + 90_000, "selaginella");
+  talk("ses_long", dayMs + 95_000, "quillworts", "whisk");
+  expect(await feed(palace)).toMatchObject({ sessions: 6, filed: 4, tooShort: 2 });
   const text = rowsOf(palace)
     .map((row) => row.text)
     .join("\n");
-  for (const word of ["ferns", "mosses", "lichens", "horsetails", "bracken", "polypody", "spleenwort"])
+  for (const word of ["ferns", "mosses", "lichens", "horsetails", "bracken", "polypody", "spleenwort", "selaginella"])
     expect(text.split(word), word).toHaveLength(2);
   database.close();
 });
