@@ -3,17 +3,16 @@
  * Each writes one memory once, then each looks for all three; what it answers is what its user sees.
  */
 import { randomUUID } from "node:crypto";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Agent, AGENTS, agentsFolder, installAgents } from "../../scripts/agents.ts";
+import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { engineMissing } from "../../scripts/engine.ts";
-import { seedHome } from "../../scripts/seed.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { openStack } from "../helpers/docker-stack.ts";
-import { createTestPalace } from "../helpers/palace.ts";
+import { openAgentsHome } from "./on-host.ts";
 import { MODEL_OF, PI_MODELS, piModels, PREFIX_OF, type Run, runOf } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
@@ -49,39 +48,16 @@ const MEMORIES: Record<Agent, { words: string; mark: string }> = {
 };
 
 async function onHost(): Promise<Place> {
-  const agents = agentsFolder(process.env);
-  await installAgents({ folder: agents, env: process.env, log: () => {} });
-  const palace = createTestPalace();
   const model = await startStubModel();
   const url = `http://127.0.0.1:${model.port}`;
-  // As npm would have linked it.
-  const bin = join(palace.home, "bin");
-  mkdirSync(bin);
-  for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {
-    const command = `exec '${process.execPath}' '${palace.executable(file)}' "$@"`;
-    writeFileSync(join(bin, name), `#!/bin/sh\n${command}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
-  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  // As in the devbox: who runs headless answers no question about tools.
-  seedHome(palace.home);
-  const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
-  if (wired.code !== 0) throw new Error(wired.stderr);
-  mkdirSync(dirname(join(palace.home, PI_MODELS)), { recursive: true });
-  writeFileSync(join(palace.home, PI_MODELS), piModels(url));
-  const project = join(palace.home, "project");
-  mkdirSync(project);
+  const home = await openAgentsHome(url);
   return {
     url,
-    run: async (agent, { args, env, input }) => {
-      const options = { cwd: project, input, extendEnv: false, timeout: RUN_MAX_MS } as const;
-      return (await execa(agent, args, { ...options, env: { ...palace.env, ...env, PATH: path }, preferLocal: false }))
-        .stdout;
-    },
+    run: async (agent, run) => String((await home.start(agent, run)).stdout),
     seen: () => Promise.resolve(model.seen()),
-    shim: () => palace.shim(),
+    shim: () => home.palace.shim(),
     [Symbol.asyncDispose]: async () => {
-      await palace[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();
     },
   };
