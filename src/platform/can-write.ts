@@ -1,3 +1,4 @@
+/** Asks the system whether a place may be written, which no mode alone tells. */
 import { accessSync, constants } from "node:fs";
 
 /** True when this user may write there now; false also where nothing is there. */

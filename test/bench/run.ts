@@ -20,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   reconnect: () => import("./reconnect.ts"),
   "graph-lag": () => import("./graph-lag.ts"),
   doors: () => import("./doors.ts"),
+  "first-prompt": () => import("./first-prompt.ts"),
 };
 
 requireBuild();

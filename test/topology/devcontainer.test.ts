@@ -5,18 +5,24 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
+import { startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 
 const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
+
+/** What the Feature's npm is given for a registry that does not answer: 3 times 30 s, the waits between, and a last look. */
+const STALLED_MAX_MS = 150_000;
 
 /** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
 const DOCKERFILE = `FROM node:24-trixie-slim
@@ -47,6 +53,8 @@ describe.skipIf(reason)("a devcontainer", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-devcontainer-"));
   const project = join(folder, name);
   let cli: string;
+  let registry: StalledRegistry;
+  let stalled: Promise<{ said: string; ms: number }>;
 
   const devcontainer = async (verb: string, ...args: string[]): Promise<Run> => {
     const where = ["--workspace-folder", project, "--id-label", label];
@@ -60,7 +68,25 @@ describe.skipIf(reason)("a devcontainer", () => {
   const containers = (): string[] =>
     docker("ps", "--all", "--quiet", "--filter", `label=${label}`).split("\n").filter(Boolean);
 
-  beforeAll(() => {
+  /** Runs install.sh of a Feature without an archive; what it says on stderr. */
+  const install = async (env: Record<string, string>): Promise<string> => {
+    const options = { env: { PATH: process.env["PATH"] ?? "", ...env }, extendEnv: false, reject: false } as const;
+    // Unlike execa's, this limit ends npm too.
+    const command = [`${STALLED_MAX_MS / 1000}`, "sh", join(folder, "copy/install.sh")];
+    const { exitCode, stderr } = await execa("timeout", command, { ...options, stdin: "ignore" });
+    return `${exitCode}\n${stderr}`;
+  };
+  /** With an npm that knows nothing of this machine's settings. */
+  const installFrom = (url: string, more: Record<string, string> = {}): Promise<string> => {
+    const own = { HOME: join(folder, "npm"), npm_config_globalconfig: join(folder, "npm/none"), ...more };
+    return install({ ...own, PACKAGE: "some-package", npm_config_registry: url });
+  };
+
+  beforeAll(async () => {
+    cpSync(FEATURE, join(folder, "copy"), { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });
+    registry = await startStalledRegistry();
+    const startedAt = performance.now();
+    stalled = installFrom(registry.url).then((said) => ({ said, ms: performance.now() - startedAt }));
     cli = fetchCli();
     const config = join(project, ".devcontainer");
     mkdirSync(config, { recursive: true });
@@ -78,6 +104,7 @@ describe.skipIf(reason)("a devcontainer", () => {
   });
 
   afterAll(() => {
+    registry?.[Symbol.dispose]();
     const volumes = containers().flatMap((id) =>
       docker("inspect", "--format", "{{range .Mounts}}{{if .Name}}{{.Name}} {{end}}{{end}}", id).split(/\s+/),
     );
@@ -107,19 +134,32 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(doctor.stdout).toMatch(/volumes\ton no volume: the home \(\/home\/node, own layer\);/);
   });
 
-  test("without Node 24 the Feature says what to add, and without its package what to type", () => {
-    const install = (path: string): string => {
-      try {
-        execFileSync("sh", [join(copy, "install.sh")], { env: { PATH: path }, stdio: "pipe", encoding: "utf8" });
-        return "";
-      } catch (error) {
-        return String((error as { stderr: string }).stderr);
-      }
-    };
-    const copy = join(folder, "copy");
-    cpSync(FEATURE, copy, { recursive: true, filter: (path) => !path.endsWith(".tgz") });
-    expect(install("/usr/bin:/bin")).toMatch(/Node 24 or newer.*\n.*ghcr\.io\/devcontainers\/features\/node:1/);
-    expect(install(process.env["PATH"] ?? "")).toMatch(/no palace-devbox-\*\.tgz.*\n.*npm pack/);
+  test("without Node 24 the Feature says what to add, and without its package what to type", async () => {
+    expect(await install({ PATH: "/usr/bin:/bin" })).toMatch(
+      /Node 24 or newer.*\n.*ghcr\.io\/devcontainers\/features\/node:1/,
+    );
+    expect(await install({})).toMatch(/^1\n.*no palace-devbox-\*\.tgz.*\n.*npm pack/);
+  });
+
+  test("where npm reaches no registry, or a proxy with a certificate of its own, the Feature says what to do", async () => {
+    await using proxy = await startInspectingProxy({
+      folder: join(folder, "proxy"),
+      listen: { host: "127.0.0.1" },
+      allows: () => true,
+    });
+    const through = { npm_config_https_proxy: `http://127.0.0.1:${proxy.port}` };
+    const inspected = await installFrom("https://registry.test", through);
+    expect(inspected).toMatch(/^1\n[^]*palace: npm could not install some-package\n.* inspects TLS .*ca\.crt/);
+    expect(proxy.connections).toContain("registry.test:443");
+    const alone = await installFrom("http://127.0.0.1:9");
+    expect(alone).toMatch(/^1\n[^]*palace: npm could not install some-package\n.*does not reach its registry/);
+  });
+
+  test("a registry that never answers ends the Feature within minutes, not a quarter of an hour", async () => {
+    const { said, ms } = await stalled;
+    expect(said).toMatch(/^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/);
+    expect(ms).toBeLessThan(STALLED_MAX_MS);
+    expect(registry.connections()).toBeGreaterThan(1);
   });
 
   test("this repository's own is the stack's devbox, with the repository as its workspace", async () => {
@@ -136,6 +176,23 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(configuration).toMatchObject({ workspaceFolder: "/workspace", remoteUser: "developer" });
   });
 });
+
+type StalledRegistry = Disposable & { url: string; connections: () => number };
+
+/** It takes every connection, and says nothing. */
+async function startStalledRegistry(): Promise<StalledRegistry> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => sockets.length,
+    [Symbol.dispose]: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
 
 function docker(...args: string[]): string {
   return execFileSync("docker", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });

@@ -1,17 +1,22 @@
 /**
- * `scripts/up` in a fresh clone on a machine with an engine, as a newcomer runs it at work: the Node is too old, the home is empty,
- * and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other.
+ * The first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work: the Node is too old, the home is
+ * empty, and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other, and
+ * what they type is docs/first-minutes.md: made by this with PALACE_WRITE_DOCS=1, held against it in every other run.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
+import { ROOT } from "../../scripts/main.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
+import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
+import { ANSWER } from "../agents/stub-model.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
-import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
+import { firstMinutes, type Step, withoutNumbers } from "../helpers/first-minutes.ts";
+import { networkMissing, type Newcomer, openNewcomer, type Output, readRegistry } from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 
 const missing = engineMissing(process.env) ?? networkMissing();
@@ -19,11 +24,15 @@ if (missing !== undefined) console.warn(`fresh clone with an engine left out: ${
 
 const project = dockerName("newcomer");
 const BASE_IMAGE = "node:24-trixie-slim";
+const MODEL_PORT = 18_080;
+const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
+const PAGE = join(ROOT, "docs/first-minutes.md");
 
 describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
   let newcomer: Newcomer;
   let proxy: InspectingProxy;
   let relay: Server;
+  const steps: Step[] = [];
 
   beforeAll(async () => {
     await sweepLeftovers();
@@ -43,7 +52,9 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     }).listen(0, resolveListenHost("docker"));
     await once(relay, "listening");
     writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
+    copyFileSync(proxy.caFile, join(newcomer.home, "proxy.pem"));
     writeDockerSettings();
+    writeKeys();
     forgetEarlierBuilds();
   });
   afterAll(async () => {
@@ -69,6 +80,13 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     );
   };
 
+  /** Which model the agents have stands where a user's keys stand. */
+  const writeKeys = (): void => {
+    const env = { ...runOf("opencode", "", MODEL_URL).env, ...runOf("pi", "", MODEL_URL).env };
+    const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`);
+    writeFileSync(join(newcomer.clone, ".env.devbox"), lines.join(""));
+  };
+
   /** A base image with files that no layer was ever built on, and no npm cache that other builds have filled. */
   const forgetEarlierBuilds = (): void => {
     const base = `FROM ${BASE_IMAGE}\nRUN echo ${project} > /etc/palace-run\n`;
@@ -90,17 +108,24 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     };
   };
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
+  /** Letter by letter what the page shows. */
+  const type = async (typed: string): Promise<Output> => {
+    const startedAt = performance.now();
+    const output = await newcomer.run(["sh", "-c", typed], environment());
+    const ms = performance.now() - startedAt;
+    steps.push({ typed, said: output.code === 0 ? output.stdout : endOf(output.stderr), ms });
+    return output;
+  };
 
   test("whose certificates nobody has named to the build, scripts/up says how to name them", async () => {
-    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], environment());
+    const { code, stdout, stderr } = await type("./scripts/up");
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
     expect(stderr).toMatch(/hint: a proxy that inspects TLS .*: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
   });
 
   test("with them named scripts/up builds the stack through the proxy, and a note is found in the devbox", async () => {
     proxy.requests.length = 0;
-    const named = { ...environment(), EXTRA_CA_CERTS: proxy.caFile };
-    const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--docker"], named);
+    const { code, stdout, stderr } = await type("EXTRA_CA_CERTS=~/proxy.pem ./scripts/up");
     expect(code, stderr).toBe(0);
     expect(stdout).toMatch(/^The palace is up in Docker: chroma, broker, devbox\.\nOne memory was written/);
     // The packages of the images came this way, and the agents' among them.
@@ -110,10 +135,53 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     };
     expect(tarballs.size).toBeGreaterThan(Object.keys(packages).length / 2);
     expect([...tarballs].join("\n")).toMatch(/opencode/);
-    const shim = await newcomer.shim(["docker", "compose", "exec", "-T", "devbox", "mp-shim"], named);
+    const shim = await newcomer.shim(["docker", "compose", "exec", "-T", "devbox", "mp-shim"], environment());
     await shim.call("mempalace_add_drawer", { wing: "first", room: "days", content: "the proxy let the images in" });
     const found = await shim.call("mempalace_search", { query: "proxy images", wing: "first" });
     expect(JSON.stringify(found["results"])).toContain("the proxy let the images in");
     await shim.close();
   });
+
+  test("a fact told to opencode is what pi answers with, and docs/first-minutes.md shows what was typed", async () => {
+    await startModel();
+    const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
+    const told = await ask("opencode", [`Remember: ${drawer.content}.`, "mempalace_add_drawer", drawer]);
+    expect(told).toContain(ANSWER);
+    const query = { query: "where is the spare key", wing: "home", limit: 1 };
+    const answer = await ask("pi", ["Where is the spare key?", "mempalace_search", query]);
+    expect(answer).toContain(drawer.content);
+
+    const page = firstMinutes(steps, newcomer.clone);
+    if (process.env["PALACE_WRITE_DOCS"] === "1") writeFileSync(PAGE, page);
+    expect(page).toContain(`"text": "${drawer.content}"`);
+    expect(withoutNumbers(readFileSync(PAGE, "utf8"))).toEqual(withoutNumbers(page));
+  });
+
+  const startModel = async (): Promise<void> => {
+    copyFileSync(join(ROOT, "test/agents/stub-model.ts"), join(newcomer.clone, "volumes/workspace/stub-model.ts"));
+    for (const script of [
+      `node /workspace/stub-model.ts ${MODEL_PORT} > /tmp/stub-model.log 2>&1 &`,
+      `curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused ${MODEL_URL}/seen`,
+      `mkdir -p ~/${dirname(PI_MODELS)} && echo '${piModels(MODEL_URL)}' > ~/${PI_MODELS}`,
+    ])
+      expect(await compose("exec", "-T", "devbox", "sh", "-c", script)).toMatchObject({ code: 0 });
+  };
+
+  /** A prompt in words, and the call that the model makes of it. */
+  const ask = async (agent: "opencode" | "pi", [words, tool, args]: [string, string, object]): Promise<string> => {
+    const run = runOf(agent, `${words}\n@@tool ${tool} ${JSON.stringify(args)}`, MODEL_URL);
+    const command = [agent, ...run.args.map((arg) => (/^[\w/-]+$/.test(arg) ? arg : `'${arg}'`))].join(" ");
+    const { code, stdout, stderr } = await type(
+      run.input === ""
+        ? `docker compose exec devbox ${command}`
+        : `docker compose exec -T devbox ${command} <<'END'\n${run.input}\nEND`,
+    );
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
 });
+
+/** Error and hint, without what was built before them. */
+function endOf(stderr: string): string {
+  return stderr.slice(stderr.lastIndexOf("\nerror: ") + 1);
+}

@@ -1,0 +1,53 @@
+/** A home on this machine with the real agents in it, wired to a palace of its own as a devbox wires them, or as they come. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { execa, type ResultPromise } from "execa";
+import { type Agent, agentsFolder, installAgents } from "../../scripts/agents.ts";
+import { seedHome } from "../../scripts/seed.ts";
+import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
+import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
+
+export type AgentsHome = AsyncDisposable & {
+  palace: TestPalace;
+  start: (agent: Agent, run: Run) => ResultPromise;
+};
+
+const RUN_MAX_MS = 300_000;
+
+/** `url` is the model's. */
+export async function openAgentsHome(
+  url: string,
+  { isWired = true, built }: { isWired?: boolean; built?: boolean } = {},
+): Promise<AgentsHome> {
+  const agents = agentsFolder(process.env);
+  await installAgents({ folder: agents, env: process.env, log: () => {} });
+  const palace = createTestPalace(built === undefined ? {} : { built });
+  // As npm would have linked it.
+  const bin = join(palace.home, "bin");
+  mkdirSync(bin);
+  for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {
+    const command = `exec '${process.execPath}' '${palace.executable(file)}' "$@"`;
+    writeFileSync(join(bin, name), `#!/bin/sh\n${command}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  if (isWired) {
+    // As in the devbox: who runs headless answers no question about tools.
+    seedHome(palace.home);
+    const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
+    if (wired.code !== 0) throw new Error(wired.stderr);
+  }
+  mkdirSync(dirname(join(palace.home, PI_MODELS)), { recursive: true });
+  writeFileSync(join(palace.home, PI_MODELS), piModels(url));
+  const project = join(palace.home, "project");
+  mkdirSync(project);
+  return {
+    palace,
+    start: (agent, { args, env, input }) =>
+      execa(agent, args, {
+        ...{ cwd: project, input, extendEnv: false, timeout: RUN_MAX_MS, preferLocal: false },
+        env: { ...palace.env, ...env, PATH: path },
+      }),
+    [Symbol.asyncDispose]: () => palace[Symbol.asyncDispose](),
+  };
+}
