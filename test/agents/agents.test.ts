@@ -152,12 +152,12 @@ describe.each([
       await delay(UNDER_WAY_MS);
       await second.signal("SIGKILL");
       await asked;
-      await place.broker(second);
       for (const agent of AGENTS) {
         const [, results = ""] = answers[agent].split(ANSWER);
         expect(results.match(/"success": true/g), results).toHaveLength(3);
       }
       await using shim = await place.shim();
+      await place.broker(second);
       const filed = async (): Promise<unknown> => {
         const { drawers } = await shim.call("mempalace_list_drawers", { wing, limit: 100 });
         return (drawers as { content_preview: string }[]).map(({ content_preview }) => content_preview).sort();

@@ -11,7 +11,7 @@ import { seedHome } from "../../scripts/seed.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../src/client/discover.ts";
 import { openStack } from "../helpers/docker-stack.ts";
-import { createTestPalace } from "../helpers/palace.ts";
+import { createTestPalace, processesWith } from "../helpers/palace.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
@@ -37,6 +37,7 @@ export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input">) => C
 
 const RUN_MAX_MS = 300_000;
 const BROKER_MAX_MS = 300_000;
+const FILING_MAX_MS = 60_000;
 const BOX_PORT = 18_080;
 
 export async function onHost(): Promise<Host> {
@@ -94,6 +95,10 @@ export async function onHost(): Promise<Host> {
         child.kill();
         await once(child, "exit");
       }
+      // What files a session outlives its agent, and would begin a broker again in the folder that is gone.
+      const others = (): number[] =>
+        processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
+      await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);
       await palace[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();
     },
