@@ -10,6 +10,10 @@ import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
+  /** The folder of the agents' programs. */
+  programs: string;
+  /** Where an agent with these variables runs, and its whole environment. */
+  within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };
 };
 
 const RUN_MAX_MS = 300_000;
@@ -41,12 +45,15 @@ export async function openAgentsHome(
   writeFileSync(join(palace.home, PI_MODELS), piModels(url));
   const project = join(palace.home, "project");
   mkdirSync(project);
+  const within: AgentsHome["within"] = (env) => ({ cwd: project, env: { ...palace.env, ...env, PATH: path } });
   return {
     palace,
+    programs: join(agents, "bin"),
+    within,
     start: (agent, { args, env, input }) =>
       execa(agent, args, {
-        ...{ cwd: project, input, extendEnv: false, timeout: RUN_MAX_MS, preferLocal: false },
-        env: { ...palace.env, ...env, PATH: path },
+        ...within(env),
+        ...{ input, extendEnv: false, timeout: RUN_MAX_MS, preferLocal: false },
       }),
     [Symbol.asyncDispose]: () => palace[Symbol.asyncDispose](),
   };

@@ -1,17 +1,17 @@
 /** Where the real agents run, wired as a user or an image wires them, each place with a palace and a stub model of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { execa } from "execa";
 import { vi } from "vitest";
-import { type Agent, agentsFolder, installAgents } from "../../scripts/agents.ts";
-import { seedHome } from "../../scripts/seed.ts";
+import type { Agent } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../src/client/discover.ts";
 import { openStack } from "../helpers/docker-stack.ts";
-import { createTestPalace, processesWith } from "../helpers/palace.ts";
+import { processesWith } from "../helpers/palace.ts";
+import { openAgentsHome } from "./on-host.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
@@ -41,40 +41,18 @@ const FILING_MAX_MS = 60_000;
 const BOX_PORT = 18_080;
 
 export async function onHost(): Promise<Host> {
-  const agents = agentsFolder(process.env);
-  await installAgents({ folder: agents, env: process.env, log: () => {} });
-  const palace = createTestPalace();
   const model = await startStubModel();
   const url = `http://127.0.0.1:${model.port}`;
-  // As npm would have linked it.
-  const bin = join(palace.home, "bin");
-  mkdirSync(bin);
-  for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {
-    const command = `exec '${process.execPath}' '${palace.executable(file)}' "$@"`;
-    writeFileSync(join(bin, name), `#!/bin/sh\n${command}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
-  const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  // As in the devbox: who runs headless answers no question about tools.
-  seedHome(palace.home);
-  const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
-  if (wired.code !== 0) throw new Error(wired.stderr);
-  mkdirSync(dirname(join(palace.home, PI_MODELS)), { recursive: true });
-  writeFileSync(join(palace.home, PI_MODELS), piModels(url));
-  const project = join(palace.home, "project");
-  mkdirSync(project);
+  const home = await openAgentsHome(url);
+  const { palace } = home;
   const started: ChildProcess[] = [];
   const ask = async (what: string): Promise<string> => (await fetch(`${url}${what}`)).text();
   return {
     url,
-    run: async (agent, { args, env, input }) => {
-      const options = { cwd: project, input, extendEnv: false, timeout: RUN_MAX_MS } as const;
-      return (await execa(agent, args, { ...options, env: { ...palace.env, ...env, PATH: path }, preferLocal: false }))
-        .stdout;
-    },
+    run: async (agent, run) => String((await home.start(agent, run)).stdout),
     start: (agent, { args, env }) => {
-      const options = { cwd: project, env: { ...palace.env, ...env, PATH: path } };
-      const child = spawn(join(agents, "bin", agent), args, { ...options, stdio: ["ignore", "pipe", "ignore"] });
+      const stdio = ["ignore", "pipe", "ignore"] as const;
+      const child = spawn(join(home.programs, agent), args, { ...home.within(env), stdio: [...stdio] });
       started.push(child);
       return child;
     },
@@ -99,7 +77,7 @@ export async function onHost(): Promise<Host> {
       const others = (): number[] =>
         processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
       await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);
-      await palace[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
       await model[Symbol.asyncDispose]();
     },
   };

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { type AgentsHome, openAgentsHome } from "../agents/on-host.ts";
 import { MODEL_OF, runOf } from "../agents/real-agents.ts";
-import { ANSWER, startStubModel, type StubModel } from "../agents/stub-model.ts";
+import { ANSWER, type Seen, startStubModel, type StubModel } from "../agents/stub-model.ts";
 import { atMost, median, type Row } from "./measure.ts";
 
 const COLD_ROUNDS = 3;
@@ -49,14 +49,16 @@ async function benchAgent(agent: Agent): Promise<Row[]> {
 
 /** Milliseconds to the answer; what the agent does after it is not timed. */
 async function ask(agent: Agent, home: AgentsHome, model: StubModel, hasMemory: boolean): Promise<number> {
+  const url = `http://127.0.0.1:${model.port}`;
   const startedAt = performance.now();
-  const run = home.start(agent, runOf(agent, "Say hello", `http://127.0.0.1:${model.port}`));
+  const run = home.start(agent, runOf(agent, "Say hello", url));
   if (run.stdout === null) throw new Error("stdout is not piped");
   await once(run.stdout, "data");
   const tookMs = performance.now() - startedAt;
   const { stdout } = await run;
   if (!String(stdout).includes(ANSWER)) throw new Error(`${agent} said: ${String(stdout)}`);
-  const tools = model.seen().tools[MODEL_OF[agent]] ?? [];
+  const seen = (await (await fetch(`${url}/seen`)).json()) as Seen;
+  const tools = seen.tools[MODEL_OF[agent]] ?? [];
   if (tools.some(({ name }) => name.endsWith("mempalace_search")) !== hasMemory)
     throw new Error(`${agent} ${hasMemory ? "had no" : "had a"} memory`);
   return tookMs;
