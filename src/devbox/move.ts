@@ -85,7 +85,6 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
 export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
   const { engine, stack, state } = here;
   writeState(state, FILE, { from: before.stack.project });
-  faultPoint("move.begin");
   await sweepOneOffs(engine, stack.project);
   await takeDown(before, false, watch);
   faultPoint("move.down");

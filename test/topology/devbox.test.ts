@@ -198,19 +198,14 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a clone that shares the stack recreates it too, and the first one still does", async () => {
+  test("a clone that shares the stack recreates it too", async () => {
     const before = await kept();
     expect(await run(other, ["up", "--share"], { PALACE_REVISION: "two-again" })).toMatchObject({ code: 0 });
-    for (const [from, name] of [
-      [other, "of-the-other"],
-      [clone, "of-the-first"],
-    ] as const) {
-      await derive(name);
-      const { code, stderr } = await run(from, ["recreate", "--no-build"]);
-      expect(code, stderr).toBe(0);
-      expect(await revision()).toBe(name);
-      expect(await kept()).toBe(before);
-    }
+    await derive("shared");
+    const { code, stderr } = await run(other, ["recreate", "--no-build"]);
+    expect(code, stderr).toBe(0);
+    expect(await revision()).toBe("shared");
+    expect(await kept()).toBe(before);
   });
 
   test("a new image that never becomes healthy is rolled back", async () => {
@@ -220,7 +215,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(code, stderr).toBe(5);
     expect(stderr).toContain("rolled back to the old image: the new stack did not become healthy");
     expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("of-the-first");
+    expect(await revision()).toBe("shared");
     expect(await kept()).toBe(before);
   });
 
@@ -278,7 +273,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const asked = await run(clone, ["up"], renamed);
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`devbox up --from ${project}`) });
     expect((await run(clone, ["up", "--from", "nobody"], renamed)).code).toBe(2);
-    for (const step of ["begin", "down", "palace", "data", "broker"]) {
+    for (const step of ["down", "palace", "broker"]) {
       const killed = await run(clone, ["up", "--from", project], { ...renamed, MEMPALACE_FAULT: `move.${step}` });
       expect(killed, step).toMatchObject({ signal: "SIGKILL" });
     }
