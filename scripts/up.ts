@@ -91,7 +91,7 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const { env, log, signal, cwd } = options;
   const config = loadConfig(env);
   const opened = await upStack({ root: ROOT, env, log, signal, cwd, ...config.paths });
-  const host = await joinStack(config, await brokerContainer(opened), env);
+  const host = await joinStack(config, await brokerContainer(opened), env, opened.before);
   if (host?.state === "apart") log(`note: ${host.why}; ${host.hint}`);
   const shim = [...composeCommand({ root: ROOT, env }), "exec", "-T", "devbox", "mp-shim"];
   const reader = host?.state === "joined" ? AGENT_ENTRY : shim;

@@ -19,7 +19,7 @@ import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
 import {
-  REQUEST_TIMEOUT_MS,
+  REPEAT_TIMEOUT_MS,
   BUSY_TIMEOUT_MS,
   RESTART_TIMEOUT_MS,
   OUTAGE_TIMEOUT_MS,
@@ -278,7 +278,7 @@ export class Link {
     this.#socket = undefined;
     const now = this.#clock.now();
     // A request that was served for long, a wait for an event say, gets its full time from this disconnection on.
-    if (now - this.#openedAtMs > REQUEST_TIMEOUT_MS) for (const pending of this.#pending.values()) pending.since = now;
+    if (now - this.#openedAtMs > REPEAT_TIMEOUT_MS) for (const pending of this.#pending.values()) pending.since = now;
     this.#isOpen = false;
     this.#isStuck = false;
     this.#keepAlive.stop();
@@ -289,7 +289,7 @@ export class Link {
 
   #expire(): void {
     for (const [id, { since }] of this.#pending) {
-      if (this.#clock.now() - since > REQUEST_TIMEOUT_MS)
+      if (this.#clock.now() - since > REPEAT_TIMEOUT_MS)
         this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
     }
   }

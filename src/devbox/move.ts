@@ -37,6 +37,7 @@ type Here = Readonly<{
 
 const FILE = "move.json";
 const COPIED = ["palace", "data", "broker"] as const;
+const ERASE = "to erase it: palace devbox down --volumes --no-backup";
 /** Compared once more after it was read back: sockets alone are not copied. */
 const COPY = `set -euo pipefail
 find /to -mindepth 1 -delete
@@ -51,11 +52,21 @@ read_all | tar --compare --numeric-owner --directory /to --file -`;
  */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
-  if (fresh === true) rmSync(join(state, FILE), { force: true });
-  const begun = readMove(state);
-  const named = from ?? begun;
   const refuse = (why: string, hint: string): PalaceError =>
     new PalaceError("CONFIG_USAGE", `${why}; nothing was changed`, hint);
+  if (from !== undefined && fresh === true) throw refuse("--from and --fresh exclude each other", "give one of them");
+  const begun = readMove(state);
+  const mayHaveRun = begun !== undefined && hasVolumes && (await wasStarted(here));
+  if (fresh === true) {
+    if (begun !== undefined && hasVolumes && !mayHaveRun)
+      throw refuse(
+        `the copy from ${begun} was cut off, and is not whole`,
+        `palace devbox up goes on with it; ${ERASE}`,
+      );
+    rmSync(join(state, FILE), { force: true });
+    return undefined;
+  }
+  const named = from ?? begun;
   if (named !== undefined) {
     if (hasVolumes && begun === undefined)
       throw refuse(
@@ -65,14 +76,15 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
     const before = await openBefore(here, named);
     if (before === undefined)
       throw refuse(`there is no stack ${named} with volumes in this engine`, "docker volume ls");
-    if (await hasRun(here))
+    // A copy would overwrite what was written there.
+    if (mayHaveRun)
       throw refuse(
-        `the copy from ${named} was cut off, and ${stack.project} has run since`,
-        "to go on with what is there: palace devbox up --fresh",
+        `the copy from ${named} was cut off, and ${stack.project} may have run since`,
+        `to go on with what is there: palace devbox up --fresh; ${ERASE}`,
       );
     return before;
   }
-  if (hasVolumes || fresh === true) return undefined;
+  if (hasVolumes) return undefined;
   const earlier = await earlierProject(here);
   if (earlier === undefined) return undefined;
   throw refuse(
@@ -97,6 +109,7 @@ export async function moveStack(here: Here, place: Place, before: Before, watch:
   for (const name of COPIED) {
     const [source, target] = [before.stack.volumes[name], stack.volumes[name]];
     if (!(await hasVolume(engine, source)) || !(await hasVolume(engine, target))) continue;
+    watch.signal?.throwIfAborted();
     watch.log(`copying ${source} to ${target} ...`);
     await copyVolume(here, source, target);
     faultPoint(`move.${name}`);
@@ -154,9 +167,10 @@ async function openBefore({ engine, engineId, state, place }: Here, project: str
   return { stack, place: there, note };
 }
 
-/** A copy would overwrite what was written there. */
-async function hasRun({ engine, stack }: Here): Promise<boolean> {
+/** Whose containers are gone may have run before that: a copy makes them, and starts none. */
+async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   const boxes = await boxesOf(engine, stack.project);
+  if (boxes.length === 0) return true;
   const states = await Promise.all(boxes.map(async ({ id }) => (await engine.getContainer(id).inspect()).State));
   return states.some(({ StartedAt }) => Date.parse(StartedAt) > 0);
 }

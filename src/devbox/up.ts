@@ -25,8 +25,15 @@ export type UpOptions = Place &
     fresh?: boolean | undefined;
   }>;
 
-/** A stack that is known and ours. */
-export type Opened = Readonly<{ stack: Stack; engine: Engine; state: string; place: Place; hasVolumes: boolean }>;
+/** A stack that is known and ours; `before`: the project that its memory was copied from just now. */
+export type Opened = Readonly<{
+  stack: Stack;
+  engine: Engine;
+  state: string;
+  place: Place;
+  hasVolumes: boolean;
+  before?: string | undefined;
+}>;
 
 const WAIT_MAX_SECONDS = 300;
 
@@ -72,7 +79,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const failure = await runCompose({ root, env }, args, options);
-  if (failure === undefined) return { ...opened, place: { root, env } };
+  if (failure === undefined) return { ...opened, place: { root, env }, before: before?.stack.project };
   log(failure);
   throw new PalaceError(
     "BROKER_START_FAILED",

@@ -273,10 +273,20 @@ describe.skipIf(reason)("palace devbox", () => {
     const asked = await run(clone, ["up"], renamed);
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`devbox up --from ${project}`) });
     expect((await run(clone, ["up", "--from", "nobody"], renamed)).code).toBe(2);
-    for (const step of ["down", "palace", "broker"]) {
+    const killAt = async (step: string): Promise<void> => {
       const killed = await run(clone, ["up", "--from", project], { ...renamed, MEMPALACE_FAULT: `move.${step}` });
       expect(killed, step).toMatchObject({ signal: "SIGKILL" });
-    }
+    };
+    await killAt("down");
+    await killAt("palace");
+    const halved = await run(clone, ["up", "--fresh"], renamed);
+    expect(halved).toMatchObject({ code: 2, stderr: expect.stringContaining("is not whole") });
+    // Whatever plain compose has done with it since is not overwritten.
+    await execa("docker", ["compose", "down"], { cwd: clone, env: env(renamed) });
+    const used = await run(clone, ["up"], renamed);
+    expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining("may have run since") });
+    await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
+    await killAt("broker");
     // What a killed run has begun needs no name any more.
     await good(["up"], renamed);
     expect(await kept(renamed)).toBe(before);

@@ -7,11 +7,10 @@ import { type DevboxCall, placeOf, watched } from "./call.ts";
 
 export function up(call: DevboxCall): Promise<number> {
   const { values, config, env, out } = call;
-  const { from } = values;
   armFault(config.fault);
   return watched(call, "palace devbox up goes on.", async (watch) => {
     const opened = await upStack({ ...values, ...placeOf(call, true), ...watch, cwd: process.cwd() });
-    const host = await joinStack(config, await brokerContainer(opened), env, from && `${from}-broker-1`);
+    const host = await joinStack(config, await brokerContainer(opened), env, opened.before);
     const { project, services } = opened.stack;
     if (out.isJson)
       out.document({ project, folder: opened.place.root, services: [...services], ...(host && { host }) });

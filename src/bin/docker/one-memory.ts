@@ -19,8 +19,8 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
 /**
- * `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. `before` ran the same memory's
- * before the stack got another name.
+ * `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. `before`: the
+ * project whose broker had the same memory, where the stack got another name.
  */
 export async function joinStack(
   config: Config,
@@ -32,7 +32,7 @@ export async function joinStack(
   const { endpoint, paths } = config;
   const found = readSettings(paths);
   if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
-  const bridge = found?.kind === "docker" && found.host === before ? undefined : found;
+  const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
   const apart = (why: string): Joined => ({ state: "apart", why: `agents on this machine ${why}`, hint });
   if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);

@@ -73,7 +73,7 @@ async function startStack(
   const { brokerContainer, upStack } = await import("../../devbox/up.ts");
   const root = stackFolder(PACKAGE_ROOT, config.paths.stateDir, true);
   const opened = await upStack({ ...config.paths, root, env, log: (line) => out.notice(line), cwd: process.cwd() });
-  const joined = await joinStack(config, await brokerContainer(opened), env);
+  const joined = await joinStack(config, await brokerContainer(opened), env, opened.before);
   return { shim: [...composeCommand({ root, env }), "exec", "-T", "devbox", "mp-shim"], joined };
 }
 

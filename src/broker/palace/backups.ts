@@ -3,7 +3,7 @@
  * made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of theirs are removed; how that fares stands in the list
  * beside the ledger, where `palace doctor` reads it.
  */
-import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
@@ -65,9 +65,13 @@ export function beginBackup(
   };
 }
 
-/** A home that is gone meanwhile holds nothing of it. */
+/** Where the home takes no change now, the next backup removes it. */
 function removeStaged(home: string): void {
-  if (existsSync(home)) removeDrafts(home, STAGED_KEPT_MS);
+  try {
+    removeDrafts(home, STAGED_KEPT_MS);
+  } catch {
+    // Nobody waits for it.
+  }
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for one that does not come through the socket: it names a file of this machine. */
