@@ -13,6 +13,7 @@ import { engineMissing } from "../../scripts/engine.ts";
 import { joinStack } from "../../src/bin/docker/one-memory.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import type { StatusReport } from "../../src/protocol/spec.ts";
+import { listDrawers } from "../helpers/list-drawers.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { DEVBOXES, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
@@ -22,7 +23,6 @@ if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 const SHIMS_A_CONTAINER = 4;
 const DRAWERS_A_SHIM = 500;
 const IN_FLIGHT = 32;
-const PAGE = 100;
 const SYNC_POLLS_MAX = 600;
 const SERVICES = ["chroma", "broker", "devbox"];
 
@@ -38,8 +38,8 @@ describe.skipIf(reason)("the compose stack", () => {
   const expectEveryDrawer = async (): Promise<void> => {
     await using shim = await stack.shim(DEVBOXES);
     // What was kept while there was no broker takes a moment to arrive.
-    await until(async () => (await list(shim, "content_preview", "load")).length >= acknowledged.size);
-    const found = await list(shim, "content_preview", "load");
+    await until(async () => (await listDrawers(shim, "content_preview", "load")).length >= acknowledged.size);
+    const found = await listDrawers(shim, "content_preview", "load");
     expect(found.length).toBe(acknowledged.size);
     expect(new Set(found)).toEqual(acknowledged);
   };
@@ -142,7 +142,7 @@ describe.skipIf(reason)("the compose stack", () => {
     });
     for (const content of written) acknowledged.add(content);
     await expectEveryDrawer();
-    expect((await list(shim, "content_preview", "load")).length).toBe(acknowledged.size);
+    expect((await listDrawers(shim, "content_preview", "load")).length).toBe(acknowledged.size);
     expect(existsSync(host.config.paths.ledgerFile)).toBe(false);
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
@@ -232,7 +232,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(exitCode, stderr).toBe(0);
     const held = JSON.parse(stdout) as string[];
     expect(held.length).toBe(new Set(held).size);
-    expect(new Set(held)).toEqual(new Set(await list(shim, "drawer_id")));
+    expect(new Set(held)).toEqual(new Set(await listDrawers(shim, "drawer_id")));
   });
 });
 
@@ -282,17 +282,6 @@ async function writeDrawers(
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;
   return contents;
-}
-
-/** One field of every drawer. */
-async function list(mcp: StdioMcp, field: "drawer_id" | "content_preview", wing?: string): Promise<string[]> {
-  const found: string[] = [];
-  for (;;) {
-    const page = await mcp.call("mempalace_list_drawers", { limit: PAGE, offset: found.length, ...(wing && { wing }) });
-    const drawers = page["drawers"] as Record<string, string>[];
-    if (drawers.length === 0) return found;
-    found.push(...drawers.map((drawer) => drawer[field] ?? ""));
-  }
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

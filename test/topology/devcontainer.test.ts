@@ -21,8 +21,8 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
-/** What the Feature's npm is given for a registry that does not answer: 3 times 30 s, the waits between, and a last look. */
-const STALLED_MAX_MS = 150_000;
+/** More than 3 times 30 s, the waits between, and a last look; less than npm waits by itself for one answer. */
+const STALLED_MAX_MS = 280_000;
 
 /** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
 const DOCKERFILE = `FROM node:24-trixie-slim
@@ -54,7 +54,7 @@ describe.skipIf(reason)("a devcontainer", () => {
   const project = join(folder, name);
   let cli: string;
   let registry: StalledRegistry;
-  let stalled: Promise<{ said: string; ms: number }>;
+  let stalled: Promise<string>;
 
   const devcontainer = async (verb: string, ...args: string[]): Promise<Run> => {
     const where = ["--workspace-folder", project, "--id-label", label];
@@ -85,8 +85,7 @@ describe.skipIf(reason)("a devcontainer", () => {
   beforeAll(async () => {
     cpSync(FEATURE, join(folder, "copy"), { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });
     registry = await startStalledRegistry();
-    const startedAt = performance.now();
-    stalled = installFrom(registry.url).then((said) => ({ said, ms: performance.now() - startedAt }));
+    stalled = installFrom(registry.url);
     cli = fetchCli();
     const config = join(project, ".devcontainer");
     mkdirSync(config, { recursive: true });
@@ -156,9 +155,10 @@ describe.skipIf(reason)("a devcontainer", () => {
   });
 
   test("a registry that never answers ends the Feature within minutes, not a quarter of an hour", async () => {
-    const { said, ms } = await stalled;
-    expect(said).toMatch(/^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/);
-    expect(ms).toBeLessThan(STALLED_MAX_MS);
+    // One that the limit has ended has another exit code.
+    expect(await stalled).toMatch(
+      /^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/,
+    );
     expect(registry.connections()).toBeGreaterThan(1);
   });
 

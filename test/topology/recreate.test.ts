@@ -15,6 +15,7 @@ import { ROOT } from "../../scripts/main.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
 import { type DockerStack, openStack, type Output } from "../helpers/docker-stack.ts";
+import { listDrawers } from "../helpers/list-drawers.ts";
 
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`recreate left out: ${reason}`);
@@ -196,7 +197,7 @@ describe.skipIf(reason)("a stack", () => {
 
     await using shim = await stack.shim(1);
     await expect.poll(() => inWing(shim, "load"), { timeout: RUN_MAX_MS }).toBeGreaterThanOrEqual(acknowledged.size);
-    const listed = await previews(shim, "load");
+    const listed = await listDrawers(shim, "content_preview", "load");
     expect(listed.length, "no drawer twice").toBe(new Set(listed).size);
     expect([...acknowledged].filter((content) => !listed.includes(content))).toEqual([]);
     const home = await filesOfHome();
@@ -217,13 +218,3 @@ describe.skipIf(reason)("a stack", () => {
     expect(cutOff).toBeGreaterThan(0);
   });
 });
-
-async function previews(mcp: StdioMcp, wing: string): Promise<string[]> {
-  const found: string[] = [];
-  for (;;) {
-    const page = await mcp.call("mempalace_list_drawers", { limit: 100, offset: found.length, wing });
-    const drawers = page["drawers"] as { content_preview: string }[];
-    if (drawers.length === 0) return found;
-    found.push(...drawers.map(({ content_preview }) => content_preview));
-  }
-}

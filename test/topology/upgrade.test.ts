@@ -11,6 +11,7 @@ import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
 import type { StatusReport } from "../../src/protocol/spec.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
+import { listDrawers } from "../helpers/list-drawers.ts";
 import { OLDER_SCHEMA } from "../helpers/older-build.ts";
 
 const reason = engineMissing(process.env);
@@ -41,13 +42,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     JSON.parse((await stack.exec("devbox", 1, "palace", "status", "--json")).stdout) as StatusReport;
   const inWing = async (wing: string): Promise<string[]> => {
     await using shim = await stack.shim(1);
-    const found: string[] = [];
-    for (;;) {
-      const page = await shim.call("mempalace_list_drawers", { limit: 100, offset: found.length, wing });
-      const drawers = page["drawers"] as { content_preview: string }[];
-      if (drawers.length === 0) return found;
-      found.push(...drawers.map(({ content_preview }) => content_preview));
-    }
+    return await listDrawers(shim, "content_preview", wing);
   };
   const schema = async (): Promise<number> => {
     const script = `new (require("${PACKAGE}/node_modules/better-sqlite3"))("/palace/ledger.sqlite3").pragma("user_version", { simple: true })`;

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { StatusReport } from "../../../src/protocol/spec.ts";
 import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import {
@@ -21,6 +20,7 @@ import {
   runMempalace,
   startPythonChroma,
 } from "../../helpers/python-mempalace.ts";
+import { status } from "../../helpers/python-rows.ts";
 
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
@@ -70,15 +70,6 @@ async function file(palace: TestPalace, env: Record<string, string>, from: numbe
   await expect
     .poll(async () => (await status(palace)).driver, { timeout: FOUND_MAX_MS })
     .toMatchObject({ state: "synced", lag: 0 });
-}
-
-async function status(palace: TestPalace): Promise<StatusReport> {
-  const client = await palace.client();
-  try {
-    return await client.call("palace.status", {});
-  } finally {
-    client.close();
-  }
 }
 
 async function doctor({ palace, env }: Scene): Promise<{ state: string; detail: string; hint: string } | undefined> {

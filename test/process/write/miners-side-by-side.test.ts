@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import type { StatusReport } from "../../../src/protocol/spec.ts";
 import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import {
@@ -18,6 +17,7 @@ import {
   type MempalaceVersion,
   runMempalace,
 } from "../../helpers/python-mempalace.ts";
+import { status } from "../../helpers/python-rows.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const AGENTS = 4;
@@ -41,15 +41,6 @@ function makeProject(folder: string, wing: string): string {
   }
   writeFileSync(join(folder, "mempalace.yaml"), `wing: ${wing}\nrooms:\n  - name: general\n`);
   return folder;
-}
-
-async function status(palace: TestPalace): Promise<StatusReport> {
-  const client = await palace.client();
-  try {
-    return await client.call("palace.status", {});
-  } finally {
-    client.close();
-  }
 }
 
 /** Drawers of a wing, ids and texts, in the ledger. */

@@ -6,8 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { StatusReport } from "../../../src/protocol/spec.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
 import {
   holdMempalaceLock,
   MEMPALACE_VERSIONS,
@@ -16,18 +15,10 @@ import {
   runMempalace,
   startPythonChroma,
 } from "../../helpers/python-mempalace.ts";
+import { status } from "../../helpers/python-rows.ts";
 
 const note = { wing: "stray", room: "notes", content: "written by the real MemPalace" };
 const NAMES_US = /is held by PID \d+ \(palace-devbox broker/;
-
-async function status(palace: TestPalace): Promise<StatusReport> {
-  const client = await palace.client();
-  try {
-    return await client.call("palace.status", {});
-  } finally {
-    client.close();
-  }
-}
 
 /** What a refused call says, however this version says it: a result that failed, or a JSON-RPC error. */
 async function refusal(call: Promise<Record<string, unknown>>): Promise<string> {
