@@ -1,6 +1,6 @@
 /**
- * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`) is used by the indexes and
- * the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. When a thread dies, its open calls
+ * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`, `lazyThread`) is used by
+ * the indexes and the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. When a thread dies, its open calls
  * fail.
  */
 import { extname } from "node:path";
@@ -75,6 +75,31 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
       worker.postMessage({ id, method, args } satisfies Request);
       return (await reply) as never;
     },
+  };
+}
+
+export type LazyThread<M extends Methods> = Thread<M> & {
+  isStarted(): boolean;
+  /** For a caller that knows of a call before it can make it. */
+  start(): Promise<Thread<M>>;
+};
+
+/**
+ * Starts the thread with its first call, which then has the errors of `startThread` too; after a start that failed the
+ * next call tries again.
+ */
+export function lazyThread<M extends Methods>(file: URL, workerData: unknown): LazyThread<M> {
+  let thread: Promise<Thread<M>> | undefined;
+  const start = (): Promise<Thread<M>> =>
+    (thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
+      thread = undefined;
+      throw error;
+    }));
+  return {
+    isStarted: () => thread !== undefined,
+    start,
+    call: async (method, ...args) => (await (await start()).call(method, ...args)) as never,
+    close: async () => (await thread?.catch(() => undefined))?.close(),
   };
 }
 

@@ -92,7 +92,7 @@ async function searches(client: Client, palace: TestPalace, model: string): Prom
   if (files === undefined) throw new Error("the tiny model is not whole");
   const embedder = await openEmbedder(files, { threads: 1 });
   const vectors = await embedder.embed(queries);
-  const index = await openVectorIndex({ ledgerFile: palace.config.paths.ledgerFile });
+  const index = openVectorIndex({ ledgerFile: palace.config.paths.ledgerFile });
 
   const embedTimes = await time(QUERIES, (round) => embedder.backlog.embed([`${query(round)} again`]));
   const ftsTimes = await time(QUERIES, (round) =>

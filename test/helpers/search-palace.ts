@@ -32,7 +32,7 @@ export async function createSearchPalace(reranker?: Reranker, embedder?: Embedde
   const ledgerFile = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(ledgerFile, applyWrite);
   const reader = new SqliteLedgerReader(ledgerFile);
-  const [lexical, vectors] = await Promise.all([openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })]);
+  const [lexical, vectors] = [openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })];
   const dependencies = {
     reader,
     lexical,

@@ -40,12 +40,12 @@ export type IndexOptions = {
 };
 
 /** `closing` collects what must be closed at the end. */
-export async function openIndexes(options: IndexOptions, closing: AsyncDisposableStack): Promise<OpenIndexes> {
+export function openIndexes(options: IndexOptions, closing: AsyncDisposableStack): OpenIndexes {
   const { config, log, ledger, wakes } = options;
   const { reader, writer } = ledger;
-  const lexical = await openLexicalIndex({ ledgerFile: config.paths.ledgerFile });
+  const lexical = openLexicalIndex({ ledgerFile: config.paths.ledgerFile });
   closing.defer(() => lexical.close());
-  const { vectors, vectorsAt } = await openVectors(options, closing);
+  const { vectors, vectorsAt } = openVectors(options, closing);
 
   let backlog: Backlog | undefined;
   const loaded = Promise.withResolvers<LocalEmbedder>();
@@ -74,13 +74,13 @@ export async function openIndexes(options: IndexOptions, closing: AsyncDisposabl
   return { lexical, vectors, vectorsAt, model, embedder: loaded.promise, backlog: () => backlog, endModel };
 }
 
-async function openVectors(
+function openVectors(
   { config, ledger, driver }: IndexOptions,
   closing: AsyncDisposableStack,
-): Promise<Pick<OpenIndexes, "vectors" | "vectorsAt">> {
+): Pick<OpenIndexes, "vectors" | "vectorsAt"> {
   if (config.vectors === "chroma" && driver?.kind === "chroma")
     return { vectors: driverVectorIndex({ driver, reader: ledger.reader }), vectorsAt: "chroma" };
-  const local = await openVectorIndex({ ledgerFile: config.paths.ledgerFile });
+  const local = openVectorIndex({ ledgerFile: config.paths.ledgerFile });
   closing.defer(() => local.close());
   return { vectors: local, vectorsAt: "local" };
 }

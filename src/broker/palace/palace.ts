@@ -93,7 +93,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const graphOpening = openGraph(config, log, ledger);
   opening.defer(async () => (await graphOpening).stop());
   const publicPalace = new PublicPalace({ config, log, ledger, upstreamLock, wakes });
-  const indexes = await openIndexes({ config, log, ledger, driver: publicPalace.driver, wakes }, opening);
+  const indexes = openIndexes({ config, log, ledger, driver: publicPalace.driver, wakes }, opening);
   publicPalace.start(indexes, opening);
   const graph = await graphOpening;
   wakes.on("graph", () => graph.wake());

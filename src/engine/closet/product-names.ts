@@ -14,12 +14,13 @@ Azure DevOps,Notion AI,OpenAI API,Anthropic Console,GPT-4,GPT-4o,GPT-5,Llama 3,L
 Microsoft Word,Microsoft Excel,Microsoft PowerPoint,Google Docs,Google Sheets,Google Drive,Google Cloud,Apple Watch,Apple TV`;
 
 /** The longest come first, so that a name within another is not counted again. */
-const PRODUCTS = NAMES.split(/[,\n]/)
-  .sort((a, b) => b.length - a.length)
-  .map((name) => [name, wholeWord(name, "g")] as const);
+const PRODUCTS = NAMES.split(/[,\n]/).sort((a, b) => b.length - a.length);
+
+/** Made for the first text that needs them: each start of a broker would wait for them. */
+let patterns: readonly (readonly [name: string, pattern: RegExp])[] | undefined;
 
 /** The beginnings of the names: most texts hold none of them and need no further search. */
-const BEGINNINGS = new Set(PRODUCTS.map(([name]) => anyCase(name.slice(0, Math.max(6, name.search(/[ -]/) + 3)))));
+const BEGINNINGS = new Set(PRODUCTS.map((name) => anyCase(name.slice(0, Math.max(6, name.search(/[ -]/) + 3)))));
 const BEGINNING = new RegExp([...BEGINNINGS].join("|"), "iu");
 
 /** Counts each name, the longest first, and returns the text with blanks in their place. */
@@ -27,7 +28,8 @@ export function takeProducts(text: string): { rest: string; counts: [name: strin
   const counts: [string, number][] = [];
   if (!BEGINNING.test(text)) return { rest: text, counts };
   let rest = text;
-  for (const [name, pattern] of PRODUCTS) {
+  patterns ??= PRODUCTS.map((name) => [name, wholeWord(name, "g")]);
+  for (const [name, pattern] of patterns) {
     let count = 0;
     rest = rest.replace(pattern, (found) => {
       count += 1;

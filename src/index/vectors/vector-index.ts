@@ -2,7 +2,7 @@
  * Exact nearest neighbours over the ledger's vectors, answered by a thread of its own. Opened by the composition root;
  * the engine sees the VectorIndex port.
  */
-import { startThread, threadFile } from "../../platform/thread.ts";
+import { lazyThread, threadFile } from "../../platform/thread.ts";
 import type { VectorIndex } from "../../port/search.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ScanMethods, ScanThreadData } from "./scan-thread.ts";
@@ -11,13 +11,13 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Holds the ledger's vectors as of some moment of the opening; later commits must come through `refresh`, so open it
- * before the first write is accepted. Errors: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH when
- * asked with a vector of another length.
+ * Reads the ledger's vectors at the first question, which a palace that is only written to never asks; every commit from
+ * then on must come through `refresh`. Errors of each question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE;
+ * STORE_MODEL_MISMATCH when asked with a vector of another length.
  */
-export async function openVectorIndex({ ledgerFile }: { ledgerFile: string }): Promise<LocalVectorIndex> {
+export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const data: ScanThreadData = { ledgerFile };
-  const thread = await startThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
+  const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
   return {
     async around(vector, filter, limit) {
       checkDimensions(vector);
@@ -31,7 +31,7 @@ export async function openVectorIndex({ ledgerFile }: { ledgerFile: string }): P
       checkDimensions(vector);
       return thread.call("similarity", vector, rows);
     },
-    refresh: (changes) => thread.call("refresh", changes),
+    refresh: async (changes) => (thread.isStarted() ? thread.call("refresh", changes) : undefined),
     close: () => thread.close(),
   };
 }

@@ -4,7 +4,7 @@
  * tests.
  */
 import type { Log } from "../../platform/log.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { type LazyThread, lazyThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -34,13 +34,16 @@ class FilesDriver implements PalaceDriver {
   readonly recordsMax = RECORDS_MAX;
   repairs = 0;
   readonly #options: FilesDriverOptions;
-  #thread: Promise<Thread<FilesMethods>> | undefined;
+  readonly #thread: LazyThread<FilesMethods>;
   #collectionId: string | undefined;
   #isOpen = false;
   #closed = false;
 
   constructor(options: FilesDriverOptions) {
     this.#options = options;
+    const { palaceDir, fault, collection } = options;
+    const data: FilesThreadData = { palaceDir, fault, collection };
+    this.#thread = lazyThread(threadFile(import.meta.url, "files/files-thread"), data);
   }
 
   get target(): string {
@@ -95,13 +98,12 @@ class FilesDriver implements PalaceDriver {
   /** Waits for the running transaction up to a bound; after that SQLite rolls it back. */
   async close(): Promise<void> {
     this.#closed = true;
-    const thread = await this.#thread?.catch(() => undefined);
-    if (thread === undefined) return;
+    if (!this.#thread.isStarted()) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
-    await Promise.race([thread.call("close").catch(() => {}), late]);
+    await Promise.race([this.#thread.call("close").catch(() => {}), late]);
     clearTimeout(timer);
-    await thread.close();
+    await this.#thread.close();
   }
 
   async #ready(): Promise<Thread<FilesMethods>> {
@@ -112,14 +114,6 @@ class FilesDriver implements PalaceDriver {
   #running(): Promise<Thread<FilesMethods>> {
     if (this.#closed)
       return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
-    const { palaceDir, fault, collection } = this.#options;
-    const data: FilesThreadData = { palaceDir, fault, collection };
-    this.#thread ??= startThread<FilesMethods>(threadFile(import.meta.url, "files/files-thread"), data).catch(
-      (error: unknown) => {
-        this.#thread = undefined;
-        throw error;
-      },
-    );
-    return this.#thread;
+    return this.#thread.start();
   }
 }

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Finding, RowName } from "../../ledger/graph-row.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
+import { type LazyThread, lazyThread, type Thread, threadFile } from "../../platform/thread.ts";
 import { within } from "../../platform/within.ts";
 import type { RoomCount } from "../../port/graph.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
@@ -76,7 +76,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
 
 class Sync {
   readonly #options: GraphSyncOptions;
-  #thread: Promise<Thread<GraphMethods>> | undefined;
+  readonly #thread: LazyThread<GraphMethods>;
   /** One step at a time: each begins when the previous one has ended. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #queued = new Map<"look" | "send", Promise<void>>();
@@ -88,12 +88,13 @@ class Sync {
 
   constructor(options: GraphSyncOptions) {
     this.#options = options;
+    this.#thread = lazyThread(threadFile(import.meta.url, "graph-thread"), options.paths);
   }
 
   wake(): void {
     if (this.#stopped) return;
     // The thread starts while the commit waits for others; a failure shows in the step.
-    this.#started().catch(() => {});
+    this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       void this.run();
@@ -125,7 +126,7 @@ class Sync {
   }
 
   async rooms(): Promise<RoomCount[]> {
-    return (await this.#started()).call("rooms");
+    return this.#thread.call("rooms");
   }
 
   status(): StatusReport["graph"] {
@@ -149,13 +150,12 @@ class Sync {
     clearTimeout(this.#gathering);
     await within(this.run(), STOP_MAX_MS);
     this.#stopped = true;
-    const thread = await this.#thread?.catch(() => undefined);
-    if (thread === undefined) return;
+    if (!this.#thread.isStarted()) return;
     await within(
-      thread.call("close").catch(() => {}),
+      this.#thread.call("close").catch(() => {}),
       STOP_MAX_MS,
     );
-    await thread.close();
+    await this.#thread.close();
   }
 
   /** Joins a step of that kind that has not begun yet. Never rejects. */
@@ -166,7 +166,7 @@ class Sync {
     const next = this.#last.then(async () => {
       this.#queued.delete(kind);
       try {
-        await step(await this.#started());
+        await step(await this.#thread.start());
         this.#enter({ step: "" });
       } catch (error) {
         if (!this.#stopped) this.#enter({ step: (error as Error).message });
@@ -179,21 +179,10 @@ class Sync {
 
   /** A palace without a graph needs no thread. */
   #isNeeded(): boolean {
-    if (this.#thread !== undefined) return true;
+    if (this.#thread.isStarted()) return true;
     const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
     const files = [graphFile, otherGraphFile, tunnelsFile, hallwaysFile].filter((file) => file !== undefined);
     return files.some(existsSync) || !this.#options.ledger.isEmpty();
-  }
-
-  #started(): Promise<Thread<GraphMethods>> {
-    this.#thread ??= startThread<GraphMethods>(threadFile(import.meta.url, "graph-thread"), this.#options.paths).catch(
-      (error: unknown) => {
-        // The next look tries again: a temporary lack of memory or files is no reason to stop for good.
-        this.#thread = undefined;
-        throw error;
-      },
-    );
-    return this.#thread;
   }
 
   async #adopt(thread: Thread<GraphMethods>): Promise<void> {

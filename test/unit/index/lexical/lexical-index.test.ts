@@ -24,7 +24,7 @@ let index: LocalLexicalIndex;
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "palace-lexical-"));
   ledger = createLedger(join(home, "ledger.sqlite3"));
-  index = await openLexicalIndex({ ledgerFile: join(home, "ledger.sqlite3") });
+  index = openLexicalIndex({ ledgerFile: join(home, "ledger.sqlite3") });
 });
 afterEach(async () => {
   await index.close();

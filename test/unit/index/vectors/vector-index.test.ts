@@ -36,8 +36,12 @@ const randomVector = (): Float32Array => {
   return vector.map((value) => value / length);
 };
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-const open = async (): Promise<LocalVectorIndex> =>
-  (index = await openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
+/** Asks at once: from then on the index knows only what `refresh` tells it. */
+const open = async (): Promise<LocalVectorIndex> => {
+  index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") });
+  await index.similarity(randomVector(), []);
+  return index;
+};
 const rowsOf = async (vector: Float32Array, filter = {}, limit = 5): Promise<number[]> =>
   ((await index?.nearest(vector, filter, limit)) ?? []).map(({ row }) => row);
 
@@ -162,6 +166,14 @@ test("what a commit changed is seen after refresh: added, updated, moved, re-wor
   expect(await rowsOf(two)).toEqual([third, first]);
 });
 
+test("what is committed before the first question needs no thread, and is found by it", async () => {
+  const late = (index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
+  const vector = randomVector();
+  const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
+  await late.refresh({ written: [row], removed: [] });
+  expect(await rowsOf(vector)).toEqual([row]);
+});
+
 test("an empty palace has no neighbours", async () => {
   await open();
   expect(await rowsOf(randomVector())).toEqual([]);
@@ -172,12 +184,10 @@ test("a vector of another length is refused as another model's", async () => {
   await expect(nearest(new Float32Array(768), {}, 5)).rejects.toMatchObject({ code: "STORE_MODEL_MISMATCH" });
 });
 
-test("a ledger that is not there or not one is a typed error", async () => {
-  await expect(openVectorIndex({ ledgerFile: join(home, "none.sqlite3") })).rejects.toMatchObject({
-    code: "PALACE_GONE",
-  });
+test("a ledger that is not there or not one is a typed error of each question", async () => {
+  const ask = (file: string): Promise<unknown> =>
+    openVectorIndex({ ledgerFile: join(home, file) }).nearest(randomVector(), {}, 5);
+  await expect(ask("none.sqlite3")).rejects.toMatchObject({ code: "PALACE_GONE" });
   writeFileSync(join(home, "text.sqlite3"), "no database".repeat(1000));
-  await expect(openVectorIndex({ ledgerFile: join(home, "text.sqlite3") })).rejects.toMatchObject({
-    code: "STORE_CORRUPT",
-  });
+  await expect(ask("text.sqlite3")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
