@@ -14,6 +14,9 @@ const MODEL = MODEL_OF.opencode;
 /** What comes later than a second is not for that session: on a slow machine another one is begun. */
 const SESSIONS_MAX = 8;
 
+/** Messages of the user; one of them is said in the fork. */
+const DIARY_EVERY = 15;
+
 let host: Host;
 let url: string;
 
@@ -55,6 +58,12 @@ async function drawersWith(text: string): Promise<number> {
   return (drawers as { content_preview: string }[]).filter((drawer) => drawer.content_preview.includes(text)).length;
 }
 
+async function diary(): Promise<string[]> {
+  await using shim = await host.shim();
+  const { entries = [] } = await shim.call("mempalace_diary_read", { agent_name: "opencode" });
+  return (entries as { content: string }[]).map(({ content }) => content);
+}
+
 beforeAll(async () => {
   host = await onHost();
   await using shim = await host.shim();
@@ -90,4 +99,11 @@ test("compacted, gone on with and forked, a session is told once what the memory
   said.push(fork.mark);
   await expect.poll(() => drawersWith(fork.mark)).toBe(1);
   for (const mark of said) expect(await drawersWith(mark), mark).toBe(1);
+
+  // The fork's copies do not count for a diary.
+  while (said.length < DIARY_EVERY) said.push(await say(session.id));
+  expect(await diary()).toEqual([]);
+  const last = await say(session.id);
+  await expect.poll(diary).toEqual([expect.stringContaining(`session:${session.id}|msgs:15`)]);
+  expect((await diary())[0]).toContain(last);
 });

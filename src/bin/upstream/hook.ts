@@ -2,29 +2,25 @@
  * `mempalace hook run`: coding agents call it when a session begins, when an answer is done and before they compact
  * (palace.md 8.3; words and names as 3.11 has them). It never fails an agent: errors go to hook_state/hook.log.
  */
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
-import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
-import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
+import { type Checkpoint, CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "./checkpoint.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
 import { hookSettings } from "./hook-settings.ts";
-import { checkpointOf, projectOf, readTalk, type Talk, themesOf } from "./transcript.ts";
+import { projectOf, readTalk, sessionName, themesOf } from "./transcript.ts";
 
 const HOOKS = ["session-start", "stop", "session-end", "precompact"] as const;
 /** Harness → the agent whose diary is written. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
-/** Messages of the user between two checkpoints. */
-const EVERY = 15;
 /** A shorter transcript is no conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
-/** Agents give a stop hook 30 s and a pre-compaction hook 90 s. */
-const DIARY_MAX_MS = 20_000;
+/** Agents give a pre-compaction hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;
 const PATH_SHOWN_MAX = 200;
 
@@ -40,7 +36,7 @@ type Scene = Input & { config: Config; agent: string; mine: HookMine; log: (line
 
 const USAGE = `mempalace hook run --hook session-start|stop|session-end|precompact --harness claude-code|codex
 
-For the hooks of coding agents: reads one JSON document from stdin, answers one on stdout. After every ${EVERY} messages of the
+For the hooks of coding agents: reads one JSON document from stdin, answers one on stdout. After every ${CHECKPOINT_EVERY} messages of the
 user, stop writes a checkpoint to the diary and has the transcript mined; precompact and session-end have it mined.`;
 
 export const verb = defineVerb({
@@ -102,50 +98,23 @@ async function stop(scene: Scene): Promise<Answer> {
   if (!settings.autoSave || transcript === undefined) return {};
   if (!settings.silentSave && isAgain) return {};
   const talk = await readTalk(transcript);
-  const countFile = join(mine.stateDir, `${session}_last_save`);
-  const saved = countOf(countFile);
-  log(`session ${session}: ${talk.count} messages, ${talk.count - saved} since the last checkpoint`);
-  if (talk.count - saved < EVERY) return {};
   const project = projectOf(talk.cwd, transcript);
+  const checkpoint: Checkpoint = { config, stateDir: mine.stateDir, agent, session, wing: `wing_${project}` };
+  const saved = countAtLast(checkpoint);
+  log(`session ${session}: ${talk.count} messages, ${talk.count - saved} since the last checkpoint`);
+  if (talk.count - saved < CHECKPOINT_EVERY) return {};
   if (!settings.silentSave) {
-    writeFileAtomic(countFile, String(talk.count));
+    noteCount(checkpoint, talk.count);
     await mineTranscript(scene, project);
     await mineFolder(scene);
     return { decision: "block", reason: reasonFor(project) };
   }
-  await writeCheckpoint(config, agent, session, talk, `wing_${project}`);
-  writeFileAtomic(join(mine.stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
-  writeFileAtomic(countFile, String(talk.count));
+  await writeCheckpoint(checkpoint, talk);
   await mineTranscript(scene, project);
   await mineFolder(scene);
   const themes = themesOf(talk);
   const of = themes.length > 0 ? ` — ${themes.join(", ")}` : "";
   return { systemMessage: `✦ 1 checkpoint saved — ${talk.texts.length} messages woven into the palace${of}` };
-}
-
-/**
- * After a kill in between, the hook writes the same checkpoint again, and the broker recognises its key. Errors: the
- * broker's.
- */
-async function writeCheckpoint(
-  config: Config,
-  agent: string,
-  session: string,
-  talk: Talk,
-  wing: string,
-): Promise<void> {
-  const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
-  const entry = checkpointOf(session, talk, localTime().slice(0, 10));
-  try {
-    const said = (await client.callTool(
-      "mempalace_diary_write",
-      { agent_name: agent, entry, topic: "checkpoint", wing },
-      { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS },
-    )) as { success?: boolean; error?: string };
-    if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
-  } finally {
-    client.close();
-  }
 }
 
 async function mineTranscript({ transcript, mine, log }: Scene, project: string | undefined): Promise<void> {
@@ -177,7 +146,7 @@ function parseInput(text: string): Input {
   const { session_id: id, transcript_path: path, stop_hook_active: again } = input;
   const isOurs = typeof path === "string" && /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
   return {
-    session: (typeof id === "string" ? id : "").replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown",
+    session: sessionName(typeof id === "string" ? id : ""),
     transcript: isOurs ? path : undefined,
     isAgain: ["true", "1", "yes"].includes(String(again).toLowerCase()),
     fault: typeof document === "string" ? document : faultOf(path, isOurs),
@@ -202,22 +171,8 @@ function faultOf(path: unknown, isOurs: boolean): string {
   return `transcript_path is no transcript, a .jsonl or .json file: ${JSON.stringify(path).slice(0, PATH_SHOWN_MAX)}`;
 }
 
-function countOf(file: string): number {
-  try {
-    return Math.max(0, Number.parseInt(readFileSync(file, "utf8"), 10) || 0);
-  } catch {
-    return 0;
-  }
-}
-
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** Formats local time without a zone, as Python prints it. */
-function localTime(): string {
-  const now = new Date();
-  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
 function usage(message: string): PalaceError {

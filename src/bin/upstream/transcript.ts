@@ -1,6 +1,7 @@
 /**
  * Reads from a transcript what a hook needs (palace.md 8.3): how much the user has said, the last of it, and the project.
- * It reads Claude Code's lines and Codex's. Imported by hook.ts.
+ * It reads Claude Code's lines and Codex's. Imported by hook.ts
+ * and checkpoint.ts.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -44,15 +45,25 @@ export async function readTalk(file: string): Promise<Talk> {
       if (lines++ < CWD_WITHIN) talk.cwd ??= cwdOf(record);
       const text = userText(record);
       if (text === undefined || text.includes("<command-message>")) continue;
-      talk.count += 1;
-      if (text.trim() === "" || text.includes("<system-reminder>")) continue;
-      talk.texts.push(cut(text.trim(), TEXT_LENGTH));
-      if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
+      hear(talk, text);
     }
   } catch {
     // The file is gone or unreadable.
   }
   return talk;
+}
+
+/** Adds what the user has said. */
+export function hear(talk: Talk, text: string): void {
+  talk.count += 1;
+  if (text.trim() === "" || text.includes("<system-reminder>")) return;
+  talk.texts.push(cut(text.trim(), TEXT_LENGTH));
+  if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
+}
+
+/** A session's id comes from an agent and is part of a file's name. */
+export function sessionName(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
 /** Avoids a cut within a long word, which may be a key: nothing recognises half of a key. */

@@ -39,7 +39,8 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
   claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
                be compacted or ends is filed
   wake-up      prints that text; --resumed: only what the same session was told before
-  file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder)
+  file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
+               after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
 
 type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string };
@@ -166,7 +167,8 @@ function fileBeside({ config, env, log }: Scene, session: string): void {
 
 async function file(values: Values, env: Env): Promise<void> {
   const { from = "", session = "" } = values;
-  const { config, log } = sceneOf(values, env);
+  const scene = sceneOf(values, env);
+  const { config, log } = scene;
   if (session === "" || !hasPalace(config) || !savesByItself(config)) return;
   try {
     // The agent's own turn has priority.
@@ -175,7 +177,10 @@ async function file(values: Values, env: Env): Promise<void> {
       folder: join(config.paths.stateDir, "filing"),
       harness: from,
       session: `${config.paths.home}\0${session}`,
-      mine: () => mine(config, env, from, session),
+      mine: async () => {
+        await mine(config, env, from, session);
+        if (from === "opencode") await keepDiary(scene, session);
+      },
     });
   } catch (error) {
     log(`${from} ${session} is not filed, the next time it will be: ${String(error)}`);
@@ -185,4 +190,11 @@ async function file(values: Values, env: Env): Promise<void> {
 async function mine(config: Config, env: Env, from: string, session: string): Promise<void> {
   const { verb: sessions } = await import("./sessions.ts");
   await sessions.execute([...config.handedOn().palace, "--from", from, "--session", session, "--quiet"], env);
+}
+
+/** In pi the user asks for an entry, and for Claude Code MemPalace has a hook of its own. */
+async function keepDiary({ config, agent, log }: Scene, session: string): Promise<void> {
+  const { diaryOfOpencode } = await import("../feeding/diary.ts");
+  const count = await diaryOfOpencode(config, agent, session);
+  if (count !== undefined) log(`opencode ${session}: after ${count} messages, an entry in the diary of ${agent}`);
 }

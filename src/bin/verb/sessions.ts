@@ -1,16 +1,11 @@
 /** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
-import { join, resolve } from "node:path";
-import type { Config } from "../../config/config.ts";
 import { MESSAGES_MIN } from "../../config/sessions.ts";
-import { openClaudeCode } from "../../feeder/session-miner/claude-code.ts";
 import { feedSessions, type SessionReport } from "../../feeder/session-miner/feed.ts";
-import { openOpencode } from "../../feeder/session-miner/opencode.ts";
-import { openPi } from "../../feeder/session-miner/pi.ts";
-import type { HarnessName, SessionSource } from "../../feeder/session-miner/session.ts";
-import { stageHome } from "../../feeder/session-miner/stage.ts";
+import type { HarnessName } from "../../feeder/session-miner/session.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
 import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
+import { openSource } from "../feeding/session-source.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -85,18 +80,6 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     }
   },
 });
-
-async function openSource(
-  harness: HarnessName,
-  { sessions, paths }: Config,
-  { path, includeSubagents }: { path: string | undefined; includeSubagents: boolean },
-): Promise<SessionSource> {
-  const given = path === undefined ? undefined : resolve(path);
-  if (harness === "claude-code") return openClaudeCode(given ?? sessions.claudeCodeDir, includeSubagents);
-  if (harness === "pi") return openPi(given ?? sessions.piDir);
-  const scratch = join(stageHome(paths.cacheDir), ".scratch");
-  return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
-}
 
 function printReport(report: SessionReport, out: Output): void {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;

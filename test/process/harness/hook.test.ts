@@ -2,11 +2,12 @@
  * `palace hook`, as agents run it: what it says at the beginning of a session, and that no agent fails or waits by it when the memory is
  * away or the input is odd.
  */
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Env } from "../../../src/config/env.ts";
+import { assistant, createOpencodeDatabase, said, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
@@ -158,5 +159,68 @@ test("a session that pauses and ends at once is filed whole, once", async () => 
   const again = await palace.run("palace", ["mine", "sessions", "--from", "claude-code", "--quiet"]);
   expect(again.code).toBe(0);
   expect(await count("Answer 3 on watering")).toBe(1);
+  client.close();
+});
+
+test("opencode's diary gets an entry for every fifteen messages of the user, once, and none for what a fork copies", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
+  const say = (session: string, from: number, to: number, startMs: number): void => {
+    for (let n = from; n <= to; n++) {
+      database.addMessage(session, ...user(`question ${n} about ferns`), startMs + n * 10);
+      database.addMessage(session, ...assistant(said(`answer ${n}`)), startMs + n * 10 + 5);
+    }
+  };
+  const startMs = Date.UTC(2026, 0, 2);
+  const rest = async (session: string): Promise<string[]> => {
+    const args = ["hook", "file", "--from", "opencode", "--session", session, "--agent", "opencode"];
+    expect((await palace.run("palace", args)).code).toBe(0);
+    const client = await palace.client();
+    const { entries = [] } = (await client.callTool("mempalace_diary_read", { agent_name: "opencode" })) as {
+      entries?: { content: string; topic: string }[];
+    };
+    client.close();
+    expect(entries.every(({ topic }) => topic === "checkpoint")).toBe(true);
+    return entries.map(({ content }) => content);
+  };
+  database.addSession({ id: "ses_one", directory: "/home/u/Fern Garden", createdMs: startMs });
+  say("ses_one", 1, 14, startMs);
+  expect(await rest("ses_one")).toEqual([]);
+  say("ses_one", 15, 15, startMs);
+  const [first = "", ...none] = await rest("ses_one");
+  expect(none).toEqual([]);
+  expect(first).toMatch(
+    /^CHECKPOINT:[\d-]{10}\|session:ses_one\|msgs:15\|recent:question 6 about ferns\|.*\|question 15 about ferns$/,
+  );
+  say("ses_one", 16, 29, startMs);
+  expect(await rest("ses_one")).toEqual([first]);
+  say("ses_one", 30, 30, startMs);
+  expect((await rest("ses_one")).map((entry) => /msgs:\d+/.exec(entry)?.[0])).toEqual(["msgs:30", "msgs:15"]);
+
+  database.addSession({ id: "ses_fork", createdMs: startMs + 1_000 });
+  say("ses_fork", 1, 30, startMs);
+  say("ses_fork", 31, 32, startMs + 2_000);
+  expect(await rest("ses_fork")).toHaveLength(2);
+  database.close();
+});
+
+test("an entry of opencode's diary whose count was not kept is not written twice", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
+  database.addSession({ id: "ses_one" });
+  for (let n = 1; n <= 15; n++) database.addMessage("ses_one", ...user(`question ${n}`));
+  database.close();
+  const args = ["hook", "file", "--from", "opencode", "--session", "ses_one", "--agent", "opencode"];
+  const count = join(palace.home, ".mempalace/hook_state/ses_one_last_save");
+  for (const _ of [1, 2]) {
+    expect((await palace.run("palace", args)).code).toBe(0);
+    expect(readFileSync(count, "utf8")).toBe("15");
+    rmSync(count);
+  }
+  const client = await palace.client();
+  const { total } = (await client.callTool("mempalace_diary_read", { agent_name: "opencode" })) as { total: number };
+  expect(total).toBe(1);
   client.close();
 });

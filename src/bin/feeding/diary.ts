@@ -1,0 +1,42 @@
+/**
+ * The diary of opencode, which has no hook of MemPalace's: when a session rests, it gets the checkpoint that such a hook
+ * writes. Imported by verb/hook.ts.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import type { Block, Session } from "../../feeder/session-miner/session.ts";
+import { CHECKPOINT_EVERY, countAtLast, writeCheckpoint } from "../upstream/checkpoint.ts";
+import { hear, projectOf, sessionName, type Talk } from "../upstream/transcript.ts";
+import { openSource } from "./session-source.ts";
+
+/** Returns how many messages of the user the entry counted; undefined when none is due. Errors: the source's, the broker's. */
+export async function diaryOfOpencode(config: Config, agent: string, id: string): Promise<number | undefined> {
+  const source = await openSource("opencode", config, { path: undefined, includeSubagents: false });
+  try {
+    const head = source.list().find((one) => one.id === id);
+    const session = head && source.read(head);
+    if (session === undefined) return undefined;
+    const talk = talkOf(session);
+    const stateDir = join(config.paths.settingsDir, "hook_state");
+    const wing = `wing_${projectOf(session.directory, "")}`;
+    const checkpoint = { config, stateDir, agent, session: sessionName(id), wing };
+    if (talk.count - countAtLast(checkpoint) < CHECKPOINT_EVERY) return undefined;
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    await writeCheckpoint(checkpoint, talk);
+    return talk.count;
+  } finally {
+    source.close();
+  }
+}
+
+/** What a fork has copied was said in the session that it goes on with. */
+function talkOf({ directory, turns, copies }: Session): Talk {
+  const talk: Talk = { count: 0, texts: [], cwd: directory };
+  for (const { id, role, blocks } of turns) if (role === "user" && copies?.has(id) !== true) hear(talk, textOf(blocks));
+  return talk;
+}
+
+function textOf(blocks: readonly Block[]): string {
+  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
+}

@@ -1,0 +1,72 @@
+/**
+ * A checkpoint: whenever the user has said so much again, the agent's diary gets an entry with the last of it (palace.md 8.3).
+ * Used by MemPalace's own hook and by `palace hook file`.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { checkpointOf, type Talk } from "./transcript.ts";
+
+/** Messages of the user between two checkpoints. */
+export const CHECKPOINT_EVERY = 15;
+
+/** Agents give a stop hook 30 s. */
+const DIARY_MAX_MS = 20_000;
+
+export type Checkpoint = {
+  config: Config;
+  /** The folder of the counts, as upstream's hook keeps them. */
+  stateDir: string;
+  /** Whose diary it is. */
+  agent: string;
+  /** The session's id; it is part of a file's name. */
+  session: string;
+  wing: string;
+};
+
+/** Messages that the last checkpoint counted. */
+export function countAtLast({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">): number {
+  try {
+    return Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
+  } catch {
+    return 0;
+  }
+}
+
+export function noteCount({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">, count: number): void {
+  writeFileAtomic(countFile(stateDir, session), String(count));
+}
+
+/**
+ * After a kill in between it is written again, and the broker recognises its key. Errors: the broker's; then nothing is
+ * counted, so that the next one includes it.
+ */
+export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
+  const { config, stateDir, agent, session, wing } = checkpoint;
+  const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
+  const entry = checkpointOf(session, talk, localTime().slice(0, 10));
+  try {
+    const said = (await client.callTool(
+      "mempalace_diary_write",
+      { agent_name: agent, entry, topic: "checkpoint", wing },
+      { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS },
+    )) as { success?: boolean; error?: string };
+    if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
+  } finally {
+    client.close();
+  }
+  writeFileAtomic(join(stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
+  noteCount(checkpoint, talk.count);
+}
+
+function countFile(stateDir: string, session: string): string {
+  return join(stateDir, `${session}_last_save`);
+}
+
+/** Formats local time without a zone, as Python prints it. */
+function localTime(): string {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+}
