@@ -63,7 +63,9 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   if (!options.dryRun) removeLeftovers(home);
   const notesFile = stage.notesPath(home, options.harness, source.place);
   const notes = stage.readStageNotes(notesFile);
-  const heads = choose(source.list(), options);
+  const all = source.list();
+  const heads = choose(all, options);
+  const ids = new Set(all.map(({ id }) => id));
   const report: SessionReport = {
     ...{ sessions: heads.length, tooShort: 0, wings: [], filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
@@ -74,7 +76,7 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   try {
     for (const head of heads) {
       if (signal.aborted) break;
-      const ready = await prepare(head, { ...deps, home, notes, wings, report });
+      const ready = await prepare(head, { ...deps, ids, home, notes, wings, report });
       if (ready === undefined) continue;
       const others = byWing.get(ready.wing);
       if (others === undefined) byWing.set(ready.wing, [ready]);
@@ -105,13 +107,22 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
   );
 }
 
-type Preparing = SessionDeps & { home: string; notes: stage.StageNotes; wings: Wings; report: SessionReport };
+type Preparing = SessionDeps & {
+  /** Of all sessions that there are. */
+  ids: ReadonlySet<string>;
+  home: string;
+  notes: stage.StageNotes;
+  wings: Wings;
+  report: SessionReport;
+};
 
 /** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
 async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready | undefined> {
-  const { options, source, home, notes, wings, report } = preparing;
+  const { options, source, ids, home, notes, wings, report } = preparing;
   const noted = Object.hasOwn(notes.sessions, head.id) ? notes.sessions[head.id] : undefined;
-  if (noted?.version === head.version && !options.force) {
+  // When a session is gone, its forks alone hold what they were filed without.
+  const isWhole = noted?.without?.every((id) => ids.has(id)) ?? true;
+  if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
       report.tooShort += 1;
       return undefined;
@@ -122,12 +133,14 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   }
   const whole = source.read(head);
   if (whole === undefined) return undefined;
-  const session = withoutFiled(whole, notes);
+  const { session, without } = withoutFiled(whole, notes);
+  const lastMs = whole.turns.at(-1)?.atMs;
+  const of = { ...(without.length > 0 && { without }), ...(lastMs !== undefined && { lastMs }) };
   // A fork in which little was said has the length of what it goes on with; one in which nothing was said has none.
   const messages = session.turns.length === 0 ? 0 : messageCount(whole);
   if (messages < options.minMessages) {
     report.tooShort += 1;
-    notes.sessions[head.id] = { version: head.version, messages, wing: "", file: "" };
+    notes.sessions[head.id] = { version: head.version, messages, wing: "", file: "", ...of };
     return undefined;
   }
   const wing = await wings.of(session.directory);
@@ -135,16 +148,22 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   const path = stage.stagedPath(home, wing, file);
   if (options.dryRun) return rehearsed(session, wing, path);
   stage.stageTranscript(path, transcribe(session), session.updatedMs);
-  notes.sessions[head.id] = { version: head.version, messages, wing, file };
+  notes.sessions[head.id] = { version: head.version, messages, wing, file, ...of };
   return staged(home, notes.sessions[head.id] as stage.Staged);
 }
 
-/** What an earlier session was filed with is not filed again with its fork. */
-function withoutFiled(session: Session, { sessions }: stage.StageNotes): Session {
+/** What an earlier session was staged with is not filed again with its fork. `without`: the sessions that hold it. */
+function withoutFiled(session: Session, { sessions }: stage.StageNotes): { session: Session; without: string[] } {
   const { copies, turns } = session;
-  if (copies === undefined || copies.size === 0) return session;
-  const isFiled = (id: string): boolean => Object.hasOwn(sessions, id) && sessions[id]?.file !== "";
-  return { ...session, turns: turns.filter(({ id }) => !isFiled(copies.get(id) ?? "")) };
+  const without = new Set<string>();
+  const own = turns.filter(({ id, atMs }) => {
+    const earlier = copies?.get(id) ?? "";
+    const noted = Object.hasOwn(sessions, earlier) ? sessions[earlier] : undefined;
+    if (noted === undefined || noted.file === "" || atMs > (noted.lastMs ?? Infinity)) return true;
+    without.add(earlier);
+    return false;
+  });
+  return { session: { ...session, turns: own }, without: [...without] };
 }
 
 function staged(home: string, { wing, file }: stage.Staged): Ready | undefined {

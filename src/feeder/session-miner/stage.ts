@@ -17,6 +17,10 @@ export type Staged = {
   wing: string;
   /** Name of the transcript; "" when none was written because of too few messages. */
   file: string;
+  /** When the last of its turns was said, ms since the epoch. Older notes do not have it. */
+  lastMs?: number;
+  /** Sessions that it is a fork of: what they were staged with is not in its transcript. */
+  without?: readonly string[];
 };
 
 export type StageNotes = { schema: 1; sessions: Record<string, Staged> };

@@ -117,37 +117,6 @@ test("a session becomes a transcript: header turn, tool pairs, reasoning; and is
   expect(hits[0]?.text).toContain("The lock was stale.");
 });
 
-test("a fork is filed without what an earlier session holds, and a copy whose first one is gone is filed whole", async () => {
-  await using palace = createTestPalace();
-  const database = databaseOf(palace);
-  const dayMs = Date.UTC(2026, 1, 3);
-  const talk = (session: string, atMs: number, ...words: string[]): void =>
-    words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at));
-  database.addSession({ id: "ses_first", createdMs: dayMs });
-  talk("ses_first", dayMs, "ferns", "mosses", "lichens");
-  // The copies keep the times of the first ones.
-  database.addSession({ id: "ses_fork", title: "ses_first (fork #1)", createdMs: dayMs + 60_000 });
-  talk("ses_fork", dayMs, "ferns", "mosses", "lichens");
-  talk("ses_fork", dayMs + 60_000, "horsetails");
-  database.addSession({ id: "ses_idle", title: "ses_first (fork #2)", createdMs: dayMs + 70_000 });
-  talk("ses_idle", dayMs, "ferns", "mosses", "lichens");
-  database.addSession({ id: "ses_last", title: "gone (fork #1)", createdMs: dayMs + 80_000 });
-  talk("ses_last", dayMs + 10, "bracken", "polypody", "spleenwort");
-  // One that is too short to be filed is filed with the fork that goes on with it.
-  database.addSession({ id: "ses_short", createdMs: dayMs + 90_000 });
-  talk("ses_short", dayMs + 90_000, "selaginella");
-  database.addSession({ id: "ses_long", title: "ses_short (fork #1)", createdMs: dayMs + 95_000 });
-  talk("ses_long", dayMs + 90_000, "selaginella");
-  talk("ses_long", dayMs + 95_000, "quillworts", "whisk");
-  expect(await feed(palace)).toMatchObject({ sessions: 6, filed: 4, tooShort: 2 });
-  const text = rowsOf(palace)
-    .map((row) => row.text)
-    .join("\n");
-  for (const word of ["ferns", "mosses", "lichens", "horsetails", "bracken", "polypody", "spleenwort", "selaginella"])
-    expect(text.split(word), word).toHaveLength(2);
-  database.close();
-});
-
 test("an unchanged database is not read again; a session that went on costs what is new in it", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
