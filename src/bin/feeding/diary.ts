@@ -5,9 +5,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { wingOfFolder } from "../../feeder/doc-miner/project.ts";
 import type { Block, Session } from "../../feeder/session-miner/session.ts";
 import { CHECKPOINT_EVERY, countAtLast, writeCheckpoint } from "../upstream/checkpoint.ts";
-import { hear, projectOf, sessionName, type Talk } from "../upstream/transcript.ts";
+import { hear, sessionName, type Talk } from "../upstream/transcript.ts";
 import { openSource } from "./session-source.ts";
 
 /** Returns how many messages of the user the entry counted; undefined when none is due. Errors: the source's, the broker's. */
@@ -19,7 +20,7 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
     if (session === undefined) return undefined;
     const talk = talkOf(session);
     const stateDir = join(config.paths.settingsDir, "hook_state");
-    const wing = `wing_${projectOf(session.directory, "")}`;
+    const wing = `wing_${wingOfFolder(session.directory)}`;
     const checkpoint = { config, stateDir, agent, session: sessionName(id), wing };
     if (talk.count - countAtLast(checkpoint) < CHECKPOINT_EVERY) return undefined;
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });

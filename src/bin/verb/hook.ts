@@ -192,9 +192,13 @@ async function mine(config: Config, env: Env, from: string, session: string): Pr
   await sessions.execute([...config.handedOn().palace, "--from", from, "--session", session, "--quiet"], env);
 }
 
-/** In pi the user asks for an entry, and for Claude Code MemPalace has a hook of its own. */
+/** In pi the user asks for an entry, and for Claude Code MemPalace has a hook of its own. Never throws: the session is filed. */
 async function keepDiary({ config, agent, log }: Scene, session: string): Promise<void> {
-  const { diaryOfOpencode } = await import("../feeding/diary.ts");
-  const count = await diaryOfOpencode(config, agent, session);
-  if (count !== undefined) log(`opencode ${session}: after ${count} messages, an entry in the diary of ${agent}`);
+  try {
+    const { diaryOfOpencode } = await import("../feeding/diary.ts");
+    const count = await diaryOfOpencode(config, agent, session);
+    if (count !== undefined) log(`opencode ${session}: after ${count} messages, an entry in the diary of ${agent}`);
+  } catch (error) {
+    log(`opencode ${session}: no entry in the diary of ${agent}, the next time there will be: ${String(error)}`);
+  }
 }
