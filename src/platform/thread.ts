@@ -90,16 +90,23 @@ export type LazyThread<M extends Methods> = Thread<M> & {
  */
 export function lazyThread<M extends Methods>(file: URL, workerData: unknown): LazyThread<M> {
   let thread: Promise<Thread<M>> | undefined;
-  const start = (): Promise<Thread<M>> =>
-    (thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
+  let isClosed = false;
+  const start = async (): Promise<Thread<M>> => {
+    if (isClosed) throw new PalaceError("STORE_UNAVAILABLE", "a thread is asked after its end", "palace restart");
+    thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
       thread = undefined;
       throw error;
-    }));
+    });
+    return thread;
+  };
   return {
     isStarted: () => thread !== undefined,
     start,
     call: async (method, ...args) => (await (await start()).call(method, ...args)) as never,
-    close: async () => (await thread?.catch(() => undefined))?.close(),
+    close: async () => {
+      isClosed = true;
+      await (await thread?.catch(() => undefined))?.close();
+    },
   };
 }
 

@@ -2,7 +2,8 @@
  * Exact nearest neighbours over the ledger's vectors, answered by a thread of its own. Opened by the composition root;
  * the engine sees the VectorIndex port.
  */
-import { lazyThread, threadFile } from "../../platform/thread.ts";
+import { lazyThread, type Thread, threadFile } from "../../platform/thread.ts";
+import type { Changes } from "../../port/ledger.ts";
 import type { VectorIndex } from "../../port/search.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { ScanMethods, ScanThreadData } from "./scan-thread.ts";
@@ -18,6 +19,21 @@ export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const data: ScanThreadData = { ledgerFile };
   const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
+  let waiting: { changes: Pick<Changes, "written" | "removed">; sent: Promise<void> } | undefined;
+  // What is committed while the thread reads millions of vectors goes to it as one change: it has room for some thousand calls.
+  const gather = ({ written, removed }: Pick<Changes, "written" | "removed">): Promise<void> => {
+    waiting ??= { changes: { written: [], removed: [] }, sent: thread.start().then(send, forget) };
+    const { changes } = waiting;
+    waiting.changes = { written: changes.written.concat(written), removed: changes.removed.concat(removed) };
+    return waiting.sent;
+  };
+  const send = async (started: Thread<ScanMethods>): Promise<void> => {
+    const changes = waiting?.changes;
+    waiting = undefined;
+    if (changes !== undefined) await started.call("refresh", changes);
+  };
+  /** The next start reads them. */
+  const forget = (): void => void (waiting = undefined);
   return {
     async around(vector, filter, limit) {
       checkDimensions(vector);
@@ -31,7 +47,9 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
       checkDimensions(vector);
       return thread.call("similarity", vector, rows);
     },
-    refresh: async (changes) => (thread.isStarted() ? thread.call("refresh", changes) : undefined),
+    async refresh(changes) {
+      if (thread.isStarted()) await gather(changes);
+    },
     close: () => thread.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
@@ -28,6 +28,9 @@ afterEach(async () => {
   ledger.close();
   rmSync(home, { recursive: true, force: true });
 });
+
+/** More than a thread takes at once. */
+const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
 const randomVector = (): Float32Array => {
@@ -172,6 +175,25 @@ test("what is committed before the first question needs no thread, and is found 
   const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
   await late.refresh({ written: [row], removed: [] });
   expect(await rowsOf(vector)).toEqual([row]);
+});
+
+test("whatever is committed while the thread starts is found, and what a start that failed has missed, by the next one", async () => {
+  const file = join(home, "ledger.sqlite3");
+  const late = (index = openVectorIndex({ ledgerFile: file }));
+  renameSync(file, `${file}.away`);
+  await expect(late.nearest(randomVector(), {}, 5)).rejects.toMatchObject({ code: "PALACE_GONE" });
+  renameSync(`${file}.away`, file);
+  const vectors = Array.from({ length: CALLS_AT_ONCE }, randomVector);
+  const starting = late.nearest(vectors[0]!, {}, 5);
+  const rows = insertDrawers(
+    ledger,
+    vectors.map((vector, at) => ({ text: `drawer ${at}`, vector })),
+  );
+  await Promise.all(rows.map((row) => late.refresh({ written: [row], removed: [] })));
+  await starting;
+  for (const at of [0, CALLS_AT_ONCE / 2, CALLS_AT_ONCE - 1]) expect(await rowsOf(vectors[at]!)).toContain(rows[at]);
+  await late.close();
+  await expect(late.nearest(randomVector(), {}, 5)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
 test("an empty palace has no neighbours", async () => {
