@@ -1,10 +1,16 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/longest-first.ts";
 
+/**
+ * The many files of unit and process share what a worker has imported: to load it for each of them anew took a tenth of their
+ * time. A test there ends what it starts.
+ */
+const SHARED = false;
+
 /** What is polled for has half a test's time: vitest's own second is a claim about speed that no test here makes. */
-const project = (name: string, include: string[], timeoutMs: number) => ({
+const project = (name: string, include: string[], timeoutMs: number, isolate = true) => ({
   test: {
-    ...{ name, include, testTimeout: timeoutMs, hookTimeout: timeoutMs, environment: "node" as const },
+    ...{ name, include, isolate, testTimeout: timeoutMs, hookTimeout: timeoutMs, environment: "node" as const },
     expect: { poll: { timeout: timeoutMs / 2 } },
   },
 });
@@ -12,6 +18,9 @@ const project = (name: string, include: string[], timeoutMs: number) => ({
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // What a test has stubbed is put back after it.
+    unstubEnvs: true,
+    restoreMocks: true,
     sequence: { sequencer: LongestFirst },
     env: {
       // onnxruntime's own telemetry: off in the broker, and so in tests that load it themselves.
@@ -20,11 +29,11 @@ export default defineConfig({
       TESTCONTAINERS_RYUK_DISABLED: "true",
     },
     projects: [
-      project("unit", ["test/{unit,pins,house}/**/*.test.ts", "test/regressions/*.test.ts"], 60_000),
+      project("unit", ["test/{unit,pins,house}/**/*.test.ts", "test/regressions/*.test.ts"], 60_000, SHARED),
       project("simulation", ["test/simulation/**/*.test.ts"], 1_200_000),
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       // Regressions that start a broker need a process test's time.
-      project("process", ["test/{process,regressions/process}/**/*.test.ts"], 300_000),
+      project("process", ["test/{process,regressions/process}/**/*.test.ts"], 300_000, SHARED),
       project("differential", ["test/differential/**/*.test.ts"], 1_800_000),
       project("fuzz", ["test/fuzz/**/*.test.ts"], 300_000),
       project("soak", ["test/soak/**/*.test.ts"], 300_000),

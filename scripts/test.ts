@@ -62,7 +62,8 @@ const STAGES: readonly Stage[] = [
     [
       {
         name: "topology",
-        vitest: ["--project", "topology"],
+        // Its containers wait for the engine and for each other even more.
+        vitest: ["--project", "topology", "--maxWorkers=3"],
         missing: ({ env }) => engineMissing(env) ?? toolMissing(),
       },
     ],

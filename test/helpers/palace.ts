@@ -99,7 +99,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-      child.stdin?.end(input ?? "");
+      // It may have ended before it reads that.
+      child.stdin?.on("error", () => {}).end(input ?? "");
       const [code] = (await once(child, "close")) as [number | null];
       return { code, ...output };
     },
