@@ -2,7 +2,7 @@
  * Runs every test that this machine can run, prints what was left out and why, and ends with `N passed, N failed`. With
  * --all or CI=true every skipped test is a failure. Run by `./scripts/test` and .ci/run.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "zx";
@@ -23,6 +23,8 @@ type Suite = Readonly<{
   /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
+  /** Its palaces lie in memory where there is room: it kills processes, never the machine, so that no disk is part of it. */
+  inMemory?: boolean;
   /** Returns why it cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
@@ -31,6 +33,10 @@ type Suite = Readonly<{
 type Lane = readonly Suite[];
 /** Lanes that run at the same time: their tests measure nothing by the clock. */
 type Stage = readonly Lane[];
+
+/** Linux has it; a container's is small. */
+const MEMORY = "/dev/shm";
+const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 
@@ -50,20 +56,19 @@ const STAGES: readonly Stage[] = [
     [{ name: "simulation", vitest: ["--project", "simulation"] }],
     [{ name: "contract", vitest: ["--project", "contract"] }],
   ],
-  [[{ name: "unit", vitest: ["--project", "unit"] }]],
+  [[{ name: "unit", vitest: ["--project", "unit"], inMemory: true }]],
   // Its processes mostly wait for each other, so it gets one worker more than there are cores.
-  [[{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"] }]],
+  [[{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true }]],
   [
-    [{ name: "differential", vitest: ["--project", "differential"] }],
-    [{ name: "fuzz", vitest: ["--project", "fuzz"] }],
+    [{ name: "differential", vitest: ["--project", "differential"], inMemory: true }],
+    [{ name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true }],
     [{ name: "soak", vitest: ["--project", "soak"] }],
   ],
   [
     [
       {
         name: "topology",
-        // Its containers wait for the engine and for each other even more.
-        vitest: ["--project", "topology", "--maxWorkers=3"],
+        vitest: ["--project", "topology"],
         missing: ({ env }) => engineMissing(env) ?? toolMissing(),
       },
     ],
@@ -146,9 +151,9 @@ async function runWhole(suite: Suite, options: RunOptions, strict: boolean): Pro
   return result;
 }
 
-async function runSuite({ name, commands = {}, vitest }: Suite, options: RunOptions): Promise<Tally> {
+async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, options: RunOptions): Promise<Tally> {
   options.log(`== ${name}`);
-  if (vitest !== undefined) return runVitest(vitest, options);
+  if (vitest !== undefined) return inMemory === true ? runInMemory(vitest, options) : runVitest(vitest, options);
   const results: Tally[] = [];
   for (const [title, command] of Object.entries(commands)) {
     const code = await execute(command.split(" "), options);
@@ -156,6 +161,26 @@ async function runSuite({ name, commands = {}, vitest }: Suite, options: RunOpti
     results.push({ ...NOTHING, passed: code === 0 ? 1 : 0, failed: failures.length, failures });
   }
   return total(results);
+}
+
+/** With its temporary files in memory, unless TMPDIR names a place or there is too little of it. */
+async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
+  if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
+  const folder = mkdtempSync(join(MEMORY, "palace-test-"));
+  try {
+    return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
 }
 
 async function runVitest(args: readonly string[], options: RunOptions): Promise<Tally> {

@@ -53,6 +53,8 @@ export type OpencodeDatabase = {
   addSession(session: SessionFields): void;
   /** Returns the message's id. Parts are data in opencode's stored form. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
+  /** Removes a session and what was said in it. */
+  remove(session: string): void;
   /** Changes the last part of a message and nothing else, as when a tool ends. */
   endTool(message: string, state: object): void;
   close(): void;
@@ -99,6 +101,7 @@ export function createOpencodeDatabase(file: string): OpencodeDatabase {
       })();
       return id;
     },
+    remove: (session) => void database.prepare("DELETE FROM session WHERE id = ?").run(session),
     endTool(message, state) {
       const part = database
         .prepare<[string], { id: string; data: string }>(

@@ -2,14 +2,18 @@
  * The diary of opencode, which has no hook of MemPalace's: when a session rests, it gets the checkpoint that such a hook
  * writes. Imported by verb/hook.ts.
  */
-import { mkdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../feeder/doc-miner/project.ts";
 import type { Block, Session } from "../../feeder/session-miner/session.ts";
-import { CHECKPOINT_EVERY, countAtLast, writeCheckpoint } from "../upstream/checkpoint.ts";
+import { CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "../upstream/checkpoint.ts";
 import { hear, sessionName, type Talk } from "../upstream/transcript.ts";
 import { openSource } from "./session-source.ts";
+
+/** A session that goes on after that gets an entry at once. */
+const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 
 /** Returns how many messages of the user the entry counted; undefined when none is due. Errors: the source's, the broker's. */
 export async function diaryOfOpencode(config: Config, agent: string, id: string): Promise<number | undefined> {
@@ -19,25 +23,40 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
     const session = head && source.read(head);
     if (session === undefined) return undefined;
     const talk = talkOf(session);
-    const stateDir = join(config.paths.settingsDir, "hook_state");
+    const stateDir = join(config.paths.stateDir, "diary", palaceTag(config));
     const wing = `wing_${wingOfFolder(session.directory)}`;
     const checkpoint = { config, stateDir, agent, session: sessionName(id), wing };
     if (talk.count - countAtLast(checkpoint) < CHECKPOINT_EVERY) return undefined;
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     await writeCheckpoint(checkpoint, talk);
+    noteCount(checkpoint, talk.count);
+    removeOld(stateDir);
     return talk.count;
   } finally {
     source.close();
   }
 }
 
-/** What a fork has copied was said in the session that it goes on with. */
-function talkOf({ directory, turns, copies }: Session): Talk {
+/** What a fork has copied is older than itself, and was said in the session that it goes on with. */
+function talkOf({ directory, turns, createdMs }: Session): Talk {
   const talk: Talk = { count: 0, texts: [], cwd: directory };
-  for (const { id, role, blocks } of turns) if (role === "user" && copies?.has(id) !== true) hear(talk, textOf(blocks));
+  const own = turns.filter(({ role, atMs }) => role === "user" && !(atMs < createdMs));
+  for (const { blocks } of own) hear(talk, textOf(blocks));
   return talk;
 }
 
 function textOf(blocks: readonly Block[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
+}
+
+/** Each palace has entries of its own. */
+function palaceTag({ paths }: Config): string {
+  return createHash("sha256").update(paths.home).digest("hex").slice(0, 8);
+}
+
+function removeOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (Date.now() - statSync(path).mtimeMs > COUNT_KEPT_MS) rmSync(path, { force: true });
+  }
 }

@@ -17,7 +17,7 @@ const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
   config: Config;
-  /** The folder of the counts, as upstream's hook keeps them. */
+  /** The folder of the counts. */
   stateDir: string;
   /** Whose diary it is. */
   agent: string;
@@ -39,12 +39,9 @@ export function noteCount({ stateDir, session }: Pick<Checkpoint, "stateDir" | "
   writeFileAtomic(countFile(stateDir, session), String(count));
 }
 
-/**
- * After a kill in between it is written again, and the broker recognises its key. Errors: the broker's; then nothing is
- * counted, so that the next one includes it.
- */
+/** Count it afterwards: after a kill in between it is written again, and the broker recognises its key. Errors: the broker's. */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
-  const { config, stateDir, agent, session, wing } = checkpoint;
+  const { config, agent, session, wing } = checkpoint;
   const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));
   try {
@@ -57,8 +54,6 @@ export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promi
   } finally {
     client.close();
   }
-  writeFileAtomic(join(stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
-  noteCount(checkpoint, talk.count);
 }
 
 function countFile(stateDir: string, session: string): string {
@@ -66,7 +61,7 @@ function countFile(stateDir: string, session: string): string {
 }
 
 /** Formats local time without a zone, as Python prints it. */
-function localTime(): string {
+export function localTime(): string {
   const now = new Date();
   return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }

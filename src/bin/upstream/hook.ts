@@ -6,11 +6,12 @@ import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
-import { type Checkpoint, CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "./checkpoint.ts";
+import { type Checkpoint, CHECKPOINT_EVERY, countAtLast, localTime, noteCount, writeCheckpoint } from "./checkpoint.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
 import { hookSettings } from "./hook-settings.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./transcript.ts";
@@ -110,6 +111,8 @@ async function stop(scene: Scene): Promise<Answer> {
     return { decision: "block", reason: reasonFor(project) };
   }
   await writeCheckpoint(checkpoint, talk);
+  writeFileAtomic(join(mine.stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
+  noteCount(checkpoint, talk.count);
   await mineTranscript(scene, project);
   await mineFolder(scene);
   const themes = themesOf(talk);

@@ -53,8 +53,7 @@ test("a fork is filed without what an earlier session holds, and a copy whose fi
 
 test("what a fork was filed without is filed with it once the other session is gone, in this palace and in another", async () => {
   await using palace = createTestPalace();
-  const file = join(palace.home, ".local/share/opencode/opencode.db");
-  const database = createOpencodeDatabase(file);
+  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
   const dayMs = Date.UTC(2026, 1, 3);
   const talk = (session: string, atMs: number, ...words: string[]): void =>
     words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at));
@@ -67,9 +66,7 @@ test("what a fork was filed without is filed with it once the other session is g
   await feed(palace);
   expect(counts()).toEqual([1, 1, 1, 1]);
 
-  const erasing = new Database(file);
-  erasing.prepare("DELETE FROM session WHERE id = 'ses_first'").run();
-  erasing.close();
+  database.remove("ses_first");
   await using other = createTestPalace({
     env: { XDG_CACHE_HOME: join(palace.home, ".cache"), XDG_DATA_HOME: join(palace.home, ".local/share") },
   });

@@ -203,6 +203,8 @@ test("opencode's diary gets an entry for every fifteen messages of the user, onc
   say("ses_fork", 1, 30, startMs);
   say("ses_fork", 31, 32, startMs + 2_000);
   expect(await rest("ses_fork")).toHaveLength(2);
+  database.remove("ses_one");
+  expect(await rest("ses_fork")).toHaveLength(2);
   database.close();
 });
 
@@ -214,11 +216,14 @@ test("an entry of opencode's diary whose count was not kept is not written twice
   for (let n = 1; n <= 15; n++) database.addMessage("ses_one", ...user(`question ${n}`));
   database.close();
   const args = ["hook", "file", "--from", "opencode", "--session", "ses_one", "--agent", "opencode"];
-  const count = join(palace.home, ".mempalace/hook_state/ses_one_last_save");
+  const counts = join(palace.home, ".local/state/palace/diary");
   for (const _ of [1, 2]) {
     expect((await palace.run("palace", args)).code).toBe(0);
-    expect(readFileSync(count, "utf8")).toBe("15");
-    rmSync(count);
+    const [count = ""] = readdirSync(counts, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.includes("ses_one"),
+    );
+    expect(readFileSync(join(counts, count), "utf8")).toBe("15");
+    rmSync(counts, { recursive: true });
   }
   const client = await palace.client();
   const { total } = (await client.callTool("mempalace_diary_read", { agent_name: "opencode" })) as { total: number };

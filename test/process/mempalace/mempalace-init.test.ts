@@ -36,19 +36,20 @@ const COMMITS: readonly (readonly [name: string, address: string, times: number]
 ];
 
 function repository(root: string, commits = COMMITS, user = "Ada Lovelace"): void {
-  const git = (args: string[], author?: readonly [string, string]): unknown =>
+  const git = (args: string[], input = ""): unknown =>
     execFileSync("git", ["-C", root, ...args], {
-      stdio: "ignore",
-      env: {
-        ...{ PATH: process.env["PATH"], HOME: root, GIT_CONFIG_NOSYSTEM: "1" },
-        ...(author && { GIT_AUTHOR_NAME: author[0], GIT_AUTHOR_EMAIL: author[1] }),
-        ...{ GIT_COMMITTER_NAME: "x", GIT_COMMITTER_EMAIL: "x@example.org" },
-      },
+      input,
+      env: { PATH: process.env["PATH"], HOME: root, GIT_CONFIG_NOSYSTEM: "1" },
     });
-  git(["init", "-q"]);
+  git(["init", "-q", "-b", "main"]);
   if (user !== "") git(["config", "user.name", user]);
-  for (const [name, address, times] of commits)
-    for (let n = 0; n < times; n++) git(["commit", "-q", "--allow-empty", "-m", String(n)], [name, address]);
+  const at = `${Math.floor(Date.now() / 1000)} +0000`;
+  const commit = (author: string): string =>
+    `commit refs/heads/main\nauthor ${author} ${at}\ncommitter x <x@example.org> ${at}\ndata 0\n\n`;
+  git(
+    ["fast-import", "--quiet"],
+    commits.map(([name, address, times]) => commit(`${name} <${address}>`).repeat(times)).join(""),
+  );
 }
 
 const PROSE = `# Notes

@@ -11,7 +11,7 @@ export type Run = { world: World; accounts: Account[] };
 type Agent = { place: Place; agent: StdioMcp; account: Account };
 
 const AGENTS = 12;
-const STORM_WRITES = 8_000;
+const STORM_WRITES = 4_000;
 const FAULT_WRITES = 1_200;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
