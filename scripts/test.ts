@@ -2,7 +2,7 @@
  * Runs every test that this machine can run, prints what was left out and why, and ends with `N passed, N failed`. With
  * --all or CI=true every skipped test is a failure. Run by `./scripts/test` and .ci/run.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "zx";
@@ -167,6 +167,8 @@ async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, option
 async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
   if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
   const folder = mkdtempSync(join(MEMORY, "palace-test-"));
+  // As /tmp is: tests have processes of other users.
+  chmodSync(folder, 0o1777);
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {

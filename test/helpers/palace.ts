@@ -53,6 +53,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
+    // Where paths are looked up in this process, too.
+    TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
     MEMPALACE_OFFLINE: "1",
