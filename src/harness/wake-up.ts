@@ -4,12 +4,13 @@
  * same bytes when the session is resumed. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
 import type { Config } from "../config/config.ts";
 import type { HarnessSettings } from "../config/harness.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { removeOld } from "../platform/old-files.ts";
 import { fence } from "./fence.ts";
 
 /** Matches the engine's answer for an empty palace. */
@@ -33,12 +34,9 @@ export function keepText(config: Config, session: string, text: string): void {
     const folder = folderOf(config);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileAtomic(fileOf(config, session), text);
-    for (const name of readdirSync(folder)) {
-      const path = join(folder, name);
-      if (Date.now() - statSync(path).mtimeMs > KEPT_MAX_MS) rmSync(path, { force: true });
-    }
+    removeOld(folder, KEPT_MAX_MS);
   } catch {
-    // The disk is full, or another session's clean-up ran.
+    // The disk is full.
   }
 }
 

@@ -2,12 +2,12 @@
  * The diary of opencode, which has no hook of MemPalace's: when a session rests, it gets the checkpoint that such a hook
  * writes. Imported by verb/hook.ts.
  */
-import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../feeder/doc-miner/project.ts";
 import type { Block, Session } from "../../feeder/session-miner/session.ts";
+import { removeOld } from "../../platform/old-files.ts";
 import { CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "../upstream/checkpoint.ts";
 import { hear, sessionName, type Talk } from "../upstream/transcript.ts";
 import { openSource } from "./session-source.ts";
@@ -23,14 +23,14 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
     const session = head && source.read(head);
     if (session === undefined) return undefined;
     const talk = talkOf(session);
-    const stateDir = join(config.paths.stateDir, "diary", palaceTag(config));
+    const stateDir = join(config.paths.stateDir, "diary", config.paths.tag);
     const wing = `wing_${wingOfFolder(session.directory)}`;
     const checkpoint = { config, stateDir, agent, session: sessionName(id), wing };
     if (talk.count - countAtLast(checkpoint) < CHECKPOINT_EVERY) return undefined;
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     await writeCheckpoint(checkpoint, talk);
     noteCount(checkpoint, talk.count);
-    removeOld(stateDir);
+    removeOld(stateDir, COUNT_KEPT_MS);
     return talk.count;
   } finally {
     source.close();
@@ -47,16 +47,4 @@ function talkOf({ directory, turns, createdMs }: Session): Talk {
 
 function textOf(blocks: readonly Block[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
-}
-
-/** Each palace has entries of its own. */
-function palaceTag({ paths }: Config): string {
-  return createHash("sha256").update(paths.home).digest("hex").slice(0, 8);
-}
-
-function removeOld(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    if (Date.now() - statSync(path).mtimeMs > COUNT_KEPT_MS) rmSync(path, { force: true });
-  }
 }

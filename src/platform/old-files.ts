@@ -1,0 +1,15 @@
+/** Notes that nobody asks for any more. Used by what keeps a small file for each session of an agent. */
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** Removes the files of a folder that have not been written for so long. What cannot be removed stays. */
+export function removeOld(folder: string, ageMaxMs: number): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    try {
+      if (Date.now() - statSync(path).mtimeMs > ageMaxMs) rmSync(path, { force: true });
+    } catch {
+      // Another session's clean-up was first.
+    }
+  }
+}
