@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { SessionReport } from "../../../src/feeder/session-miner/feed.ts";
-import { createOpencodeDatabase, user } from "../../helpers/opencode-database.ts";
+import { createOpencodeDatabase, type OpencodeDatabase, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 async function feed(palace: TestPalace, ...more: string[]): Promise<SessionReport> {
@@ -22,12 +22,24 @@ function filed(palace: TestPalace): string {
   return texts.map((text) => text.replaceAll(/^> \[session\].*/gm, "")).join("\n");
 }
 
+const dayMs = Date.UTC(2026, 1, 3);
+
+/** opencode's sessions; `talk` says words one after the other. */
+function openTalks(palace: TestPalace): {
+  database: OpencodeDatabase;
+  talk: (session: string, atMs: number, ...words: string[]) => void;
+} {
+  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
+  return {
+    database,
+    talk: (session, atMs, ...words) =>
+      words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at)),
+  };
+}
+
 test("a fork is filed without what an earlier session holds, and a copy whose first one is gone is filed whole", async () => {
   await using palace = createTestPalace();
-  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
-  const dayMs = Date.UTC(2026, 1, 3);
-  const talk = (session: string, atMs: number, ...words: string[]): void =>
-    words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at));
+  const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
   talk("ses_first", dayMs, "ferns", "mosses", "lichens");
   // The copies keep the times of the first ones.
@@ -53,10 +65,7 @@ test("a fork is filed without what an earlier session holds, and a copy whose fi
 
 test("what a fork was filed without is filed with it once the other session is gone, in this palace and in another", async () => {
   await using palace = createTestPalace();
-  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
-  const dayMs = Date.UTC(2026, 1, 3);
-  const talk = (session: string, atMs: number, ...words: string[]): void =>
-    words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at));
+  const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
   database.addSession({ id: "ses_first", createdMs: dayMs });
   talk("ses_first", dayMs, "ferns", "mosses", "lichens");
@@ -79,10 +88,7 @@ test("what a fork was filed without is filed with it once the other session is g
 
 test("a fork holds what the other session has said but was not filed with", async () => {
   await using palace = createTestPalace();
-  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
-  const dayMs = Date.UTC(2026, 1, 3);
-  const talk = (session: string, atMs: number, ...words: string[]): void =>
-    words.forEach((text, at) => void database.addMessage(session, ...user(text), atMs + at));
+  const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
   talk("ses_first", dayMs, "ferns", "mosses", "lichens");
   await feed(palace);
