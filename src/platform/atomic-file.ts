@@ -17,7 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault.ts";
 
-/** The temporary names of writeFileAtomic. */
+/** The temporary names of both. */
 const TEMPORARY = /\.\d+\.tmp$/;
 /** No write takes this long; a writer's process cannot be identified from another container. */
 const LEFTOVER_AGE_MS = 3_600_000;
@@ -66,6 +66,21 @@ export function writeFileAtomic(
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/**
+ * Writes a small file that is either the old or the new one for every reader, and syncs nothing: after a power cut it may
+ * be empty. For hints that no longer hold then.
+ */
+export function replaceFile(path: string, content: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(temporary, content, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
 }
 

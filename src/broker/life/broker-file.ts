@@ -1,10 +1,10 @@
 /**
- * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does. Written by
- * lifecycle.ts.
+ * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does, and none outlives the
+ * machine's start. Written by lifecycle.ts.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
-import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { replaceFile } from "../../platform/atomic-file.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { BrokerFile, Door } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
@@ -26,7 +26,7 @@ export function publish(
     gate: paths.gatePath,
   };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-  writeFileAtomic(paths.brokerFile, `${JSON.stringify(file)}\n`);
+  replaceFile(paths.brokerFile, `${JSON.stringify(file)}\n`);
 }
 
 /** Removes only this broker's file: a broker that started since may have written its own. */

@@ -69,6 +69,8 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);
 
   const broker = new Broker(options, engineConfig);
+  // Before broker.json names this process: whoever reads it may end it at once.
+  broker.endOnSignals();
   try {
     await broker.open();
   } catch (error) {
@@ -126,7 +128,12 @@ class Broker {
     await this.#doors.close();
   }
 
-  /** Returns the function that ends the watching. Signals and our own bugs are handled until the process exits. */
+  /** Until the process exits, also while it opens: a broker that is told to end opens first, and ends in order. */
+  endOnSignals(): void {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
+  }
+
+  /** Returns the function that ends the watching. Our own bugs are handled until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {
@@ -135,7 +142,6 @@ class Broker {
     };
     leaveIfUnwanted();
     this.#doors.lastUsedMs = performance.now();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
     // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker starts from there.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(event, (error: unknown) => {

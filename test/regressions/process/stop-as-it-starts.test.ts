@@ -1,0 +1,31 @@
+/**
+ * A broker that was told to end in the moment after broker.json named it died of the signal, with an exit code of none, because it
+ * listened for signals a little later. Found by the grid's "a broker of the host comes", which ends that one at once.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const ROUNDS = 5;
+const START_MAX_MS = 30_000;
+
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "a broker that gets %s as soon as it is named ends in order",
+  async (signal) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      await using palace = createTestPalace();
+      const { brokerFile } = palace.config.paths;
+      const args = [palace.executable("mempalace-broker"), "--foreground"];
+      const broker = spawn(process.execPath, args, { env: palace.env, stdio: "ignore" });
+      const ended = once(broker, "exit");
+      // Nothing else may run here meanwhile: a timer would come too late.
+      const deadline = performance.now() + START_MAX_MS;
+      while (!existsSync(brokerFile) && performance.now() < deadline) continue;
+      broker.kill(signal);
+      expect(await ended).toEqual([0, null]);
+      expect(existsSync(brokerFile)).toBe(false);
+    }
+  },
+);
