@@ -39,6 +39,7 @@ export default defineConfig({
       project("soak", ["test/soak/**/*.test.ts"], 300_000),
       project("agents", ["test/agents/**/*.test.ts"], 900_000),
       project("install", ["test/install/**/*.test.ts"], 900_000),
+      project("stack", ["test/stack/**/*.test.ts"], 900_000),
       project("topology", ["test/topology/**/*.test.ts"], 900_000),
     ],
   },

@@ -1,4 +1,4 @@
-/** Checks for a Docker engine that can run our compose file. Used by up.ts, test.ts and the topology tests. */
+/** Checks for a Docker engine that can run our compose file. Used by up.ts, test.ts and the tests with containers. */
 import { spawnSync } from "node:child_process";
 import type { Env } from "../src/config/env.ts";
 

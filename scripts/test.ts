@@ -65,24 +65,22 @@ const STAGES: readonly Stage[] = [
     [{ name: "soak", vitest: ["--project", "soak"] }],
   ],
   [
-    [
-      {
-        name: "topology",
-        vitest: ["--project", "topology"],
-        missing: ({ env }) => engineMissing(env) ?? toolMissing(),
-      },
-    ],
+    [{ name: "topology", vitest: ["--project", "topology"], missing: stackMissing }],
     [
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.
       { name: "agents", vitest: ["--project", "agents"] },
       { name: "install", vitest: ["--project", "install"] },
+      // It waits for containers more than it works, so that one worker beside the topologies' two fills the cores.
+      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=1"], missing: stackMissing },
     ],
   ],
 ];
 const SUITES = STAGES.flat(2);
 
-/** Programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
-function toolMissing(): string | undefined {
+/** Also programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
+function stackMissing({ env }: RunOptions): string | undefined {
+  const engine = engineMissing(env);
+  if (engine !== undefined) return engine;
   const tool = ["/usr/sbin/sshd", "/usr/bin/bindfs"].find((path) => !existsSync(path));
   return tool === undefined ? undefined : `there is no ${tool} (apt-get install openssh-server bindfs)`;
 }

@@ -18,15 +18,12 @@ export const LONGEST: readonly string[] = [
   "process/write/forget-kill.test.ts",
   "process/write/foreign-writers.test.ts",
   "process/life/broker-life.test.ts",
-  "topology/grid/host.test.ts",
   "topology/devbox.test.ts",
-  "topology/recreate.test.ts",
-  "topology/kill-chroma.test.ts",
-  "topology/fresh-clone.test.ts",
+  "topology/grid/host.test.ts",
   "topology/grid/reached.test.ts",
   "topology/grid/container.test.ts",
-  "topology/devcontainer.test.ts",
-  "topology/compose.test.ts",
+  "topology/fresh-clone.test.ts",
+  "topology/kill-chroma.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

@@ -1,4 +1,4 @@
-/** What must hold of the compose file on every machine, an engine or none: read as text, started by test/topology. */
+/** What must hold of the compose file on every machine, an engine or none: read as text, started by test/stack. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
