@@ -1,0 +1,21 @@
+/** What time alone does to a memory. Pure. Source: outcome-memory.md 2.8. */
+import type { Collection, Standing } from "./memory.ts";
+import { isMoving } from "./memory.ts";
+import { destination, type Fate, SCORES } from "./promotion.ts";
+
+const HOUR_MS = 3_600_000;
+/** Since a memory was made, not since its last move. */
+export const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
+
+/** One that has earned its promotion is promoted, not deleted. */
+export function aged(collection: Collection, standing: Standing, ageMs: number): Fate {
+  if (collection !== "working" && collection !== "history") return { kind: "stays" };
+  if (ageMs <= LIFETIMES_MS[collection]) return { kind: "stays" };
+  const to = destination(collection, standing);
+  return to === undefined ? { kind: "goes" } : { kind: "moves", to };
+}
+
+/** What a broker that starts finds too bad to keep, whatever its age. */
+export function isGarbage(collection: Collection, { score }: Pick<Standing, "score">): boolean {
+  return isMoving(collection) && score < SCORES.deletion;
+}

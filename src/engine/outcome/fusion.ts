@@ -1,0 +1,13 @@
+/**
+ * One list of candidates out of several, by place; what is near and what has been useful orders them afterwards (ranking.ts). Pure.
+ * Source: outcome-memory.md 3.3.
+ */
+const CONSTANT = 60;
+
+/** Best first, of all lists together; equal ones in the order in which they were first seen. */
+export function fuseByPlace<Id>(lists: readonly (readonly Id[])[]): { id: Id; score: number }[] {
+  const scores = new Map<Id, number>();
+  for (const list of lists)
+    for (const [place, id] of list.entries()) scores.set(id, (scores.get(id) ?? 0) + 1 / (CONSTANT + place));
+  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score);
+}

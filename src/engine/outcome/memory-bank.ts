@@ -1,0 +1,54 @@
+/**
+ * Facts that an agent chose to keep: what they may hold, and which one is meant by a text. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5.
+ */
+import { USUAL_WEIGHT, type Weight } from "./memory.ts";
+
+export const CAPACITY = 500;
+/** Cosines: for an update, and for one that makes a fact go. */
+export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
+export const NEAREST_ASKED = 5;
+/** A fact this near to another is the same one. */
+export const SAME_FACT = 0.95;
+
+/** Tags that mean something, in the order in which a person is introduced by them. */
+export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;
+
+const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };
+
+/** Numbers arrive as words, as text and in lists; what is none of these is the usual weight. */
+export function readWeight(value: unknown, usual: number): number {
+  const one: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof one === "string" && Object.hasOwn(WORDS, one.toLowerCase())) return WORDS[one.toLowerCase()] ?? usual;
+  const number = typeof one === "string" && one.trim() !== "" ? Number(one) : one;
+  return typeof number === "number" && Number.isFinite(number) ? Math.min(Math.max(number, 0), 1) : usual;
+}
+
+export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
+  return {
+    importance: readWeight(fields["importance"], USUAL_WEIGHT.importance),
+    confidence: readWeight(fields["confidence"], USUAL_WEIGHT.confidence),
+  };
+}
+
+export type Near = { id: string; text: string; cosine: number };
+
+/**
+ * The fact that a text means: the one with that id or exactly that text, else the nearest that holds it or is held by it, else the nearest
+ * if it is near enough. `exact`: found by id or text; `near`: by meaning, nearest first.
+ */
+export function meantFact(
+  wanted: string,
+  exact: string | undefined,
+  near: readonly Near[],
+  enough: number,
+): string | undefined {
+  if (exact !== undefined) return exact;
+  const needle = wanted.trim().toLowerCase();
+  const holding = near.slice(0, NEAREST_ASKED).find(({ text }) => {
+    const hay = text.toLowerCase();
+    return needle !== "" && (hay.includes(needle) || needle.includes(hay));
+  });
+  if (holding !== undefined) return holding.id;
+  const [nearest] = near;
+  return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
+}

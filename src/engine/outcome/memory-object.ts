@@ -1,0 +1,40 @@
+/** How a memory's age, outcomes and standing are said. Pure. Source: outcome-memory.md 2.12. */
+import type { PastOutcome } from "./memory.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const MONTH_DAYS = 30;
+const YEAR_DAYS = 365;
+const SHOWN = 3;
+const SIGNS = { worked: "Y", failed: "N", partial: "~" } as const;
+
+/** `2d`, `5mo`; `now` within a minute, and for a time that lies ahead. */
+export function age(atMs: number, nowMs: number): string {
+  const ms = Math.max(nowMs - atMs, 0);
+  const days = Math.floor(ms / DAY_MS);
+  if (days > YEAR_DAYS) return `${Math.floor(days / YEAR_DAYS)}y`;
+  if (days > MONTH_DAYS) return `${Math.floor(days / MONTH_DAYS)}mo`;
+  if (days >= 1) return `${days}d`;
+  if (ms >= HOUR_MS) return `${Math.floor(ms / HOUR_MS)}h`;
+  return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
+}
+
+/** In words, for what is of the day. */
+export function recency(atMs: number, nowMs: number): string {
+  const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
+  if (minutes < 1) return "just now";
+  return minutes < 60 ? `${minutes} minutes ago` : `${Math.floor(minutes / 60)} hours ago`;
+}
+
+/** `[YN~]`: the last three, oldest first; empty where there are none. */
+export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string {
+  const signs = past.slice(-SHOWN).map(({ outcome }) => SIGNS[outcome]);
+  return signs.length === 0 ? "" : `[${signs.join("")}]`;
+}
+
+/** An ISO time; one without a zone is UTC. NaN for what is no time. */
+export function timeOf(text: unknown): number {
+  if (typeof text !== "string") return Number.NaN;
+  return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
+}

@@ -1,0 +1,33 @@
+/** What one outcome does to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
+import type { Standing, Telling } from "./memory.ts";
+import { timeWeight } from "./time-weight.ts";
+
+/** `score` before the time weight, `successes` whatever the time. */
+export const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
+  worked: { score: 0.2, successes: 1 },
+  partial: { score: 0.05, successes: 0.5 },
+  failed: { score: -0.3, successes: 0 },
+};
+const PAST_KEPT = 10;
+
+/**
+ * `weight`: how much the source of the outcome is believed, 0…1; it scales what `score` and `successes` change by, as time does the
+ * score.
+ */
+export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
+
+export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
+  const delta = DELTAS[outcome];
+  return {
+    score: rounded(standing.score + delta.score * timeWeight(standing.lastUsedMs, atMs) * weight),
+    uses: standing.uses + 1,
+    successes: standing.successes + delta.successes * weight,
+    lastUsedMs: atMs,
+    past: [...standing.past, { outcome, atMs, reason }].slice(-PAST_KEPT),
+  };
+}
+
+/** Six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
+function rounded(score: number): number {
+  return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
+}

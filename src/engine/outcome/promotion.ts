@@ -1,0 +1,26 @@
+/** Where a memory goes after an outcome. Pure. Source: outcome-memory.md 2.7. */
+import type { Collection, Moving, Standing } from "./memory.ts";
+import { isMoving } from "./memory.ts";
+
+export const SCORES = { highValue: 0.9, promotion: 0.7, demotion: 0.4, deletion: 0.2, newDeletion: 0.1 } as const;
+const NEW_MS = 7 * 86_400_000;
+
+export type Fate = { kind: "stays" } | { kind: "moves"; to: Moving } | { kind: "goes" };
+
+type Judged = Pick<Standing, "score" | "uses" | "successes">;
+
+/** The collection that a memory's standing has earned or lost; undefined where it stays. */
+export function destination(collection: Collection, { score, uses, successes }: Judged): Moving | undefined {
+  if (collection === "working" && score >= SCORES.promotion && uses >= 2) return "history";
+  if (collection === "history" && score >= SCORES.highValue && uses >= 3 && successes >= 5) return "patterns";
+  if (collection === "patterns" && score < SCORES.demotion) return "history";
+  return undefined;
+}
+
+/** A memory that moves is not deleted by the same outcome. `ageMs`: since it was made, whatever moves it has had. */
+export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
+  const to = destination(collection, standing);
+  if (to !== undefined) return { kind: "moves", to };
+  const least = ageMs <= NEW_MS ? SCORES.newDeletion : SCORES.deletion;
+  return isMoving(collection) && standing.score < least ? { kind: "goes" } : { kind: "stays" };
+}

@@ -1,0 +1,88 @@
+/**
+ * The order of what a search has found: how near a memory is, and what became of it so far. Pure. Source: outcome-memory.md 2.9.
+ */
+import type { Collection, Standing, Weight } from "./memory.ts";
+import { wilson } from "./wilson.ts";
+
+/** Uses after which the outcomes alone tell how good a memory is. */
+const SETTLED_USES = 3;
+const QUALITY_SHARE = 0.8;
+
+export type Rankable = {
+  collection: Collection;
+  standing: Pick<Standing, "score" | "uses" | "successes">;
+  /** Of a memory_bank fact. */
+  weight: Weight;
+};
+
+export type Rank = { similarity: number; learned: number; final: number };
+
+export function quality({ importance, confidence }: Weight): number {
+  return importance * confidence;
+}
+
+/** How good a memory has turned out to be, 0…1. */
+export function learnedScore({ collection, standing, weight }: Rankable): number {
+  const { score, uses } = standing;
+  const bound = wilson(successesOf(standing), uses);
+  if (collection === "memory_bank") return settledQuality(quality(weight), uses, bound);
+  const share = Math.min(uses / SETTLED_USES, 1);
+  return (1 - share) * score + share * bound;
+}
+
+/** Rows of others may have uses without successes: their score tells the rate then. */
+function successesOf({ score, uses, successes }: Rankable["standing"]): number {
+  return successes === 0 ? score * uses : successes;
+}
+
+function settledQuality(given: number, uses: number, bound: number): number {
+  return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * bound;
+}
+
+/** The shares of similarity and of what was learned, by how far a memory has come; they add up to 1. */
+export function learnedShare({ collection, standing: { uses }, weight }: Rankable, learned: number): number {
+  if (uses >= 5 && learned >= 0.8) return 0.8;
+  if (uses >= 3 && learned >= 0.7) return 0.75;
+  if (uses >= 2 && learned >= 0.5) return 0.65;
+  if (uses >= 2) return 0.3;
+  if (collection === "memory_bank") return quality(weight) >= 0.8 ? 0.55 : 0.5;
+  return 0.2;
+}
+
+/** `distance`: squared Euclidean between unit vectors, 0…4, after the boosts. */
+export function rank(memory: Rankable, distance: number): Rank {
+  const similarity = 1 / (1 + distance);
+  const learned = learnedScore(memory);
+  const share = learnedShare(memory, learned);
+  return { similarity, learned, final: (1 - share) * similarity + share * learned };
+}
+
+export type Boosts = {
+  /** Age of a book's chunk, ms. */
+  ageMs: number;
+  /** What the action graph knows of this memory: its uses there, and their success rate. */
+  evidence: { uses: number; rate: number } | undefined;
+  /** 1…1.5, by the entities that the query and the memory share (content-graph.ts). */
+  entities: number;
+  /** The memory has solved this problem before (known-solutions.ts). */
+  solved: "exactly" | "partly" | undefined;
+};
+
+const NEW_BOOK_MS = 7 * 86_400_000;
+const EVIDENCE_USES = 3;
+const SOLVED = { exactly: 0.5, partly: 0.7 } as const;
+
+/** The distance by which a memory is ranked: smaller for what there is reason to prefer. */
+export function boosted(memory: Rankable, distance: number, { ageMs, evidence, entities, solved }: Boosts): number {
+  const { collection, standing, weight } = memory;
+  let near = distance;
+  if (collection === "patterns") near *= 0.9;
+  if (collection === "memory_bank") {
+    const bound = wilson(successesOf(standing), standing.uses);
+    near *= 1 - 0.4 * settledQuality(quality(weight), standing.uses, bound);
+  }
+  if (collection === "books" && ageMs <= NEW_BOOK_MS) near *= 0.7;
+  const isStanding = collection === "memory_bank" || collection === "books";
+  if (isStanding && evidence !== undefined && evidence.uses >= EVIDENCE_USES) near /= 0.7 + 0.6 * evidence.rate;
+  return (near / Math.max(entities, 1)) * (solved === undefined ? 1 : SOLVED[solved]);
+}

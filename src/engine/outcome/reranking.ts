@@ -1,0 +1,20 @@
+/**
+ * What a cross-encoder may change in the order: it reads question and text together, but knows nothing of what became of a memory.
+ * Pure. Source: outcome-memory.md 3.5.
+ */
+import type { Standing, Weight } from "./memory.ts";
+import { quality } from "./ranking.ts";
+
+/** Of the best candidates, so many are read; of each text, so many characters. */
+export const READ_MAX = 30;
+export const READ_CHARACTERS = 512;
+const SETTLED_USES = 3;
+
+type Read = { standing: Pick<Standing, "uses">; fact: Weight | undefined; final: number };
+
+/** The rank after reading. `logit`: the model's output, unbounded. `fact`: the weight of a memory_bank fact. */
+export function reread({ standing, fact, final }: Read, logit: number): number {
+  if (standing.uses >= SETTLED_USES) return final;
+  const fit = 1 / (1 + Math.exp(-logit));
+  return fact === undefined ? 0.6 * final + 0.4 * fit : (0.7 * final + 0.3 * fit) * (1 + 0.3 * quality(fact));
+}

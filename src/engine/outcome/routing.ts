@@ -1,0 +1,83 @@
+/**
+ * Which collections a question is put to: where questions with its concepts were answered before. Pure. Source:
+ * outcome-memory.md 3.6, 8.3.
+ */
+import { COLLECTIONS, type Collection, type Telling } from "./memory.ts";
+
+export type Tally = { successes: number; failures: number; partials: number; total: number };
+
+/** What became of questions with a concept, by the collection that answered. */
+export type Route = { tallies: Partial<Record<Collection, Tally>>; best: Collection; rate: number };
+
+export type Phase = "exploration" | "medium" | "high";
+export type Routing = { collections: Collection[]; phase: Phase; total: number; known: number };
+
+const SURE_USES = 10;
+const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
+const HIGH = { from: 2, best: 2, above: 0.5 } as const;
+
+/** `routes`: of the question's concepts, those that are known. */
+export function route(routes: readonly Route[]): Routing {
+  const scores = new Map<Collection, number>();
+  for (const { tallies } of routes)
+    for (const [name, tally] of Object.entries(tallies) as [Collection, Tally][])
+      scores.set(name, (scores.get(name) ?? 0) + rateOf(tally) * confidenceOf(tally));
+  const total = [...scores.values()].reduce((sum, score) => sum + score, 0);
+  const known = routes.length;
+  if (known === 0 || total < MEDIUM.from) return { collections: [...COLLECTIONS], phase: "exploration", total, known };
+  const isHigh = total >= HIGH.from;
+  const { best, above } = isHigh ? HIGH : MEDIUM;
+  const ordered = COLLECTIONS.map((name) => ({ name, score: scores.get(name) ?? 0 })).sort((a, b) => b.score - a.score);
+  const collections = ordered
+    .filter(({ score }, place) => place === 0 || score > above)
+    .slice(0, best)
+    .map(({ name }) => name);
+  return { collections, phase: isHigh ? "high" : "medium", total, known };
+}
+
+function rateOf({ successes, failures }: Tally): number {
+  return successes + failures === 0 ? 0.5 : successes / (successes + failures);
+}
+
+function confidenceOf({ successes, failures, partials }: Tally): number {
+  return Math.min((successes + failures + partials) / SURE_USES, 1);
+}
+
+/** What a concept's route is after a memory of that collection, shown for a question with it, has had its outcome. */
+export function afterRouted(before: Route | undefined, collection: Collection, outcome: Telling): Route {
+  const old = before?.tallies[collection] ?? { successes: 0, failures: 0, partials: 0, total: 0 };
+  const tallies = { ...before?.tallies, [collection]: counted(old, outcome) };
+  let [best, rate]: [Collection, number] = [collection, 0];
+  for (const [name, tally] of Object.entries(tallies) as [Collection, Tally][])
+    if (rateOf(tally) > rate) [best, rate] = [name, rateOf(tally)];
+  return { tallies, best, rate: rate === 0 ? 0.5 : rate };
+}
+
+function counted(tally: Tally, outcome: Telling): Tally {
+  return {
+    successes: tally.successes + (outcome === "worked" ? 1 : 0),
+    failures: tally.failures + (outcome === "failed" ? 1 : 0),
+    partials: tally.partials + (outcome === "partial" ? 1 : 0),
+    total: tally.total + 1,
+  };
+}
+
+export type Recommendation = { collections: { name: Collection; points: number }[]; matches: number; phase: Phase };
+
+/**
+ * Where to look for these concepts, for somebody who asks: a point for each concept's best collection, half a one for each collection
+ * with a memory that solved a problem of that name. `categories`: those collections, by concept.
+ */
+export function recommend(
+  routes: readonly Pick<Route, "best">[],
+  categories: readonly (readonly Collection[])[],
+): Recommendation {
+  const points = new Map<Collection, number>(COLLECTIONS.map((name) => [name, 0]));
+  const add = (name: Collection, by: number): void => void points.set(name, (points.get(name) ?? 0) + by);
+  for (const { best } of routes) add(best, 1);
+  const listed = categories.flat();
+  for (const name of listed) add(name, 0.5);
+  const matches = routes.length + listed.length;
+  const collections = [...points].map(([name, sum]) => ({ name, points: sum })).sort((a, b) => b.points - a.points);
+  return { collections, matches, phase: matches >= 3 ? "high" : matches >= 1 ? "medium" : "exploration" };
+}

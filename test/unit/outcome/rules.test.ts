@@ -1,0 +1,252 @@
+/** What outcome-memory.md 2 and 3 say of a memory beside the golden vectors. */
+import { expect, test } from "vitest";
+import { spelledOut } from "../../../src/engine/outcome/acronyms.ts";
+import { aged, isGarbage } from "../../../src/engine/outcome/ageing.ts";
+import { entityBoost } from "../../../src/engine/outcome/content-graph.ts";
+import { contextType } from "../../../src/engine/outcome/context-type.ts";
+import { NEW_CONVERSATION, onPrompt, onScored, onStop } from "../../../src/engine/outcome/conversation.ts";
+import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/engine/outcome/filters.ts";
+import { likeness, signature } from "../../../src/engine/outcome/known-solutions.ts";
+import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/engine/outcome/memory-bank.ts";
+import { age, pastSigns, recency, timeOf } from "../../../src/engine/outcome/memory-object.ts";
+import { collectionOf, movedId, newStanding, type Standing } from "../../../src/engine/outcome/memory.ts";
+import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
+import { fate } from "../../../src/engine/outcome/promotion.ts";
+import { boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
+import { reread } from "../../../src/engine/outcome/reranking.ts";
+import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOW_MS = Date.UTC(2026, 5, 1);
+const USUAL = { importance: 0.7, confidence: 0.7 };
+const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined };
+const standing = (score: number, uses = 0, successes = 0): Standing => ({ ...newStanding(score), uses, successes });
+
+test("an outcome stays within 0 and 1, counts once, and the last ten are remembered", () => {
+  let now = newStanding(0.9);
+  for (let at = 0; at < 12; at++)
+    now = afterOutcome(now, { outcome: "worked", atMs: NOW_MS + at, reason: null, weight: 1 });
+  expect(now).toMatchObject({ score: 1, uses: 12, successes: 12, lastUsedMs: NOW_MS + 11 });
+  expect(now.past.map(({ atMs }) => atMs - NOW_MS)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  expect(afterOutcome(newStanding(0.1), { outcome: "failed", atMs: NOW_MS, reason: "no", weight: 1 }).score).toBe(0);
+});
+
+test("a source that is believed half changes score and successes by half", () => {
+  const half = afterOutcome(newStanding(0.5), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 0.5 });
+  expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
+});
+
+test("0.7 + 0.2 is the 0.9 that a promotion asks for", () => {
+  const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
+  expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
+});
+
+test("a bad memory goes, a new one only when it is worse, and facts and books never", () => {
+  const bad = standing(0.15, 3, 0);
+  expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
+  expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
+  expect(fate("history", standing(0.05, 3, 0), 0)).toEqual({ kind: "goes" });
+  expect(fate("memory_bank", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
+  expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
+});
+
+test("what is of the day goes after a day, unless it has earned its promotion; history after thirty", () => {
+  expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
+  expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
+  expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
+  expect(aged("history", standing(0.8, 4, 4), 31 * DAY_MS)).toEqual({ kind: "goes" });
+  expect(aged("patterns", standing(0.8, 9, 9), 999 * DAY_MS)).toEqual({ kind: "stays" });
+  expect([isGarbage("working", { score: 0.19 }), isGarbage("memory_bank", { score: 0 })]).toEqual([true, false]);
+});
+
+test("outcomes weigh more the further a memory has come", () => {
+  const share = (uses: number, learned: number, collection: "working" | "memory_bank" = "working", weight = USUAL) =>
+    learnedShare({ collection, standing: { score: 0.5, uses, successes: uses }, weight }, learned);
+  expect([share(5, 0.8), share(3, 0.7), share(2, 0.5), share(2, 0.49), share(1, 1)]).toEqual([
+    0.8, 0.75, 0.65, 0.3, 0.2,
+  ]);
+  expect(share(0, 0.81, "memory_bank", { importance: 0.9, confidence: 0.9 })).toBe(0.55);
+  expect(share(0, 0.49, "memory_bank")).toBe(0.5);
+});
+
+test("a distance shrinks for what there is reason to prefer", () => {
+  const memory = (collection: "patterns" | "memory_bank" | "books" | "working") => ({
+    ...{ collection, standing: { score: 0.5, uses: 0, successes: 0 }, weight: USUAL },
+  });
+  expect(boosted(memory("working"), 1, PLAIN)).toBe(1);
+  expect(boosted(memory("patterns"), 1, PLAIN)).toBe(0.9);
+  expect(boosted(memory("memory_bank"), 1, PLAIN)).toBeCloseTo(1 - 0.4 * 0.49, 9);
+  expect(boosted(memory("books"), 1, PLAIN)).toBe(0.7);
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS })).toBe(1);
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 3, rate: 1 } })).toBeCloseTo(
+    1 / 1.3,
+    9,
+  );
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 2, rate: 1 } })).toBe(1);
+  expect(boosted(memory("working"), 1, { ...PLAIN, entities: 1.25 })).toBe(0.8);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "exactly" })).toBe(0.5);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "partly" })).toBe(0.7);
+  expect(entityBoost([0.5, 0.5])).toBeCloseTo(1.2, 9);
+  expect(entityBoost([1, 1, 1, 1])).toBe(1.5);
+});
+
+test("a cross-encoder has a say only before outcomes are known", () => {
+  const final = 0.5;
+  expect(reread({ standing: { uses: 3 }, fact: undefined, final }, 9)).toBe(final);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, final }, 0)).toBeCloseTo(0.5, 9);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, final }, -40)).toBeCloseTo(0.3, 9);
+  expect(reread({ standing: { uses: 0 }, fact: USUAL, final }, 0)).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
+});
+
+test("ids name their collection, and keep their own part when they move", () => {
+  expect(collectionOf("memory_bank_12ab34cd")).toBe("memory_bank");
+  expect(collectionOf("book_12ab34cd_chunk_0")).toBe("books");
+  expect(collectionOf("drawer_a_b_1")).toBeUndefined();
+  expect(movedId("working_ab12cd34", "working", "history")).toBe("history_ab12cd34");
+});
+
+test("a question goes everywhere until its concepts are known, then where they were answered", () => {
+  const tally = (successes: number, failures = 0) => ({
+    successes,
+    failures,
+    partials: 0,
+    total: successes + failures,
+  });
+  const known = (tallies: Route["tallies"]): Route => ({ tallies, best: "patterns", rate: 1 });
+  expect(route([])).toMatchObject({ phase: "exploration", collections: { length: 5 } });
+  expect(route([known({ patterns: tally(4) })])).toMatchObject({ phase: "exploration", total: 0.4 });
+  expect(route([known({ patterns: tally(10), history: tally(2), books: tally(1) })])).toMatchObject({
+    ...{ phase: "medium", collections: ["patterns", "history"] },
+  });
+  expect(route([known({ patterns: tally(10) }), known({ patterns: tally(9), history: tally(10, 1) })])).toMatchObject({
+    ...{ phase: "high", collections: ["patterns", "history"], known: 2 },
+  });
+});
+
+test("a route learns from outcomes, and its best collection is the one with the highest rate", () => {
+  let now = afterRouted(undefined, "history", "failed");
+  expect(now).toMatchObject({ best: "history", rate: 0.5 });
+  now = afterRouted(now, "patterns", "worked");
+  now = afterRouted(now, "patterns", "partial");
+  expect(now).toEqual({
+    tallies: {
+      history: { successes: 0, failures: 1, partials: 0, total: 1 },
+      patterns: { successes: 1, failures: 0, partials: 1, total: 2 },
+    },
+    ...{ best: "patterns", rate: 1 },
+  });
+});
+
+test("a recommendation counts concepts and solved problems", () => {
+  const { collections, matches: count, phase } = recommend([{ best: "patterns" }, { best: "patterns" }], [["history"]]);
+  expect(collections.slice(0, 2)).toEqual([
+    { name: "patterns", points: 2 },
+    { name: "history", points: 0.5 },
+  ]);
+  expect([count, phase]).toEqual([3, "high"]);
+  expect(recommend([], []).phase).toBe("exploration");
+});
+
+test("a problem is the same by all its first concepts, and alike by three", () => {
+  const problem = signature(["a", "b", "c", "d", "e", "f"]);
+  expect(problem).toEqual(["a", "b", "c", "d", "e"]);
+  expect(likeness(problem, ["e", "d", "c", "b", "a"])).toBe("exactly");
+  expect(likeness(problem, ["a", "b", "c", "x", "y"])).toBe("partly");
+  expect(likeness(problem, ["a", "b", "x"])).toBeUndefined();
+  expect(likeness([], [])).toBeUndefined();
+});
+
+test("filters compare values, days and bounds; a missing field is equal to nothing", () => {
+  const held = { created_at: "2026-05-01T10:00:00Z", uses: 3, kind: "note" };
+  expect(matches(held, { created_at: "2026-05-01" })).toBe(true);
+  expect(matches(held, { created_at: { $gte: "2026-04-30", $lt: "2026-05-02" } })).toBe(true);
+  expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
+  expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
+  expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
+  expect(matches(held, { absent: "x" })).toBe(false);
+  expect(matches(held, { absent: { $ne: "x" } })).toBe(true);
+  expect(matches(held, { last_used: { $lt: "2026" } })).toBe(true);
+  expect(unknownOperator({ uses: { $near: 3 } })).toBe("$near");
+  expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
+});
+
+test("the newest or the best comes first; what has no time comes last", () => {
+  const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
+  const all = [
+    memory("a", 0.5, { created_at: "2026-01-01" }),
+    memory("b", 0.9, {}),
+    memory("c", 0.1, { timestamp: "2026-03-01", created_at: "2025-01-01" }),
+  ];
+  const ids = (by: "relevance" | "recency" | "score"): string =>
+    sorted(all, by)
+      .map(({ id }) => id)
+      .join("");
+  expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
+});
+
+test("only whole words ask for what was lately", () => {
+  expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
+  expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
+});
+
+test("acronyms are spelled out once, everyday words only in capitals", () => {
+  expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
+  expect(spelledOut("api of the application programming interface")).toBe(
+    "api of the application programming interface",
+  );
+  expect(spelledOut("tell us the rest")).toBe("tell us the rest");
+  expect(spelledOut("the US tax")).toBe("the US tax united states");
+});
+
+test("a talk is of the kind with most of its keywords", () => {
+  expect(contextType("my build fails in a test")).toBe("coding");
+  expect(contextType("tax on savings and income, error")).toBe("finance");
+  expect(contextType("hello")).toBe("general");
+});
+
+test("weights are read from words, text and lists", () => {
+  expect(["high", "Medium", ["low"], "0.25", 3, "", null, "what"].map((value) => readWeight(value, 0.7))).toEqual([
+    ...[0.9, 0.7, 0.5, 0.25, 1, 0.7, 0.7, 0.7],
+  ]);
+});
+
+test("a fact is meant by its id, its words or its sense, and by nothing else", () => {
+  const near = [
+    { id: "one", text: "The user likes tea", cosine: 0.7 },
+    { id: "two", text: "tea", cosine: 0.5 },
+  ];
+  expect(meantFact("anything", "exact", near, 1)).toBe("exact");
+  expect(meantFact("likes TEA", undefined, near, NEAR_ENOUGH.update)).toBe("one");
+  expect(meantFact("drinks", undefined, near, NEAR_ENOUGH.update)).toBeUndefined();
+  expect(meantFact("drinks", undefined, near, NEAR_ENOUGH.archive)).toBe("one");
+  expect(meantFact("", undefined, near, 0.9)).toBeUndefined();
+});
+
+test("ages, outcomes and times are said shortly", () => {
+  const ages = [0, 61_000, 2 * HOUR_MS, DAY_MS, 30 * DAY_MS, 31 * DAY_MS, 365 * DAY_MS, 800 * DAY_MS];
+  expect(ages.map((ms) => age(NOW_MS - ms, NOW_MS))).toEqual(["now", "1m", "2h", "1d", "30d", "1mo", "12mo", "2y"]);
+  expect([20_000, 60_000, 3 * HOUR_MS].map((ms) => recency(NOW_MS - ms, NOW_MS))).toEqual([
+    ...["just now", "1 minutes ago", "3 hours ago"],
+  ]);
+  expect(pastSigns([{ outcome: "failed" }, { outcome: "worked" }, { outcome: "partial" }, { outcome: "failed" }])).toBe(
+    "[Y~N]",
+  );
+  expect(pastSigns([])).toBe("");
+  expect(timeOf("2026-06-01T00:00:00")).toBe(NOW_MS);
+  expect(timeOf("2026-06-01T02:00:00+02:00")).toBe(NOW_MS);
+  expect(timeOf("yesterday")).toBeNaN();
+});
+
+test("an exchange is scored when the user answers a completed response, once", () => {
+  const first = onPrompt(NEW_CONVERSATION, false);
+  expect(first).toMatchObject({ isCold: true, isScoringAsked: false });
+  const second = onPrompt(onStop(first), true);
+  expect(second).toMatchObject({ isCold: false, isScoringAsked: true, isScored: false });
+  // An interruption: there was no answer to judge.
+  expect(onPrompt(second, true)).toMatchObject({ isScoringAsked: false });
+  const scored = onStop(onScored(second));
+  expect(scored).toMatchObject({ isCompleted: true, isScored: true, isScoringAsked: false });
+  expect(onPrompt(scored, false)).toMatchObject({ isCompleted: false, isScoringAsked: false });
+  expect(onPrompt(scored, true)).toMatchObject({ isScoringAsked: true, isScored: false });
+});
