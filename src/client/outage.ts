@@ -11,7 +11,8 @@ import type { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
 import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { toolsOf } from "../protocol/tools/profile.ts";
-import { findTool, type Tool, TOOL_PREFIX } from "../protocol/tools/table.ts";
+import { toolResult } from "../protocol/tools/result.ts";
+import { findTool, type Tool } from "../protocol/tools/table.ts";
 import { isForLater, type Message, parseMessage } from "./delivery.ts";
 import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
@@ -56,11 +57,12 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
     params: checked.values,
     peer: { agent, door: "", uid: -1, pid: process.pid },
   });
-  if (refused !== undefined) return toolResult(refused.value);
-  spool.append({ atMs, agent, tool: TOOL_PREFIX + tool.name, key, line });
+  if (refused !== undefined) return toolResult(tool, refused.value);
+  spool.append({ atMs, agent, tool: tool.fullName, key, line });
   const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
-  return toolResult({
+  if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` });
+  return toolResult(tool, {
     success: true,
     spooled: true,
     ...(id !== undefined && { drawer_id: id }),
@@ -72,10 +74,6 @@ function aboutId({ name }: Tool, id: string | undefined): string {
   if (id !== undefined) return "drawer_id is the id that the drawer has from then on";
   if (name !== "add_drawer") return "ids of what it makes are known then";
   return "its id is known then, as no answer has shown on this machine how this palace makes ids";
-}
-
-function toolResult(value: unknown): object {
-  return { content: [{ type: "text", text: JSON.stringify(value, null, 2) }] };
 }
 
 class Refusal extends Error {

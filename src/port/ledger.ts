@@ -2,6 +2,7 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
+import type { Standing, StandingTx } from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -31,6 +32,9 @@ export interface LedgerTx {
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
   readonly parts: PartTx;
+  readonly standings: StandingTx;
+  /** How many drawers a room holds, kept by the ledger. */
+  drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
   /** The recipe of new drawers' ids: that of the palace's own rows, `v3` where it has none (upstream-latest.md 2.3). */
@@ -59,6 +63,8 @@ export interface LedgerReader {
   places(): { wing: string; room: string; drawers: number }[];
   /** The last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
+  /** Of those that ever had an outcome. */
+  standings(ids: readonly string[]): Map<string, Standing>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];

@@ -13,7 +13,7 @@ import { introduction } from "../../protocol/introduction.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { type RequestId, RPC } from "../../protocol/spec.ts";
 import { toolsOf } from "../../protocol/tools/profile.ts";
-import { findTool, type Tool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
+import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
 import { failure, report, requestId, toRpcError } from "./answers.ts";
@@ -131,6 +131,6 @@ function nameOrType(method: unknown): string {
 
 /** Returns a label from a small set, whatever a peer sends. */
 function labelOf(method: string, params: Record<string, unknown>, tool: Tool | undefined): string {
-  if (tool !== undefined) return TOOL_PREFIX + tool.name;
+  if (tool !== undefined) return tool.fullName;
   return method === "tools/call" && typeof params["name"] === "string" ? "unknown" : method;
 }

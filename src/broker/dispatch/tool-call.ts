@@ -8,6 +8,7 @@ import { runReadTool } from "../../engine/tools/read-tools.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { REPLAYED_META, RPC } from "../../protocol/spec.ts";
+import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
 import { filesFor } from "../file-access.ts";
 import { ERROR_TEXT_MAX, requestId, RpcFailure } from "./answers.ts";
@@ -39,7 +40,9 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
-  return toolResult(tool.isMasked ? redactAnswer(value, dependencies.redact) : value, replayed);
+  const masked = tool.isMasked ? redactAnswer(value, dependencies.redact) : value;
+  const result = toolResult(tool, bounded(masked));
+  return replayed ? { ...result, _meta: { [REPLAYED_META]: true } } : result;
 }
 
 async function carryOut(
@@ -74,12 +77,9 @@ function progressOf({ params, notify }: Call): (done: number, total: number, nam
     notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
-function toolResult(value: unknown, replayed: boolean): unknown {
-  // A refusal may quote what it refuses.
-  const bounded =
-    isRecord(value) && typeof value["error"] === "string"
-      ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }
-      : value;
-  const content = [{ type: "text", text: JSON.stringify(bounded, null, 2) }];
-  return replayed ? { content, _meta: { [REPLAYED_META]: true } } : { content };
+/** A refusal may quote what it refuses. */
+function bounded(value: unknown): unknown {
+  return isRecord(value) && typeof value["error"] === "string"
+    ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }
+    : value;
 }

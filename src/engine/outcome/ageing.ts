@@ -1,6 +1,6 @@
 /** What time alone does to a memory. Pure. Source: outcome-memory.md 2.8. */
-import type { Collection, Standing } from "./memory.ts";
-import { isMoving } from "./memory.ts";
+import type { Standing } from "../../port/outcome.ts";
+import { isMoving, type Collection } from "./memory.ts";
 import { destination, type Fate, SCORES } from "./promotion.ts";
 
 const HOUR_MS = 3_600_000;

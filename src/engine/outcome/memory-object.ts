@@ -1,5 +1,5 @@
 /** How a memory's age, outcomes and standing are said. Pure. Source: outcome-memory.md 2.12. */
-import type { PastOutcome } from "./memory.ts";
+import type { PastOutcome } from "../../port/outcome.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

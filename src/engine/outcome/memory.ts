@@ -2,6 +2,7 @@
  * What a memory with outcomes is: one of five collections, an id that names it, and what its outcomes add up to. The shapes of
  * the folder's other files. Source: outcome-memory.md 2.1–2.4.
  */
+import type { Outcome, Standing } from "../../port/outcome.ts";
 
 /** In the order in which all of them are meant. */
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
@@ -11,30 +12,18 @@ export type Collection = (typeof COLLECTIONS)[number];
 export const MOVING = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 export type Moving = (typeof MOVING)[number];
 
-export const OUTCOMES = ["worked", "failed", "partial", "unknown"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
-
-/** An outcome that counts: `unknown` changes nothing. */
-export type Telling = Exclude<Outcome, "unknown">;
-
-export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
-
-/** What a memory's outcomes add up to. */
-export type Standing = {
-  /** 0…1, six decimals. */
-  score: number;
-  uses: number;
-  /** `worked` counts 1, `partial` 0.5; it is never capped, and survives a move. */
-  successes: number;
-  lastUsedMs: number | null;
-  /** The newest is last. */
-  past: readonly PastOutcome[];
-};
+export const OUTCOMES = ["worked", "failed", "partial", "unknown"] as const satisfies readonly Outcome[];
 
 /** Of a fact that an agent chose to keep, 0…1 each. */
 export type Weight = { importance: number; confidence: number };
 
 export const USUAL_WEIGHT: Weight = { importance: 0.7, confidence: 0.7 };
+
+/** Of a new memory: facts are chosen, the others have yet to show. */
+export const USUAL_SCORE: Readonly<Record<Collection, number>> = {
+  ...{ working: 0.5, patterns: 0.5, history: 0.5, books: 0.5 },
+  memory_bank: 1,
+};
 
 export function newStanding(score: number): Standing {
   return { score, uses: 0, successes: 0, lastUsedMs: null, past: [] };

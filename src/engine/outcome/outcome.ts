@@ -1,5 +1,5 @@
 /** What one outcome does to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
-import type { Standing, Telling } from "./memory.ts";
+import type { Standing, Telling } from "../../port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
 /** `score` before the time weight, `successes` whatever the time. */

@@ -1,6 +1,6 @@
 /** Where a memory goes after an outcome. Pure. Source: outcome-memory.md 2.7. */
-import type { Collection, Moving, Standing } from "./memory.ts";
-import { isMoving } from "./memory.ts";
+import type { Standing } from "../../port/outcome.ts";
+import { isMoving, type Collection, type Moving } from "./memory.ts";
 
 export const SCORES = { highValue: 0.9, promotion: 0.7, demotion: 0.4, deletion: 0.2, newDeletion: 0.1 } as const;
 const NEW_MS = 7 * 86_400_000;

@@ -1,7 +1,8 @@
 /**
  * The order of what a search has found: how near a memory is, and what became of it so far. Pure. Source: outcome-memory.md 2.9.
  */
-import type { Collection, Standing, Weight } from "./memory.ts";
+import type { Standing } from "../../port/outcome.ts";
+import type { Collection, Weight } from "./memory.ts";
 import { wilson } from "./wilson.ts";
 
 /** Uses after which the outcomes alone tell how good a memory is. */

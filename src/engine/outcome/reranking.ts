@@ -2,7 +2,8 @@
  * What a cross-encoder may change in the order: it reads question and text together, but knows nothing of what became of a memory.
  * Pure. Source: outcome-memory.md 3.5.
  */
-import type { Standing, Weight } from "./memory.ts";
+import type { Standing } from "../../port/outcome.ts";
+import type { Weight } from "./memory.ts";
 import { quality } from "./ranking.ts";
 
 /** Of the best candidates, so many are read; of each text, so many characters. */

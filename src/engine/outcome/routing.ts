@@ -2,7 +2,8 @@
  * Which collections a question is put to: where questions with its concepts were answered before. Pure. Source:
  * outcome-memory.md 3.6, 8.3.
  */
-import { COLLECTIONS, type Collection, type Telling } from "./memory.ts";
+import type { Telling } from "../../port/outcome.ts";
+import { COLLECTIONS, type Collection } from "./memory.ts";
 
 export type Tally = { successes: number; failures: number; partials: number; total: number };
 

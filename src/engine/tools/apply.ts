@@ -17,6 +17,9 @@ import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
+import { answering } from "../outcome/answer.ts";
+import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
+import { scoreMemories } from "../outcome/score.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../events/log-tools.ts";
 import { rebuildClosets } from "../source/closet-writes.ts";
 import { replaceConversation } from "../source/conversation.ts";
@@ -50,6 +53,11 @@ const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Wri
   create_tunnel: createTunnel,
   delete_tunnel: deleteTunnel,
   delete_hallway: deleteHallway,
+  add_to_memory_bank: answering(addToBank),
+  update_memory: answering(updateFact),
+  delete_memory: answering(archiveFact),
+  record_response: answering(recordTakeaway),
+  score_memories: answering(scoreMemories),
 };
 
 const METHODS = {

@@ -4,7 +4,7 @@
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
-import { TOOL_PREFIX, type Tool } from "../../protocol/tools/table.ts";
+import type { Tool } from "../../protocol/tools/table.ts";
 
 /** Every tool accepts it and ignores it. */
 const IGNORED = "wait_for_previous";
@@ -15,20 +15,21 @@ const NAMES_MAX = 20;
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
 
 export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
-  const { properties, aliases = {}, required, requiredEither = [] } = tool;
-  const fullName = TOOL_PREFIX + tool.name;
+  const { fullName, surface, properties, aliases = {}, required, requiredEither = [] } = tool;
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
+  // Newer clients of the other surface send more; its tools say themselves what they lack, in a text.
+  const isLenient = surface === "outcome";
   const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
-  if (unknown.length > 0) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
+  if (unknown.length > 0 && !isLenient) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
 
   for (const [key, value] of Object.entries(values)) {
     const type = properties[key]?.type;
     if (type !== "integer" && type !== "number") continue;
     const number = toNumber(value, type);
-    if (number === undefined) return invalid(`Invalid value for parameter '${key}'`);
-    values[key] = number;
+    if (number === undefined && !isLenient) return invalid(`Invalid value for parameter '${key}'`);
+    values[key] = number ?? value;
   }
 
   for (const [alias, key] of Object.entries(aliases)) {
@@ -37,7 +38,8 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
     delete values[alias];
   }
   const missing = [...required, ...requiredEither].filter((key) => !Object.hasOwn(values, key));
-  if (missing.length > 0) return invalid(`Missing required ${plural("parameter", missing)} for tool ${fullName}`);
+  if (missing.length > 0 && !isLenient)
+    return invalid(`Missing required ${plural("parameter", missing)} for tool ${fullName}`);
   return { ok: true, values };
 }
 

@@ -12,6 +12,9 @@ import { drawerPayload, findLogical, shownId, listDrawers, listedDrawer } from "
 import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
+import { answeringLater } from "../outcome/answer.ts";
+import { contextInsights, searchMemory } from "../outcome/answers.ts";
+import { findFact } from "../outcome/near-facts.ts";
 import { checkDuplicate, compareItems } from "../search/duplicate.ts";
 import { placeFilter, searchTool } from "../search/search-tool.ts";
 import type { SearchDependencies } from "../search/search.ts";
@@ -134,6 +137,8 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
+  search_memory: answeringLater((context, values) => searchMemory(context, values, Date.now())),
+  get_context_insights: answeringLater((context, values) => contextInsights(context, values, Date.now())),
   reconnect: founded(({ reader, embedder, embedderDetail }) => ({
     success: true,
     message: "Reconnected to palace",
@@ -166,6 +171,8 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 const PREPARATIONS: Readonly<Record<ToolsWith<{ isPrepared: true }>, ReadTool>> = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
+  update_memory: (context, { old_content: given }) => findFact(context, given, "update"),
+  delete_memory: (context, { content: given }) => findFact(context, given, "archive"),
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
 

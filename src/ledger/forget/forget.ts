@@ -14,8 +14,8 @@ import { TextParts } from "./text-parts.ts";
 
 /** The journal holds this in place of a forgotten text. */
 const FORGOTTEN = "[forgotten]";
-/** Ids of drawers and diary entries, as every version makes them. */
-const DRAWER_ID = /^(?:drawer|diary)_/;
+/** Ids of drawers and diary entries, as every version makes them, and of memories with outcomes. */
+const DRAWER_ID = /^(?:drawer|diary)_|^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Tools show this much of a text (engine/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
@@ -160,8 +160,10 @@ export class SqliteForget implements ForgetTx {
     named: { ids: string[] },
     graph: GraphNames,
   ): number {
+    const ids = [...drawers.map(({ id }) => id), ...(selector.ids ?? [])];
     const kinds: readonly [kind: string, ids: readonly string[]][] = [
-      ["drawer", [...drawers.map(({ id }) => id), ...(selector.ids ?? [])]],
+      ["drawer", ids],
+      ["standing", ids],
       ["triple", facts],
       ["entity", entities],
       ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
@@ -171,7 +173,7 @@ export class SqliteForget implements ForgetTx {
       "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
     );
     let removed = 0;
-    for (const [kind, ids] of kinds) if (ids.length > 0) removed += remove.run(kind, JSON.stringify(ids)).changes;
+    for (const [kind, of] of kinds) if (of.length > 0) removed += remove.run(kind, JSON.stringify(of)).changes;
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;

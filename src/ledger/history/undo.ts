@@ -23,7 +23,7 @@ type History = {
 };
 type Window = { agent: string; sinceMs: number; untilMs: number };
 
-const ORDER: readonly ImageKind[] = ["drawer", "source", "triple", "entity", "tunnel", "hallway"];
+const ORDER: readonly ImageKind[] = ["drawer", "standing", "source", "triple", "entity", "tunnel", "hallway"];
 
 export class SqliteUndo implements UndoTx {
   readonly #database: LedgerDatabase;
@@ -137,6 +137,8 @@ export class SqliteUndo implements UndoTx {
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
+    // One that could not come back has no outcomes.
+    if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
     // A fact that comes back in the same write may name the entity.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);

@@ -4,11 +4,13 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
+import type { Standing } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
+import { type StandingRecord, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
@@ -93,6 +95,13 @@ export class SqliteLedgerReader implements LedgerReader {
       for (const record of records) found.set(record.row, toDrawer(record));
     }
     return rows.flatMap((row) => found.get(row) ?? []);
+  }
+
+  standings(ids: readonly string[]): Map<string, Standing> {
+    const records = this.#database
+      .prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))")
+      .all(JSON.stringify(ids));
+    return new Map(records.map((record) => [record.id, toStanding(record)]));
   }
 
   slicesOf(id: string): Drawer[] {

@@ -48,5 +48,6 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   kg_triple: "deleted where a matched text stands in it, or in one of its entities",
   link: "deleted where a matched text stands in the record",
   graph_outbox: "a deleted link's record, until the file has lost it",
+  standing: "deleted with the drawer",
   meta: "settings and marks of ours",
 };

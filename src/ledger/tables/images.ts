@@ -8,9 +8,10 @@ import type { LinkKind } from "../../port/graph.ts";
 import { bodyStatement } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest } from "../record.ts";
+import { STANDING_BODY } from "../schema/standing-schema.ts";
 
 export type GraphKind = "entity" | "triple" | LinkKind;
-export type ImageKind = "drawer" | "source" | GraphKind;
+export type ImageKind = "drawer" | "source" | "standing" | GraphKind;
 /** A row of `change` without its journal row. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
@@ -25,12 +26,14 @@ export class Images {
   readonly #noted = new Map<string, Noted>();
   readonly #body;
   readonly #source;
+  readonly #standing;
 
   constructor(database: LedgerDatabase) {
     this.#body = new Map(GRAPH_KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
     this.#source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
+    this.#standing = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
   }
 
   /** An undefined `after` means deleted. */
@@ -48,7 +51,8 @@ export class Images {
 
   /** Text of the row in its present state. */
   stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
-    return kind === "source" ? this.#source.get(id) : this.#body.get(kind)?.get(id);
+    if (kind === "source") return this.#source.get(id);
+    return kind === "standing" ? this.#standing.get(id) : this.#body.get(kind)?.get(id);
   }
 
   /**

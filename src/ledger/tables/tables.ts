@@ -15,6 +15,7 @@ import { SqliteClosetTx } from "./closets.ts";
 import { SqliteGraphTx } from "./graph.ts";
 import { Images } from "./images.ts";
 import { SqlitePartTx } from "./parts.ts";
+import { SqliteStandingTx } from "./standings.ts";
 
 /** Upstream shows this many places of a source before it deletes it. */
 const PLACES_SHOWN = 5;
@@ -26,6 +27,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   /** Before-images of the write that is being applied. */
   readonly images: Images;
   readonly parts: SqlitePartTx;
+  readonly standings: SqliteStandingTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -40,6 +42,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
+  readonly #drawersIn;
   /** Changes of this group's completed writes; the write that is being applied has its own. */
   #kept = noChanges();
   #current = noChanges();
@@ -57,6 +60,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.#current.closets += closets;
     });
     this.parts = new SqlitePartTx(database, () => this.touch());
+    this.standings = new SqliteStandingTx(database, (id) => {
+      this.images.note("standing", id);
+      this.touch();
+    });
     this.adopted = new AdoptedDigests(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(
@@ -94,7 +101,14 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
+    this.#drawersIn = database
+      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
+      .pluck();
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
+  }
+
+  drawersIn(wing: string, room: string): number {
+    return this.#drawersIn.get(wing, room) ?? 0;
   }
 
   idRecipe(): IdRecipe {
@@ -150,6 +164,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#delete.run(id);
     this.adopted.drop(id);
     this.closets.dropSummary(id);
+    this.standings.remove(id);
     this.#current.removed.push(before.row);
     return true;
   }
@@ -167,7 +182,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#isHalfDone = true;
     this.adopted.dropSource(sourceFile);
     const before = this.drawersOfSource(sourceFile);
-    for (const drawer of before) this.images.noteDrawer(drawer.id, drawer, undefined);
+    for (const drawer of before) {
+      this.images.noteDrawer(drawer.id, drawer, undefined);
+      this.standings.remove(drawer.id);
+    }
     this.images.note("source", sourceFile);
     this.#deleteSource.run(sourceFile);
     this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);

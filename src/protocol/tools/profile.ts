@@ -1,10 +1,10 @@
 /**
- * The tools that a client is told of, as MCP lists them: all, or the few that a small model can keep in mind. Only the
- * list differs: every tool can be called by its name whatever the profile. Pure.
+ * The tools that a client is told of, as MCP lists them: MemPalace's, all or the few that a small model can keep in mind, or those
+ * of memory that learns from outcomes. Only the list differs: every tool can be called by its name whatever the profile. Pure.
  */
 import type { ToolProfile } from "../spec.ts";
 import type { Properties } from "./row.ts";
-import { type Tool, TOOL_PREFIX, TOOLS } from "./table.ts";
+import { type Tool, TOOLS } from "./table.ts";
 
 export type ListedTool = {
   name: string;
@@ -14,7 +14,8 @@ export type ListedTool = {
 };
 
 const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
-  full: TOOLS.map((tool) => listed(tool, tool.properties, tool.required)),
+  full: listedOf("palace"),
+  outcome: listedOf("outcome"),
   light: TOOLS.flatMap((tool) => (tool.light === undefined ? [] : [{ tool, ...tool.light }]))
     .toSorted((one, other) => one.place - other.place)
     .map(({ tool, shown }) => lightened(tool, shown)),
@@ -24,14 +25,18 @@ export function toolsOf(profile: ToolProfile): readonly ListedTool[] {
   return BY_PROFILE[profile];
 }
 
+function listedOf(surface: Tool["surface"]): readonly ListedTool[] {
+  return TOOLS.filter((tool) => tool.surface === surface).map((tool) => listed(tool, tool.properties, tool.required));
+}
+
 function listed(
-  { name, description, isAnnounced }: Tool,
+  { fullName, description, isAnnounced }: Tool,
   properties: Properties,
   required: readonly string[],
 ): ListedTool {
   const inputSchema = { type: "object", properties, ...(required.length > 0 && { required }) } as const;
   return {
-    name: TOOL_PREFIX + name,
+    name: fullName,
     description,
     inputSchema,
     ...(isAnnounced && { annotations: { readOnlyHint: true } }),

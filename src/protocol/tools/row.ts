@@ -31,6 +31,8 @@ export type Columns = {
   spool: "always" | "unless dry" | "never";
   /** True for a write that needs findings of the main thread, which also include its sender's earlier writes. */
   isPrepared: boolean;
+  /** Whose tool it is: MemPalace's, or that of memory which learns from outcomes. Each has names and a list of its own. */
+  surface: "palace" | "outcome";
   /** Secrets are masked in its answer. */
   isMasked: boolean;
   /** True when the tool is announced as read-only, as MemPalace's is. */
@@ -50,7 +52,13 @@ export type Columns = {
 
 export type ToolRow = Columns & { description: string; properties: Properties; required: readonly string[] };
 
-const USUAL = { isPrepared: false, isMasked: true, isAnnounced: false, timeoutMs: REQUEST_TIMEOUT_MS } as const;
+const USUAL = {
+  surface: "palace",
+  isPrepared: false,
+  isMasked: true,
+  isAnnounced: false,
+  timeoutMs: REQUEST_TIMEOUT_MS,
+} as const;
 /** The columns of most rows; a row states its exceptions. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;

@@ -6,6 +6,7 @@
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";
 import { LOG_TOOLS } from "./log-tools.ts";
+import { OUTCOME_TOOLS } from "./outcome-tools.ts";
 import { ANNOUNCED, type Columns, READ, tool, type ToolRow, WING } from "./row.ts";
 
 const TABLE = {
@@ -27,20 +28,25 @@ const TABLE = {
   memories_filed_away: tool({ ...READ, role: "agent" }, "Report what the last silent checkpoint saved, once.", {}),
   reconnect: tool(READ, "Reopen the palace's indexes and report how they stand.", {}),
   ...LOG_TOOLS,
+  ...OUTCOME_TOOLS,
 };
 type Table = typeof TABLE;
 
 export type ToolName = keyof Table;
 /** The names of the tools that have these columns. */
 export type ToolsWith<C extends Partial<Columns>> = { [N in ToolName]: Table[N] extends C ? N : never }[ToolName];
-export type Tool = { [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N } }[ToolName];
+export type Tool = {
+  [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N; fullName: string };
+}[ToolName];
 
-/** The prefix of the name on the wire. */
+/** The prefix of MemPalace's names on the wire. */
 export const TOOL_PREFIX = "mempalace_";
 
-export const TOOLS = Object.entries(TABLE).map(([name, row]) => ({ ...row, name }) as Tool);
+export const TOOLS = Object.entries(TABLE).map(
+  ([name, row]) => ({ ...row, name, fullName: row.surface === "palace" ? TOOL_PREFIX + name : name }) as Tool,
+);
 
-const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [TOOL_PREFIX + one.name, one]));
+const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [one.fullName, one]));
 
 /** Finds a tool by its name on the wire; undefined for anything else. */
 export function findTool(fullName: unknown): Tool | undefined {

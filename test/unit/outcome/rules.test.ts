@@ -9,7 +9,8 @@ import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/en
 import { likeness, signature } from "../../../src/engine/outcome/known-solutions.ts";
 import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/engine/outcome/memory-bank.ts";
 import { age, pastSigns, recency, timeOf } from "../../../src/engine/outcome/memory-object.ts";
-import { collectionOf, movedId, newStanding, type Standing } from "../../../src/engine/outcome/memory.ts";
+import type { Standing } from "../../../src/port/outcome.ts";
+import { collectionOf, movedId, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
 import { boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";

@@ -1,0 +1,130 @@
+/** `search_memory` and `get_context_insights`, as the tools answer them. Source: outcome-memory.md 3.8, 5.2, 5.8. */
+import { isRecord } from "../../platform/is-record.ts";
+import { InvalidValue, asText } from "../text/validate.ts";
+import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
+import { type FindContext, findMemories, listMemories } from "./find.ts";
+import { OPEN_TO, RESERVED, slots, SLOTS } from "./injection.ts";
+import { type Collection, isCollection } from "./memory.ts";
+import { age, pastSigns } from "./memory-object.ts";
+import { isoTime, type Memory } from "./store.ts";
+import { toMemory, findShown } from "./store.ts";
+import { wilson } from "./wilson.ts";
+
+const DAY_MS = 86_400_000;
+const USUAL_LIMIT = 5;
+const LIMIT_MAX = 20;
+const DAYS_MAX = 365;
+
+type Values = Record<string, unknown>;
+
+export async function searchMemory(context: FindContext, values: Values, nowMs: number): Promise<string> {
+  const query = asText(values["query"] ?? "").trim();
+  const { id } = values;
+  if (typeof id === "string" && id !== "") return lookUp(context, id, nowMs);
+  const days = within(values["days_back"], "days_back", DAYS_MAX);
+  if (query === "" && days === undefined) return "Provide at least one of: query, days_back, or id";
+  const limit = within(values["limit"], "limit", LIMIT_MAX) ?? USUAL_LIMIT;
+  const collections = readCollections(values["collections"]);
+  const filters = readFilters(values["metadata"], days, nowMs);
+  const sort = readSort(values["sort_by"]) ?? usualSort(query, days);
+  const found =
+    query === ""
+      ? sorted(listMemories(context, { ...collections, filters }).map(sortable), sort).slice(0, limit)
+      : sorted((await findMemories(context, { query, ...collections, limit, filters, nowMs })).map(sortable), sort);
+  const described = query === "" ? `last ${days} days` : query;
+  if (found.length === 0) return `No results found for '${described}'.`;
+  return listed(described, found, nowMs);
+}
+
+/** Without a question there is no relevance to go by. */
+function usualSort(query: string, days: number | undefined): Sort {
+  return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
+}
+
+function sortable<M extends Memory>(memory: M): M & { score: number } {
+  return { ...memory, score: memory.standing.score };
+}
+
+function lookUp({ reader }: FindContext, id: string, nowMs: number): string {
+  const drawer = findShown(reader, id);
+  const memory = drawer && toMemory(drawer, reader.standings([drawer.id]).get(drawer.id));
+  return memory === undefined ? `Memory '${id}' not found.` : listed(id, [memory], nowMs);
+}
+
+function listed(described: string, memories: readonly Memory[], nowMs: number): string {
+  const lines = memories.map((memory, at) => {
+    const notes = notesOf(memory, nowMs).filter((note) => note !== "");
+    const meta = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
+    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${memory.text}\n`;
+  });
+  return [`Found ${memories.length} result(s) for '${described}':`, "", ...lines].join("\n");
+}
+
+function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, nowMs: number): string[] {
+  const made = Number.isNaN(madeMs) ? "" : age(madeMs, nowMs);
+  if (collection === "memory_bank")
+    return [made, `imp:${weight.importance.toFixed(1)}`, `conf:${weight.confidence.toFixed(1)}`];
+  if (collection === "books") {
+    const title = asText(metadata["title"] ?? "Untitled");
+    return [made, title === "Untitled" ? "" : `📖 ${title}`];
+  }
+  const { score, uses, successes, past } = standing;
+  const proven = uses === 0 ? 0.5 : wilson(successes, uses);
+  return [
+    ...[made, `s:${score.toFixed(1)}`, proven > 0 ? `w:${proven.toFixed(2)}` : ""],
+    ...[uses > 0 ? `${uses} uses` : "", pastSigns(past)],
+  ];
+}
+
+/** What a turn would be shown, for an agent that asks. */
+export async function contextInsights(context: FindContext, values: Values, nowMs: number): Promise<string> {
+  const query = asText(values["query"] ?? "").trim();
+  if (query === "") throw new InvalidValue("'query' is required");
+  const best = async (collections: readonly Collection[], limit: number): Promise<Memory[]> =>
+    findMemories(context, { query, collections, limit, nowMs });
+  const [open, ...reserved] = await Promise.all([
+    best(OPEN_TO, SLOTS),
+    ...RESERVED.map(async (collection) => (await best([collection], 1))[0]),
+  ]);
+  const memories = slots(reserved, open);
+  const facts = listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } });
+  const ids = new Set([...facts, ...memories].map(({ id }) => id));
+  return [
+    `Known Context for '${query}':`,
+    "",
+    ...(facts.length === 0 ? [] : ["**Memory Bank:**", ...facts.map(({ text }) => `• ${text}`), ""]),
+    ...(memories.length === 0 ? [] : ["**Relevant Memories:**", ...memories.map(insight), ""]),
+    ...(facts.length + memories.length === 0 ? ["Nothing is known of this yet.", ""] : []),
+    `_Cached ${ids.size} doc_ids for outcome scoring._`,
+  ].join("\n");
+}
+
+function insight({ collection, standing, text }: Memory): string {
+  return `• [${collection}] (score:${standing.score.toFixed(2)}) ${text}`;
+}
+
+function readCollections(given: unknown): { collections?: readonly Collection[] } {
+  if (given === undefined || given === null) return {};
+  if (!Array.isArray(given)) throw new InvalidValue("collections must be a list of names");
+  return { collections: [...new Set(given)].filter(isCollection) };
+}
+
+function readFilters(given: unknown, days: number | undefined, nowMs: number): Filters {
+  if (given !== undefined && given !== null && !isRecord(given)) throw new InvalidValue("metadata must be an object");
+  const filters = { ...given, ...(days !== undefined && { created_at: { $gte: isoTime(nowMs - days * DAY_MS) } }) };
+  const unknown = unknownOperator(filters);
+  if (unknown !== undefined) throw new InvalidValue(`metadata has the unknown operator ${unknown}`);
+  return filters;
+}
+
+function readSort(given: unknown): Sort | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (SORTS.includes(given as Sort)) return given as Sort;
+  throw new InvalidValue(`sort_by must be one of ${SORTS.join(", ")}`);
+}
+
+function within(given: unknown, name: string, maximum: number): number | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (typeof given === "number" && given >= 1 && given <= maximum) return Math.trunc(given);
+  throw new InvalidValue(`${name} must be 1 to ${maximum}`);
+}

@@ -1,0 +1,74 @@
+/**
+ * Facts and takeaways that an agent chooses to keep, changes and takes out. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7. Which fact a
+ * text means is found on the main thread (near-facts.ts), where the vectors are; the write looks whether it is still there.
+ */
+import type { Drawer, Metadata } from "../../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { InvalidValue, validContent } from "../text/validate.ts";
+import { CAPACITY, weightOf } from "./memory-bank.ts";
+import { ARCHIVE_ROOM, isoTime, MEMORY_WING, storeMemory } from "./store.ts";
+
+const TAGS_MAX = 20;
+const STARTING_SCORES: Readonly<Record<string, number>> = { worked: 0.7, failed: 0.2, partial: 0.55 };
+
+export function addToBank(tx: LedgerTx, call: WriteCall): string {
+  const { params } = call;
+  const text = validContent(params["content"]);
+  const tags = readTags(params["tags"]);
+  const held = tx.drawersIn(MEMORY_WING, "memory_bank");
+  if (held >= CAPACITY)
+    throw new InvalidValue(`the memory bank is full: ${held}/${CAPACITY} facts; delete_memory takes one out`);
+  const fields: Metadata = {
+    ...{ tags: JSON.stringify(tags), ...weightOf(params), status: "active", mentioned_count: 1 },
+    ...{ last_mentioned: isoTime(call.atMs), always_inject: params["always_inject"] === true },
+  };
+  return `Added to memory bank (ID: ${storeMemory(tx, call, { collection: "memory_bank", text, fields })})`;
+}
+
+export function updateFact(tx: LedgerTx, call: WriteCall): string {
+  const text = validContent(call.params["new_content"]);
+  const fact = meant(tx, call);
+  if (fact === undefined) return "Memory not found for update";
+  const metadata = { ...fact.metadata, updated_at: isoTime(call.atMs), update_reason: "update_memory" };
+  tx.updateDrawer(fact.id, { text, metadata });
+  return `Updated memory (ID: ${fact.id})`;
+}
+
+/** The fact is archived: nothing finds it any more, and `undo` brings it back. */
+export function archiveFact(tx: LedgerTx, call: WriteCall): string {
+  const fact = meant(tx, call);
+  if (fact === undefined) return "Memory not found for deletion";
+  const archived = { status: "archived", archived_at: isoTime(call.atMs), archive_reason: "delete_memory" };
+  tx.updateDrawer(fact.id, { metadata: { ...fact.metadata, room: ARCHIVE_ROOM, ...archived } });
+  return "Memory deleted successfully";
+}
+
+export function recordTakeaway(tx: LedgerTx, call: WriteCall): string {
+  const { key_takeaway: given, initial_score: outcome } = call.params;
+  if (given === undefined) throw new InvalidValue("'key_takeaway' is required");
+  const text = validContent(given, "key_takeaway");
+  const score = typeof outcome === "string" ? STARTING_SCORES[outcome] : undefined;
+  if (outcome !== undefined && outcome !== null && score === undefined)
+    throw new InvalidValue(`initial_score must be one of ${Object.keys(STARTING_SCORES).join(", ")}`);
+  const fields: Metadata = {
+    ...{ type: "key_takeaway", timestamp: isoTime(call.atMs), query: text },
+    ...(typeof outcome === "string" && { initial_outcome: outcome }),
+  };
+  storeMemory(tx, call, {
+    ...{ collection: "working", text: `Key takeaway: ${text}`, fields },
+    ...(score !== undefined && { score }),
+  });
+  return `Recorded: ${text}`;
+}
+
+function meant(tx: LedgerTx, { findings }: WriteCall): Drawer | undefined {
+  const fact = typeof findings === "string" ? tx.findDrawer(findings) : undefined;
+  return fact?.wing === MEMORY_WING && fact.room === "memory_bank" ? fact : undefined;
+}
+
+function readTags(given: unknown): string[] {
+  if (given === undefined || given === null) return [];
+  if (!Array.isArray(given) || given.length > TAGS_MAX || !given.every((tag) => typeof tag === "string"))
+    throw new InvalidValue(`tags must be a list of at most ${TAGS_MAX} texts`);
+  return given;
+}

@@ -1,0 +1,145 @@
+/**
+ * Finds memories: candidates by words and by meaning in each collection, in the order of ranking.ts. Runs on the broker's main thread.
+ * Source: outcome-memory.md 3.2–3.5, 3.7.
+ */
+import { within } from "../../platform/within.ts";
+import type { LedgerReader } from "../../port/ledger.ts";
+import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/search.ts";
+import { spelledOut } from "./acronyms.ts";
+import { type Filters, matches } from "./filters.ts";
+import { fuseByPlace } from "./fusion.ts";
+import { type Collection, COLLECTIONS } from "./memory.ts";
+import { boosted, rank, type Rank } from "./ranking.ts";
+import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
+import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
+
+export type FindContext = {
+  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer">;
+  lexical: Pick<LexicalIndex, "candidates">;
+  vectors: Pick<VectorIndex, "around" | "similarity">;
+  embedder: () => Embedder | undefined;
+  reranker: () => Reranker | undefined;
+};
+
+export type FindRequest = {
+  query: string;
+  collections?: readonly Collection[];
+  limit: number;
+  filters?: Filters;
+  nowMs: number;
+};
+
+/** `cosine`: NaN where there are no vectors, or the memory waits for its own. */
+export type Found = Memory & { row: number; cosine: number; rank: Rank };
+
+/** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
+const CANDIDATES_FACTOR = 3;
+const DEADLINE_MS = 2_000;
+const RERANK_MS = 1_500;
+/** A memory without a vector is as near as one whose meaning is half the same. */
+const UNKNOWN_DISTANCE = 1;
+/** Memories that are listed without a question. */
+const LISTED_MAX = 10_000;
+
+/** Best first. A half that fails leaves the other. */
+export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
+  const { query, collections = COLLECTIONS, limit, filters = {}, nowMs } = request;
+  const asked = spelledOut(query);
+  const vector = await embedded(context, asked);
+  const pool = limit * CANDIDATES_FACTOR;
+  const rows = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
+  const memories = read(context, rows.flat()).filter(({ metadata }) => matches(metadata, filters));
+  const cosines = await cosinesOf(context, vector, memories);
+  const found = memories.map((memory, at): Found => {
+    const cosine = cosines[at] ?? Number.NaN;
+    const distance = Number.isNaN(cosine) ? UNKNOWN_DISTANCE : Math.max(2 - 2 * cosine, 0);
+    const boosts = { ageMs: nowMs - memory.madeMs, evidence: undefined, entities: 1, solved: undefined };
+    return { ...memory, cosine, rank: rank(memory, boosted(memory, distance, boosts)) };
+  });
+  return (await reranked(context, query, found.sort(byRank), limit)).slice(0, limit);
+}
+
+/** Every memory of the collections, for who asks for what is there and not for what fits. */
+export function listMemories(
+  { reader }: Pick<FindContext, "reader">,
+  { collections = COLLECTIONS, filters = {} }: Pick<FindRequest, "collections" | "filters">,
+): Memory[] {
+  return collections
+    .flatMap((room) => {
+      const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, LISTED_MAX, 0);
+      const standings = reader.standings(drawers.map(({ id }) => id));
+      return drawers.flatMap((drawer) => toMemory(drawer, standings.get(drawer.id)) ?? []);
+    })
+    .filter(({ metadata }) => matches(metadata, filters));
+}
+
+async function embedded({ embedder }: FindContext, text: string): Promise<Float32Array | undefined> {
+  try {
+    return (await within(embedder()?.embed([text]) ?? Promise.resolve([]), DEADLINE_MS))?.[0];
+  } catch {
+    return undefined;
+  }
+}
+
+async function candidates(
+  { lexical, vectors }: FindContext,
+  query: string,
+  vector: Float32Array | undefined,
+  room: Collection,
+  pool: number,
+): Promise<number[]> {
+  const filter = { wing: MEMORY_WING, room };
+  const [words, near] = await Promise.all([
+    lexical.candidates(query, filter, 2 * pool),
+    vector === undefined ? [] : vectors.around(vector, filter, 2 * pool).catch(() => []),
+  ]);
+  return fuseByPlace([near.slice(0, 2 * pool), words.map(({ row }) => row)])
+    .slice(0, pool)
+    .map(({ id }) => id);
+}
+
+function read({ reader }: FindContext, rows: readonly number[]): (Memory & { row: number })[] {
+  const drawers = reader.drawersByRow(rows);
+  const standings = reader.standings(drawers.map(({ id }) => id));
+  return drawers.flatMap((drawer) => {
+    const memory = toMemory(drawer, standings.get(drawer.id));
+    return memory === undefined ? [] : [{ ...memory, row: drawer.row }];
+  });
+}
+
+async function cosinesOf(
+  { vectors }: FindContext,
+  vector: Float32Array | undefined,
+  memories: readonly { row: number }[],
+): Promise<number[]> {
+  if (vector === undefined) return [];
+  return vectors
+    .similarity(
+      vector,
+      memories.map(({ row }) => row),
+    )
+    .catch(() => []);
+}
+
+/** Only where there is a choice to be made. */
+async function reranked({ reranker }: FindContext, query: string, found: Found[], limit: number): Promise<Found[]> {
+  const model = reranker();
+  if (model === undefined || found.length <= 2 * limit) return found;
+  const first = found.slice(0, READ_MAX);
+  try {
+    const texts = first.map(({ text }) => text.slice(0, READ_CHARACTERS));
+    const logits = await model.rerank(query, texts, RERANK_MS);
+    const again = first.map((one, at): Found => {
+      const fact = one.collection === "memory_bank" ? one.weight : undefined;
+      const final = reread({ standing: one.standing, fact, final: one.rank.final }, logits[at] ?? 0);
+      return { ...one, rank: { ...one.rank, final } };
+    });
+    return [...again.sort(byRank), ...found.slice(READ_MAX)];
+  } catch {
+    return found;
+  }
+}
+
+function byRank(a: Found, b: Found): number {
+  return b.rank.final - a.rank.final || a.row - b.row;
+}

@@ -1,0 +1,122 @@
+/**
+ * A memory is a drawer: of one wing, in the room of its collection, with what came of it beside it. So it is found, journaled,
+ * undone, forgotten, backed up and kept in the public palace as any other. Source: outcome-memory.md 2.1–2.3, 2.7.
+ */
+import type { Drawer, Metadata } from "../../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { Standing } from "../../port/outcome.ts";
+import { sha256Hex } from "../text/text.ts";
+import { weightOf } from "./memory-bank.ts";
+import { timeOf } from "./memory-object.ts";
+import {
+  type Collection,
+  collectionOf,
+  isCollection,
+  isMoving,
+  movedId,
+  MOVING,
+  newStanding,
+  USUAL_SCORE,
+  type Weight,
+} from "./memory.ts";
+import type { Fate } from "./promotion.ts";
+
+export const MEMORY_WING = "roampal";
+/** Where facts lie that were taken out of the memory bank: no search looks there. */
+export const ARCHIVE_ROOM = "archive";
+
+export type Memory = {
+  id: string;
+  collection: Collection;
+  text: string;
+  metadata: Metadata;
+  standing: Standing;
+  madeMs: number;
+  weight: Weight;
+};
+
+export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
+
+/** Undefined for a drawer that is no memory, or is archived. `standing`: undefined where nothing ever came of it. */
+export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
+  const { id, wing, room, text, metadata } = drawer;
+  if (wing !== MEMORY_WING || !isCollection(room)) return undefined;
+  return {
+    ...{ id, collection: room, text, metadata, weight: weightOf(metadata) },
+    standing: standing ?? newStanding(USUAL_SCORE[room]),
+    madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
+  };
+}
+
+/** Returns the id. It is made of the write's key: applied again, the write makes the same one. */
+export function storeMemory(
+  tx: LedgerTx,
+  call: WriteCall,
+  { collection, text, score, fields = {} }: NewMemory,
+): string {
+  const at = isoTime(call.atMs);
+  let id = "";
+  for (let nth = 0; id === "" || tx.findDrawer(id) !== undefined; nth++)
+    id = `${collection}_${sha256Hex(`${call.key} ${nth}`).slice(0, 8)}`;
+  const metadata: Metadata = {
+    ...{ wing: MEMORY_WING, room: collection, source_file: "", chunk_index: 0 },
+    ...{ added_by: call.peer.agent, created_at: at, ...fields },
+  };
+  tx.insertDrawers([{ id, text, metadata }]);
+  tx.standings.put(id, newStanding(score ?? USUAL_SCORE[collection]));
+  return id;
+}
+
+/** The drawer that an id was given out for: a memory may have moved since. */
+export function findShown(tx: Pick<LedgerTx, "findDrawer">, id: string): Drawer | undefined {
+  const drawer = tx.findDrawer(id);
+  const from = collectionOf(id);
+  if (drawer !== undefined || from === undefined || !isMoving(from)) return drawer;
+  for (const to of MOVING) {
+    const moved = tx.findDrawer(movedId(id, from, to));
+    if (moved?.wing === MEMORY_WING) return moved;
+  }
+  return undefined;
+}
+
+/** Does what its standing, or its age, has decided. Returns the id it has from then on; undefined where it is gone. */
+export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number): string | undefined {
+  const { id, collection, text, metadata, standing } = memory;
+  if (decided.kind === "stays") return id;
+  if (decided.kind === "moves") {
+    const { to } = decided;
+    const moved = movedId(id, collection, to);
+    const at = isoTime(atMs);
+    const { score, uses } = standing;
+    const history = [...records(metadata["promotion_history"]), { from: collection, to, timestamp: at, score, uses }];
+    const direction = collection === "patterns" ? "demoted_from" : "promoted_from";
+    tx.insertDrawers([
+      {
+        ...{ id: moved, text },
+        metadata: {
+          ...{ ...metadata, room: to, [direction]: collection, promotion_history: JSON.stringify(history) },
+          ...(collection === "working" && { promoted_to_history_at: at }),
+        },
+      },
+    ]);
+    tx.standings.put(moved, standing);
+    tx.deleteDrawer(id);
+    return moved;
+  }
+  tx.deleteDrawer(id);
+  return undefined;
+}
+
+/** Lists are kept as JSON, as the original keeps them; what others have made of them is not relied on. */
+function records(json: unknown): unknown[] {
+  try {
+    const list: unknown = JSON.parse(String(json ?? "[]"));
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}
+
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

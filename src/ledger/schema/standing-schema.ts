@@ -1,0 +1,18 @@
+/**
+ * The ledger's table of outcomes: what came of each drawer that was ever judged. Imported by schema.ts; a ledger of an older
+ * version runs the same text as its migration.
+ */
+export const STANDING_SCHEMA = `
+-- "past": the last outcomes as JSON, newest last. The row goes with its drawer (LedgerTables.deleteDrawer).
+CREATE TABLE IF NOT EXISTS standing (
+  id TEXT PRIMARY KEY,
+  score REAL NOT NULL,
+  uses INTEGER NOT NULL,
+  successes REAL NOT NULL,
+  last_used_ms INTEGER,
+  past TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+`;
+
+/** SQL that turns a row into one JSON array, in which no digit of a number is lost. */
+export const STANDING_BODY = "json_array(score, uses, successes, last_used_ms, json(past))";

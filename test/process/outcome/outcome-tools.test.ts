@@ -1,0 +1,154 @@
+/** Memory that learns from outcomes, through the tools that agents have for it (outcome-memory.md 2, 5). */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { toolsOf } from "../../../src/protocol/tools/profile.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+const OUTCOME = { MEMPALACE_TOOLS: "outcome" };
+const SEVEN = [
+  ...["search_memory", "add_to_memory_bank", "update_memory", "delete_memory"],
+  ...["get_context_insights", "record_response", "score_memories"],
+];
+
+type Result = { content: [{ text: string }]; isError?: true };
+type Asked = Record<string, unknown>;
+
+async function ask(agent: StdioMcp, name: string, args: Asked, key?: string): Promise<string> {
+  const meta = key === undefined ? {} : { _meta: { "palace/idempotencyKey": key } };
+  const result = (await agent.request("tools/call", { name, arguments: args, ...meta })) as Result;
+  return `${result.isError === true ? "! " : ""}${result.content[0].text}`;
+}
+
+/** Ids in an answer, in its order. */
+const idsIn = (text: string): string[] => [...text.matchAll(/\[id:([^\]]+)\]/g)].map(([, id]) => id ?? "");
+
+async function keep(agent: StdioMcp, takeaway: string): Promise<string> {
+  expect(await ask(agent, "record_response", { key_takeaway: takeaway })).toBe(`Recorded: ${takeaway}`);
+  const found = await ask(agent, "search_memory", { query: takeaway, collections: ["working"], limit: 1 });
+  return idsIn(found)[0] ?? expect.fail(found);
+}
+
+const score = (agent: StdioMcp, id: string, outcome: string): Promise<string> =>
+  ask(agent, "score_memories", { outcome, memory_scores: { [id]: outcome } });
+
+test("an agent that asks for them is told of seven tools, and nobody else of any", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using agent = await palace.shim(OUTCOME);
+  await using other = await palace.shim();
+  const names = async (mcp: StdioMcp): Promise<string[]> =>
+    ((await mcp.request("tools/list", {})) as { tools: { name: string }[] }).tools.map(({ name }) => name);
+  expect((await names(agent)).toSorted()).toEqual(SEVEN.toSorted());
+  expect((await names(other)).filter((name) => SEVEN.includes(name))).toEqual([]);
+  expect(toolsOf("light").some(({ name }) => SEVEN.includes(name))).toBe(false);
+});
+
+test("what helped moves up, what misled goes, and the id that was shown still counts", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
+  await using agent = await palace.shim(OUTCOME);
+  const good = await keep(agent, "The flaky deployment was fixed by a longer timeout");
+  const bad = await keep(agent, "The printer wants a reboot every morning");
+  expect(good).toMatch(/^working_[0-9a-f]{8}$/);
+  expect(await score(agent, good, "worked")).toBe("Scored (outcome=worked, 1 memories updated)");
+  await score(agent, good, "worked");
+  const moved = await ask(agent, "search_memory", { query: "flaky deployment timeout" });
+  expect(moved).toContain("[history] (now, s:0.9, w:0.34, 2 uses, [YY])");
+  expect(idsIn(moved)[0]).toBe(good.replace("working", "history"));
+  for (let times = 0; times < 3; times++) await score(agent, good, "worked");
+  expect(await ask(agent, "search_memory", { id: good })).toContain("[patterns] (now, s:1.0, w:0.57, 5 uses, [YYY])");
+
+  await score(agent, bad, "failed");
+  expect(await ask(agent, "search_memory", { id: bad })).toContain("s:0.2");
+  await score(agent, bad, "failed");
+  expect(await ask(agent, "search_memory", { id: bad })).toBe(`Memory '${bad}' not found.`);
+  expect(await score(agent, bad, "worked")).toBe("Scored (outcome=worked, 0 memories updated)");
+});
+
+test("unknown changes nothing, and what is no outcome is refused and changes nothing either", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using agent = await palace.shim(OUTCOME);
+  const id = await keep(agent, "Tea is in the second drawer");
+  const before = await ask(agent, "search_memory", { id });
+  expect(await score(agent, id, "unknown")).toBe("Scored (outcome=unknown, 1 memories updated)");
+  expect(await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [id]: "worked", x: "great" } })).toBe(
+    '! Error: memory_scores["x"] must be one of worked, failed, partial, unknown',
+  );
+  expect(await ask(agent, "search_memory", { id })).toBe(before);
+  expect(await ask(agent, "record_response", {})).toBe("! Error: 'key_takeaway' is required");
+  expect(await ask(agent, "get_context_insights", {})).toBe("! Error: 'query' is required");
+  expect(await ask(agent, "search_memory", {})).toBe("Provide at least one of: query, days_back, or id");
+  expect(await ask(agent, "search_memory", { query: "x", metadata: { a: { $near: 1 } } })).toContain("$near");
+  expect(await ask(agent, "search_memory", { query: "x", limit: 21 })).toBe("! Error: limit must be 1 to 20");
+});
+
+test("a fact is kept, corrected under its id, shown where it is wanted, and gone everywhere once it is taken out", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
+  await using agent = await palace.shim(OUTCOME);
+  const added = await ask(agent, "add_to_memory_bank", {
+    ...{ content: "The user lives in Bern", tags: ["identity"], importance: "high", always_inject: true },
+  });
+  const id = /^Added to memory bank \(ID: (memory_bank_[0-9a-f]{8})\)$/.exec(added)?.[1] ?? expect.fail(added);
+  await ask(agent, "add_to_memory_bank", { content: "The user drinks green tea" });
+  expect(await ask(agent, "search_memory", { id })).toContain("[memory_bank] (now, imp:0.9, conf:0.7)");
+  const updated = await ask(agent, "update_memory", {
+    ...{ old_content: "the user lives in bern", new_content: "The user lives in Basel" },
+  });
+  expect(updated).toBe(`Updated memory (ID: ${id})`);
+  const insights = await ask(agent, "get_context_insights", { query: "where does the user live" });
+  expect(insights).toContain("**Memory Bank:**\n• The user lives in Basel\n");
+  expect(insights).not.toContain("Bern");
+  expect(insights).toMatch(/_Cached 2 doc_ids for outcome scoring\._$/);
+  expect(await ask(agent, "delete_memory", { content: "quantum chromodynamics lecture notes" })).toBe(
+    "Memory not found for deletion",
+  );
+  expect(await ask(agent, "delete_memory", { content: id })).toBe("Memory deleted successfully");
+  for (const [name, args] of [
+    ["search_memory", { query: "lives in Basel" }],
+    ["search_memory", { days_back: 1 }],
+    ["search_memory", { id }],
+    ["get_context_insights", { query: "Basel" }],
+  ] as const)
+    expect(await ask(agent, name, args)).not.toContain("The user lives in Basel");
+  expect(await ask(agent, "update_memory", { old_content: id, new_content: "back" })).toBe(
+    "Memory not found for update",
+  );
+});
+
+test("the palace's own tools see these memories, and a drawer of the palace carries what came of it", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using agent = await palace.shim(OUTCOME);
+  await using other = await palace.shim();
+  await ask(agent, "add_to_memory_bank", { content: "The user plays the bassoon" });
+  expect(JSON.stringify(await other.call("mempalace_search", { query: "bassoon" }))).toContain("plays the bassoon");
+  const { drawer_id: id } = (await other.call("mempalace_add_drawer", {
+    ...{ wing: "w", room: "r", content: "An ordinary drawer" },
+  })) as { drawer_id: string };
+  expect(await score(agent, id, "worked")).toBe("Scored (outcome=worked, 1 memories updated)");
+  expect(await other.call("mempalace_get_drawer", { drawer_id: id })).toMatchObject({ content: "An ordinary drawer" });
+});
+
+test("each score counts once, whatever is repeated and killed, and is taken back as any write", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  await using agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "scorer" });
+  await using keeper = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "keeper" });
+  const id = await keep(keeper, "Scores are counted once");
+  const once = { outcome: "partial", memory_scores: { [id]: "partial" } };
+  await ask(agent, "score_memories", once, "one-key");
+  broker.kill("SIGKILL");
+  await palace.startBroker();
+  await ask(agent, "score_memories", once, "one-key");
+  expect(await ask(keeper, "search_memory", { id })).toContain("(now, s:0.6, w:0.05, 1 uses, [~])");
+  const undone = await palace.run("palace", ["undo", "--client", "scorer", "--since", "1h", "--yes"]);
+  expect(undone.code, undone.stderr).toBe(0);
+  expect(await ask(keeper, "search_memory", { id })).toContain("(now, s:0.5, w:0.50)");
+  const forgotten = await palace.run("palace", ["forget", id, "--yes"]);
+  expect(forgotten.code, forgotten.stderr + forgotten.stdout).toBe(0);
+  expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
+});
