@@ -144,7 +144,7 @@ export const VARIABLES = {
     group: "client",
     default: "full",
     meaning:
-      "tools an agent is told of: full, or light, the eight that matter with short schemas; over HTTP /mcp?tools=light does the same",
+      "tools an agent is told of: full; light, the eight that matter with short schemas; or outcome, the seven of memory that learns from outcomes (docs/learning.md); over HTTP /mcp?tools=light does the same",
   },
   MEMPALACE_IDLE_EXIT_MINUTES: {
     group: "broker",

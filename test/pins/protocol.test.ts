@@ -11,6 +11,7 @@ import {
   type MethodName,
   REPLAYED_META,
   TOOL_PROFILES,
+  type ToolProfile,
   TOOLS_HEADER,
 } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
@@ -91,14 +92,31 @@ test("our own methods are these", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-test("the tools, their parameters and which of those are required (*) are these", () => {
-  const tools = toolsOf("full").map(({ name, inputSchema: { properties, required = [] } }) => [
+/** Names and parameters by tool; * marks what is required. */
+function shapesOf(profile: ToolProfile): Record<string, string> {
+  const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
     Object.keys(properties)
       .map((key) => (required.includes(key) ? `${key}*` : key))
       .join(", "),
   ]);
-  expect(Object.fromEntries(tools)).toEqual({
+  return Object.fromEntries(tools);
+}
+
+test("the tools of memory that learns from outcomes are Roampal's, with its parameters", () => {
+  expect(shapesOf("outcome")).toEqual({
+    search_memory: "query, days_back, id, collections, limit, metadata, sort_by",
+    add_to_memory_bank: "content*, tags, importance, confidence, always_inject",
+    update_memory: "old_content*, new_content*",
+    delete_memory: "content*",
+    get_context_insights: "query*",
+    record_response: "key_takeaway*, initial_score",
+    score_memories: "outcome*, memory_scores*",
+  });
+});
+
+test("the tools, their parameters and which of those are required (*) are these", () => {
+  expect(shapesOf("full")).toEqual({
     mempalace_status: "",
     mempalace_list_wings: "",
     mempalace_list_rooms: "wing",
@@ -172,7 +190,7 @@ test("headers, meta keys, the server's name and the versions spoken are these", 
   const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
   expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
   expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
-  expect(TOOL_PROFILES).toEqual(["full", "light"]);
+  expect(TOOL_PROFILES).toEqual(["full", "light", "outcome"]);
   expect(SERVER_NAME).toBe("mempalace");
   expect(PROTOCOL).toEqual({ min: 1, max: 1 });
   expect(MCP_VERSIONS).toEqual(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);

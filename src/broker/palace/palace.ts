@@ -16,6 +16,7 @@ import { isMadeByChroma, mayHold } from "../../public-palace/format/chroma-file.
 import { type GraphSync, startGraphSync } from "../../public-palace/graph/sync.ts";
 import { createSettingsStore } from "../../public-palace/settings-file.ts";
 import type { PalaceStatus } from "../engine.ts";
+import { startAgeing } from "./ageing.ts";
 import { startSchedule } from "./backups.ts";
 import { type OpenIndexes, openIndexes } from "./indexes.ts";
 import { Jobs } from "./jobs.ts";
@@ -76,6 +77,8 @@ type Parts = PalaceOptions & {
   wakes: Wakes;
 };
 
+/** No connection has this number. */
+const AGEING_PEER = 0;
 const WARM_UP_TEXTS = 20;
 
 /** A palace without writes is pruned, too. */
@@ -112,6 +115,9 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const maintenance = wholePalace(parts);
   opening.defer(schedule(parts, jobs, maintenance, queue));
   const reads = readContext(parts);
+  opening.defer(
+    startAgeing({ reader: ledger.reader, submit: (call, size) => queue.submit(AGEING_PEER, call, size), log }),
+  );
   const endWarmUp = warmUp(parts, reads, queue);
   opening.defer(endWarmUp);
 

@@ -55,9 +55,7 @@ export function storeMemory(
   { collection, text, score, fields = {} }: NewMemory,
 ): string {
   const at = isoTime(call.atMs);
-  let id = "";
-  for (let nth = 0; id === "" || tx.findDrawer(id) !== undefined; nth++)
-    id = `${collection}_${sha256Hex(`${call.key} ${nth}`).slice(0, 8)}`;
+  const id = freeId(tx, collection, call.key);
   const metadata: Metadata = {
     ...{ wing: MEMORY_WING, room: collection, source_file: "", chunk_index: 0 },
     ...{ added_by: call.peer.agent, created_at: at, ...fields },
@@ -65,6 +63,14 @@ export function storeMemory(
   tx.insertDrawers([{ id, text, metadata }]);
   tx.standings.put(id, newStanding(score ?? USUAL_SCORE[collection]));
   return id;
+}
+
+/** Eight digits are few: another memory may have them. */
+function freeId(tx: LedgerTx, collection: Collection, seed: string): string {
+  for (let nth = 0; ; nth++) {
+    const id = `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
+    if (tx.findDrawer(id) === undefined) return id;
+  }
 }
 
 /** The drawer that an id was given out for: a memory may have moved since. */
@@ -85,7 +91,8 @@ export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number
   if (decided.kind === "stays") return id;
   if (decided.kind === "moves") {
     const { to } = decided;
-    const moved = movedId(id, collection, to);
+    const kept = movedId(id, collection, to);
+    const moved = tx.findDrawer(kept) === undefined ? kept : freeId(tx, to, id);
     const at = isoTime(atMs);
     const { score, uses } = standing;
     const history = [...records(metadata["promotion_history"]), { from: collection, to, timestamp: at, score, uses }];

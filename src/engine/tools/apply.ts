@@ -17,6 +17,7 @@ import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
+import { ageMemories } from "../outcome/age.ts";
 import { answering } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
 import { scoreMemories } from "../outcome/score.ts";
@@ -75,7 +76,10 @@ const METHODS = {
 
 export type WriteMethod = keyof typeof METHODS;
 
-const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS };
+/** What the broker writes by itself; no peer can ask for it. */
+const OWN: Readonly<Record<string, Write>> = { "memory.age": ageMemories };
+
+const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...OWN };
 
 /** For our own methods only; a tool's row in the table tells its kind. */
 export function isWriteMethod(method: string): boolean {

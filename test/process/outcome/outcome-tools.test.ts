@@ -1,4 +1,5 @@
 /** Memory that learns from outcomes, through the tools that agents have for it (outcome-memory.md 2, 5). */
+import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
@@ -11,6 +12,9 @@ const SEVEN = [
   ...["search_memory", "add_to_memory_bank", "update_memory", "delete_memory"],
   ...["get_context_insights", "record_response", "score_memories"],
 ];
+
+/** Of each agent in the storm. */
+const SCORES = 20;
 
 type Result = { content: [{ text: string }]; isError?: true };
 type Asked = Record<string, unknown>;
@@ -151,4 +155,66 @@ test("each score counts once, whatever is repeated and killed, and is taken back
   const forgotten = await palace.run("palace", ["forget", id, "--yes"]);
   expect(forgotten.code, forgotten.stderr + forgotten.stdout).toBe(0);
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
+});
+
+test("what is of the day is gone after a day, as a write that can be taken back", async () => {
+  await using palace = createTestPalace();
+  const first = await palace.startBroker();
+  await using agent = await palace.shim(OUTCOME);
+  const id = await keep(agent, "Still of today");
+  const hoursAgo = (hours: number): object => ({ "palace/writtenAtMs": Date.now() - hours * 3_600_000 });
+  const record = (takeaway: string, hours: number): Promise<unknown> =>
+    agent.request("tools/call", {
+      ...{ name: "record_response", arguments: { key_takeaway: takeaway }, _meta: hoursAgo(hours) },
+    });
+  await record("Of yesterday, and nobody used it", 25);
+  const held = idsIn(await ask(agent, "search_memory", { days_back: 30, collections: ["working"] }));
+  expect(held).toHaveLength(2);
+  first.kill();
+  await once(first, "exit");
+  await palace.startBroker();
+  const left = (): Promise<string> => ask(agent, "search_memory", { days_back: 30, collections: ["working"] });
+  await expect.poll(async () => idsIn(await left())).toEqual([id]);
+  const undone = await palace.run("palace", ["undo", "--client", "palace ageing", "--since", "1h", "--yes"]);
+  expect(undone.code, undone.stderr).toBe(0);
+  expect(idsIn(await left())).toHaveLength(2);
+});
+
+test("eight agents score beside each other while the broker is killed, and each score counts once", async () => {
+  await using palace = createTestPalace();
+  let broker = await palace.startBroker();
+  const agents = await Promise.all(
+    Array.from({ length: 8 }, async (_, at) => {
+      const agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: `agent-${at}` });
+      return { agent, id: await keep(agent, `Memory of agent number ${at}, which only it scores`) };
+    }),
+  );
+  let done = 0;
+  const scoring = Promise.all(
+    agents.map(async ({ agent, id }) => {
+      for (let nth = 0; nth < SCORES; nth++) {
+        const key = `${id} ${nth}`;
+        const answer = await ask(
+          agent,
+          "score_memories",
+          { outcome: "partial", memory_scores: { [id]: "partial" } },
+          key,
+        );
+        expect(answer).toMatch(/^Scored|^No broker can be reached/);
+        done += 1;
+      }
+    }),
+  );
+  for (const part of [0.2, 0.5, 0.8]) {
+    await expect.poll(() => done, { interval: 5 }).toBeGreaterThan(8 * SCORES * part);
+    broker.kill("SIGKILL");
+    await once(broker, "exit");
+    broker = await palace.startBroker();
+  }
+  await scoring;
+  for (const { agent, id } of agents) {
+    // What was kept while there was no broker takes a moment.
+    await expect.poll(() => ask(agent, "search_memory", { id })).toContain(`${SCORES} uses`);
+    await agent[Symbol.asyncDispose]();
+  }
 });

@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/engine/tools/arguments.ts";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
-import { findTool, TOOL_PREFIX, TOOLS } from "../../../src/protocol/tools/table.ts";
+import { findTool, TOOLS } from "../../../src/protocol/tools/table.ts";
 
 const LETTERS_PER_TOKEN = 4;
 
@@ -38,12 +38,14 @@ test("what the light profile shows is the full tool with fewer parameters, and w
   }
 });
 
-test("the full profile is every tool", () => {
-  expect(toolsOf("full").map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => TOOL_PREFIX + name));
+test("every tool is in the full profile, or in that of the other surface", () => {
+  const listed = [...toolsOf("full"), ...toolsOf("outcome")].map(({ name }) => name);
+  expect(listed).toEqual(TOOLS.map(({ fullName }) => fullName));
+  expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
 test("the light profile is in the places that the rows name", () => {
-  const places = TOOLS.flatMap(({ name, light }) => (light === undefined ? [] : [[TOOL_PREFIX + name, light.place]]));
+  const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));
   for (const { light, properties } of TOOLS)

@@ -15,7 +15,7 @@ import { SILENT_LOG } from "../../../src/platform/log.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
 import { IDEMPOTENCY_META, type Role, type RpcResponse } from "../../../src/protocol/spec.ts";
 import type { PropertySchema } from "../../../src/protocol/tools/row.ts";
-import { type Tool, TOOL_PREFIX, type ToolName, TOOLS, type ToolsWith } from "../../../src/protocol/tools/table.ts";
+import { type Tool, type ToolName, TOOLS, type ToolsWith } from "../../../src/protocol/tools/table.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
@@ -40,8 +40,8 @@ function argumentsOf({ required, requiredEither = [], properties }: Tool): Recor
   return Object.fromEntries(keys.map((key) => [key, sampleOf(properties[key] ?? expect.fail(key))]));
 }
 
-function request({ name }: Tool, given: object): object {
-  const params = { name: TOOL_PREFIX + name, arguments: given, _meta: { [IDEMPOTENCY_META]: "key" } };
+function request({ fullName }: Tool, given: object): object {
+  const params = { name: fullName, arguments: given, _meta: { [IDEMPOTENCY_META]: "key" } };
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params };
 }
 
@@ -106,7 +106,7 @@ test.each(ROWS)(
     };
     expect(kept({})).toBe(tool.spool === "always");
     if (Object.hasOwn(tool.properties, "dry_run")) expect(kept({ dry_run: false })).toBe(tool.spool !== "never");
-    expect(spool.entries().every((entry) => entry.tool === TOOL_PREFIX + tool.name)).toBe(true);
+    expect(spool.entries().every((entry) => entry.tool === tool.fullName)).toBe(true);
     if (tool.kind === "read") expect(tool.spool).toBe("never");
   },
 );

@@ -1,0 +1,65 @@
+/**
+ * Memories that learn from outcomes grow old: when a broker has started, and every hour, those that are due are moved or removed by a
+ * write of its own, which the journal has as any other. Started by palace.ts.
+ */
+import { randomUUID } from "node:crypto";
+import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/age.ts";
+import { MEMORY_WING } from "../../engine/outcome/store.ts";
+import type { Log } from "../../platform/log.ts";
+import type { LedgerReader, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+
+export type AgeingOptions = {
+  reader: LedgerReader & { meta(key: string): string | undefined };
+  submit: (call: WriteCall, sizeBytes: number) => Promise<WriteOutcome>;
+  log: Log;
+};
+
+/** The name under which the journal has it, for `palace undo --client`. */
+const AGENT = "palace ageing";
+/** Requests right after a start go first. */
+const BEGIN_MS = 2_000;
+const EVERY_MS = 3_600_000;
+/** A clock that is set years ahead ages nothing by more than a day at a look: the ledger's clock follows as slowly. */
+const BELIEVED_STEP_MS = 86_400_000;
+
+/** Returns the function that ends it. */
+export function startAgeing({ reader, submit, log }: AgeingOptions): () => void {
+  let isEnded = false;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (isStart: boolean): Promise<void> => {
+    try {
+      // A palace without such memories has nothing to read.
+      while (!isEnded && reader.places().some(({ wing }) => wing === MEMORY_WING)) {
+        const believedMs = believed(reader, Date.now());
+        const ids = dueMemories({ reader }, believedMs, isStart);
+        if (ids.length === 0) break;
+        const { outcome } = await submit(callOf({ ids, believedMs, isStart }), ids.join().length);
+        if (!outcome.ok) throw new Error(outcome.error.message);
+        const { moved, gone } = outcome.value as { moved: number; gone: number };
+        log.info("memories aged", { moved, gone });
+        if (ids.length < AGED_MAX || moved + gone === 0) break;
+      }
+    } catch (error) {
+      if (!isEnded) log.warn("memories were not aged", { why: String(error) });
+    }
+    if (!isEnded) timer = setTimeout(() => void look(false), EVERY_MS).unref();
+  };
+  timer = setTimeout(() => void look(true), BEGIN_MS).unref();
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
+}
+
+function believed(reader: AgeingOptions["reader"], nowMs: number): number {
+  const prunedAtMs = Number(reader.meta("pruned_at_ms") ?? Number.NaN);
+  return Number.isNaN(prunedAtMs) ? nowMs : Math.min(nowMs, prunedAtMs + BELIEVED_STEP_MS);
+}
+
+function callOf(params: AgeRequest): WriteCall {
+  const atMs = Date.now();
+  return {
+    ...{ key: randomUUID(), isRepeatable: false, method: "memory.age", params, requestId: "" },
+    ...{ peer: { agent: AGENT, door: "broker", uid: process.getuid?.() ?? -1, pid: process.pid }, atMs },
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * Does to memories what time alone does: looks which are due, on the main thread, and moves or deletes them in a write of the broker's
+ * own. Source: outcome-memory.md 2.8.
+ */
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { aged, isGarbage } from "./ageing.ts";
+import { type FindContext, listMemories } from "./find.ts";
+import { MOVING } from "./memory.ts";
+import type { Fate } from "./promotion.ts";
+import { findShown, follow, type Memory, toMemory } from "./store.ts";
+
+/** Of one write; the next takes the rest. */
+export const AGED_MAX = 200;
+
+/** What is due is judged again when the write is applied: it may have been scored in between. */
+export type AgeRequest = { ids: string[]; believedMs: number; isStart: boolean };
+
+/** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
+export function dueMemories(context: Pick<FindContext, "reader">, nowMs: number, isStart: boolean): string[] {
+  return listMemories(context, { collections: MOVING })
+    .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
+    .slice(0, AGED_MAX)
+    .map(({ id }) => id);
+}
+
+export function ageMemories(tx: LedgerTx, { params, atMs }: WriteCall): { moved: number; gone: number } {
+  const { ids, believedMs, isStart } = params as AgeRequest;
+  const done = { moved: 0, gone: 0 };
+  for (const id of ids) {
+    const drawer = findShown(tx, id);
+    const memory = drawer && toMemory(drawer, tx.standings.find(drawer.id));
+    if (memory === undefined) continue;
+    const due = dueFate(memory, believedMs, isStart);
+    follow(tx, memory, due, atMs);
+    if (due.kind === "moves") done.moved += 1;
+    if (due.kind === "goes") done.gone += 1;
+  }
+  return done;
+}
+
+function dueFate({ collection, standing, madeMs }: Memory, nowMs: number, isStart: boolean): Fate {
+  if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
+  // Nobody can tell the age of one whose time cannot be read.
+  return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, nowMs - madeMs);
+}
