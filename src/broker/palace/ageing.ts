@@ -6,16 +6,19 @@ import { randomUUID } from "node:crypto";
 import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/age.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import type { Log } from "../../platform/log.ts";
-import type { LedgerReader, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { LedgerReader, WriteCall } from "../../port/ledger.ts";
+import type { WriteQueue } from "./write-queue.ts";
 
 export type AgeingOptions = {
   reader: LedgerReader & { meta(key: string): string | undefined };
-  submit: (call: WriteCall, sizeBytes: number) => Promise<WriteOutcome>;
+  queue: Pick<WriteQueue, "submit">;
   log: Log;
 };
 
 /** The name under which the journal has it, for `palace undo --client`. */
 const AGENT = "palace ageing";
+/** No connection has this number. */
+const PEER = 0;
 /** Requests right after a start go first. */
 const BEGIN_MS = 2_000;
 const EVERY_MS = 3_600_000;
@@ -23,7 +26,7 @@ const EVERY_MS = 3_600_000;
 const BELIEVED_STEP_MS = 86_400_000;
 
 /** Returns the function that ends it. */
-export function startAgeing({ reader, submit, log }: AgeingOptions): () => void {
+export function startAgeing({ reader, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
   const look = async (isStart: boolean): Promise<void> => {
@@ -33,7 +36,7 @@ export function startAgeing({ reader, submit, log }: AgeingOptions): () => void 
         const believedMs = believed(reader, Date.now());
         const ids = dueMemories({ reader }, believedMs, isStart);
         if (ids.length === 0) break;
-        const { outcome } = await submit(callOf({ ids, believedMs, isStart }), ids.join().length);
+        const { outcome } = await queue.submit(PEER, callOf({ ids, believedMs, isStart }), ids.join().length);
         if (!outcome.ok) throw new Error(outcome.error.message);
         const { moved, gone } = outcome.value as { moved: number; gone: number };
         log.info("memories aged", { moved, gone });

@@ -77,8 +77,6 @@ type Parts = PalaceOptions & {
   wakes: Wakes;
 };
 
-/** No connection has this number. */
-const AGEING_PEER = 0;
 const WARM_UP_TEXTS = 20;
 
 /** A palace without writes is pruned, too. */
@@ -115,9 +113,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const maintenance = wholePalace(parts);
   opening.defer(schedule(parts, jobs, maintenance, queue));
   const reads = readContext(parts);
-  opening.defer(
-    startAgeing({ reader: ledger.reader, submit: (call, size) => queue.submit(AGEING_PEER, call, size), log }),
-  );
+  opening.defer(startAgeing({ reader: ledger.reader, queue, log }));
   const endWarmUp = warmUp(parts, reads, queue);
   opening.defer(endWarmUp);
 
