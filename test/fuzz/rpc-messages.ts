@@ -87,7 +87,7 @@ function id(chooser: Chooser): string {
 }
 
 /** What waits is left out: it takes what event_list takes, and a minute where nobody says how long. */
-const CALLED = toolsOf("full").filter(({ name }) => name !== "mempalace_event_wait");
+const CALLED = [...toolsOf("full"), ...toolsOf("outcome")].filter(({ name }) => name !== "mempalace_event_wait");
 
 function call(chooser: Chooser): [method: string, params: string] {
   if (chooser.chance(0.12)) return [chooser.pick(OTHERS), chooser.json()];
@@ -116,6 +116,13 @@ function meta(chooser: Chooser): string {
   return object([[IDEMPOTENCY_META, key]]);
 }
 
+const OUTCOMES = ["worked", "failed", "partial", "unknown", "great"];
+
+function scores(chooser: Chooser): string {
+  const ids = [OWN_DRAWER, "working_0a1b2c3d", "books_0a1b2c3d_chunk_0", chooser.text()];
+  return object(ids.map((id): Entry => [id, JSON.stringify(chooser.pick(OUTCOMES))]));
+}
+
 /** A value of the right kind. */
 function argument(chooser: Chooser, key: string): string {
   if (/limit|last_n|offset/.test(key)) return chooser.chance(0.8) ? String(chooser.below(120)) : chooser.number();
@@ -124,7 +131,9 @@ function argument(chooser: Chooser, key: string): string {
   if (key === "drawer_ids") return `[${chooser.some(3, () => argument(chooser, "drawer_id")).join()}]`;
   if (key === "items") return `[${chooser.some(3, () => parts(chooser, ["wing", "room", "content"])).join()}]`;
   if (key === "diary") return parts(chooser, ["agent_name", "entry", "topic", "wing"]);
-  if (/dry_run|apply/.test(key)) return chooser.pick(["true", "false"]);
+  if (key === "memory_scores") return scores(chooser);
+  if (key === "outcome" || key === "initial_score") return JSON.stringify(chooser.pick(OUTCOMES));
+  if (/dry_run|apply|always_inject/.test(key)) return chooser.pick(["true", "false"]);
   if (/drawer_id/.test(key)) return JSON.stringify(chooser.chance(0.7) ? OWN_DRAWER : chooser.text());
   if (/content|entry|query|context/.test(key)) return JSON.stringify(prose(chooser));
   return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
