@@ -49,5 +49,5 @@ async function callTool(client: Client, { name, args, key }: CommandCall): Promi
 
 export function isRefusal(value: Json): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return value["success"] === false || typeof value["error"] === "string";
+  return value["success"] === false || typeof value["error"] === "string" || value["isError"] === true;
 }

@@ -90,7 +90,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
       const params = { name, arguments: args, ...keyed(options) };
       // The broker itself ends a wait for events in time.
       const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
-      return toolValue(await request("tools/call", params, options.timeoutMs ?? usualMs));
+      return toolValue(name, await request("tools/call", params, options.timeoutMs ?? usualMs));
     },
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
     close: () => link.close(),
@@ -110,9 +110,12 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
-/** Decodes a tool's value from its MCP result. */
-export function toolValue(result: unknown): Json {
-  return JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? "null") as Json;
+/** Decodes a tool's value from its MCP result; a tool that answers in sentences has `{ text, isError? }`. */
+export function toolValue(name: string, result: unknown): Json {
+  const { content, isError } = result as { content: { text: string }[]; isError?: true };
+  const text = content[0]?.text ?? "null";
+  if (findTool(name)?.surface === "outcome") return { text, ...(isError && { isError }) };
+  return JSON.parse(text) as Json;
 }
 
 /** Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */

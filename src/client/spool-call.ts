@@ -22,5 +22,5 @@ export function spoolCall({ config, agent, name, args, key }: CommandCall, away:
   const spool = new Spool(config.paths.spoolDir);
   const response = JSON.parse(answerInstead(line, { agent, config, spool, away })) as RpcResponse;
   if ("error" in response) throw toPalaceError(response.error);
-  return toolValue(response.result);
+  return toolValue(name, response.result);
 }

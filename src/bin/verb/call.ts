@@ -25,14 +25,15 @@ Exit code 1 when the tool's own answer is no (success false, or an error), which
     const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));
     const call = { config, agent: config.agentName ?? "palace call", name: fullName(tool), args, key: newKey() };
     const value = await callOrSpool(call);
-    if (out.isTerminal && !out.isJson) out.text(JSON.stringify(value, undefined, 2));
+    if (!out.isJson && findTool(call.name)?.surface === "outcome") out.text(String((value as JsonObject)["text"]));
+    else if (out.isTerminal && !out.isJson) out.text(JSON.stringify(value, undefined, 2));
     else out.document(value);
     return isRefusal(value) ? EXIT_REFUSED : 0;
   },
 });
 
 function fullName(tool: string): string {
-  return tool.startsWith(TOOL_PREFIX) ? tool : TOOL_PREFIX + tool;
+  return tool.startsWith(TOOL_PREFIX) || findTool(tool) !== undefined ? tool : TOOL_PREFIX + tool;
 }
 
 function readArguments(text: string): JsonObject {

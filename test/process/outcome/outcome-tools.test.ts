@@ -157,6 +157,20 @@ test("each score counts once, whatever is repeated and killed, and is taken back
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
 });
 
+test("a person calls them too, and a refusal has its exit code", async () => {
+  await using palace = createTestPalace();
+  const call = (...args: string[]) => palace.run("palace", ["call", ...args]);
+  expect(await call("record_response", '{"key_takeaway":"Said from a shell"}')).toMatchObject({
+    ...{ code: 0, stdout: "Recorded: Said from a shell\n" },
+  });
+  const found = await call("search_memory", '{"query":"shell"}', "--json");
+  expect(JSON.parse(found.stdout)).toEqual({
+    text: expect.stringContaining("Key takeaway: Said from a shell") as string,
+  });
+  expect(await call("record_response")).toMatchObject({ code: 1, stdout: "Error: 'key_takeaway' is required\n" });
+  await palace.run("palace", ["stop"]);
+});
+
 test("what is of the day is gone after a day, as a write that can be taken back", async () => {
   await using palace = createTestPalace();
   const first = await palace.startBroker();
