@@ -9,7 +9,7 @@ import { spelledOut } from "./acronyms.ts";
 import { type Filters, matches } from "./filters.ts";
 import { fuseByPlace } from "./fusion.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
-import { boosted, rank, type Rank } from "./ranking.ts";
+import { alike, boosted, type Likeness, rank, type Rank } from "./ranking.ts";
 import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
@@ -30,7 +30,7 @@ export type FindRequest = {
 };
 
 /** `cosine`: NaN where there are no vectors, or the memory waits for its own. */
-export type Found = Memory & { row: number; cosine: number; rank: Rank };
+export type Found = Memory & Likeness & { row: number; rank: Rank };
 
 /** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
@@ -47,14 +47,18 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   const asked = spelledOut(query);
   const vector = await embedded(context, asked);
   const pool = limit * CANDIDATES_FACTOR;
-  const rows = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
-  const memories = read(context, rows.flat()).filter(({ metadata }) => matches(metadata, filters));
+  const pools = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
+  const words = new Map(pools.flat().map((one) => [one.row, one.words]));
+  const memories = read(context, [...words.keys()]).filter(({ metadata }) => matches(metadata, filters));
   const cosines = await cosinesOf(context, vector, memories);
-  const found = memories.map((memory, at): Found => {
-    const cosine = cosines[at] ?? Number.NaN;
+  const likened = memories.map((memory, at) => ({
+    ...{ ...memory, cosine: cosines[at] ?? Number.NaN, words: words.get(memory.row) ?? 0 },
+  }));
+  const found = alike(likened).map((memory): Found => {
+    const { cosine } = memory;
     const distance = Number.isNaN(cosine) ? UNKNOWN_DISTANCE : Math.max(2 - 2 * cosine, 0);
     const boosts = { ageMs: nowMs - memory.madeMs, evidence: undefined, entities: 1, solved: undefined };
-    return { ...memory, cosine, rank: rank(memory, boosted(memory, distance, boosts)) };
+    return { ...memory, rank: rank(memory, boosted(memory, distance, boosts)) };
   });
   return (await reranked(context, query, found.sort(byRank), limit)).slice(0, limit);
 }
@@ -87,15 +91,16 @@ async function candidates(
   vector: Float32Array | undefined,
   room: Collection,
   pool: number,
-): Promise<number[]> {
+): Promise<{ row: number; words: number }[]> {
   const filter = { wing: MEMORY_WING, room };
   const [words, near] = await Promise.all([
     lexical.candidates(query, filter, 2 * pool),
     vector === undefined ? [] : vectors.around(vector, filter, 2 * pool).catch(() => []),
   ]);
-  return fuseByPlace([near.slice(0, 2 * pool), words.map(({ row }) => row)])
+  const scores = new Map(words.map(({ row, score }) => [row, score]));
+  return fuseByPlace([near.slice(0, 2 * pool), [...scores.keys()]])
     .slice(0, pool)
-    .map(({ id }) => id);
+    .map(({ id }) => ({ row: id, words: scores.get(id) ?? 0 }));
 }
 
 function read({ reader }: FindContext, rows: readonly number[]): (Memory & { row: number })[] {
