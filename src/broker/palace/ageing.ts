@@ -6,12 +6,15 @@ import { randomUUID } from "node:crypto";
 import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/age.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Thread } from "../../platform/thread.ts";
 import type { LedgerReader, WriteCall } from "../../port/ledger.ts";
 import type { WriteQueue } from "./write-queue.ts";
+import type { WriterMethods } from "./writer-thread.ts";
 
 export type AgeingOptions = {
   reader: LedgerReader & { meta(key: string): string | undefined };
   queue: Pick<WriteQueue, "submit">;
+  writer: Pick<Thread<WriterMethods>, "call">;
   log: Log;
 };
 
@@ -22,18 +25,24 @@ const PEER = 0;
 /** Requests right after a start go first. */
 const BEGIN_MS = 2_000;
 const EVERY_MS = 3_600_000;
-/** A clock that is set years ahead ages nothing by more than a day at a look: the ledger's clock follows as slowly. */
-const BELIEVED_STEP_MS = 86_400_000;
+/**
+ * One look may advance the clock that memories age by at most this much: a clock that is wrong when the machine starts must not take
+ * what is of today. After days without a broker they live on for some hours more.
+ */
+const STEP_MAX_MS = 6 * 3_600_000;
+const AGED_AT = "memories_aged_at_ms";
 
 /** Returns the function that ends it. */
-export function startAgeing({ reader, queue, log }: AgeingOptions): () => void {
+export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
   const look = async (isStart: boolean): Promise<void> => {
     try {
-      // A palace without such memories has nothing to read.
-      while (!isEnded && reader.places().some(({ wing }) => wing === MEMORY_WING)) {
-        const believedMs = believed(reader, Date.now());
+      // A palace without such memories has nothing to read, and nothing to note.
+      const hasMemories = reader.places().some(({ wing }) => wing === MEMORY_WING);
+      const believedMs = believed(reader, Date.now());
+      if (hasMemories) await writer.call("putMeta", AGED_AT, String(believedMs));
+      while (!isEnded && hasMemories) {
         const ids = dueMemories({ reader }, believedMs, isStart);
         if (ids.length === 0) break;
         const { outcome } = await queue.submit(PEER, callOf({ ids, believedMs, isStart }), ids.join().length);
@@ -55,8 +64,8 @@ export function startAgeing({ reader, queue, log }: AgeingOptions): () => void {
 }
 
 function believed(reader: AgeingOptions["reader"], nowMs: number): number {
-  const prunedAtMs = Number(reader.meta("pruned_at_ms") ?? Number.NaN);
-  return Number.isNaN(prunedAtMs) ? nowMs : Math.min(nowMs, prunedAtMs + BELIEVED_STEP_MS);
+  const lastMs = Number(reader.meta(AGED_AT) ?? Number.NaN);
+  return Number.isNaN(lastMs) ? nowMs : Math.min(nowMs, lastMs + STEP_MAX_MS);
 }
 
 function callOf(params: AgeRequest): WriteCall {

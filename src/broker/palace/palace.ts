@@ -113,7 +113,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const maintenance = wholePalace(parts);
   opening.defer(schedule(parts, jobs, maintenance, queue));
   const reads = readContext(parts);
-  opening.defer(startAgeing({ reader: ledger.reader, queue, log }));
+  opening.defer(startAgeing({ ...ledger, queue, log }));
   const endWarmUp = warmUp(parts, reads, queue);
   opening.defer(endWarmUp);
 

@@ -7,6 +7,7 @@ import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
+import { findShown } from "../outcome/store.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
@@ -49,7 +50,7 @@ export function readSelector(params: Record<string, unknown>): {
 
 /** Shows what would be deleted. `traces` and `marks` are pieces of it by which files elsewhere are searched. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
-  const found = tx.forget.find(selector);
+  const found = tx.forget.find(withDrawers(tx, selector));
   const { drawers, missing, facts, links } = found;
   const marks = marksOf(found, selector);
   return {
@@ -71,8 +72,13 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
   };
 }
 
+/** A memory may be named as it was shown, before or after it moved. */
+function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
+  return selector.ids === undefined ? selector : { ids: selector.ids.map((id) => findShown(tx, id)?.id ?? id) };
+}
+
 export function forget(tx: LedgerTx, call: WriteCall): unknown {
-  const selector = call.findings as ForgetSelector;
+  const selector = withDrawers(tx, call.findings as ForgetSelector);
   const found = tx.forget.find(selector);
   const done = tx.forget.forget(found, selector, call.atMs);
   const isClean = (id: string): boolean => selector.match === undefined || !id.includes(selector.match);

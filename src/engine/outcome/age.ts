@@ -4,10 +4,10 @@
  */
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { aged, isGarbage } from "./ageing.ts";
-import { type FindContext, listMemories } from "./find.ts";
+import { type FindContext, memoriesIn } from "./find.ts";
 import { MOVING } from "./memory.ts";
 import type { Fate } from "./promotion.ts";
-import { findShown, follow, type Memory, toMemory } from "./store.ts";
+import { follow, type Memory, toMemory } from "./store.ts";
 
 /** Of one write; the next takes the rest. */
 export const AGED_MAX = 200;
@@ -17,17 +17,22 @@ export type AgeRequest = { ids: string[]; believedMs: number; isStart: boolean }
 
 /** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
 export function dueMemories(context: Pick<FindContext, "reader">, nowMs: number, isStart: boolean): string[] {
-  return listMemories(context, { collections: MOVING })
-    .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
-    .slice(0, AGED_MAX)
-    .map(({ id }) => id);
+  return MOVING.flatMap((collection) =>
+    memoriesIn(context, collection)
+      .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
+      .take(AGED_MAX)
+      .map(({ drawerId }) => drawerId)
+      .toArray(),
+  ).slice(0, AGED_MAX);
 }
 
-export function ageMemories(tx: LedgerTx, { params, atMs }: WriteCall): { moved: number; gone: number } {
+export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, believedMs, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
-  for (const id of ids) {
-    const drawer = findShown(tx, id);
+  // What a person has brought back is not taken away again.
+  const broughtBack = tx.changedBy(peer.agent, ids);
+  for (const id of ids.filter((one) => !broughtBack.has(one))) {
+    const drawer = tx.findDrawer(id);
     const memory = drawer && toMemory(drawer, tx.standings.find(drawer.id));
     if (memory === undefined) continue;
     const due = dueFate(memory, believedMs, isStart);

@@ -1,13 +1,13 @@
 /** `search_memory` and `get_context_insights`, as the tools answer them. Source: outcome-memory.md 3.8, 5.2, 5.8. */
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue, asText } from "../text/validate.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
 import { type FindContext, findMemories, listMemories } from "./find.ts";
-import { OPEN_TO, RESERVED, slots, SLOTS } from "./injection.ts";
+import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots, SLOTS } from "./injection.ts";
 import { type Collection, isCollection } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
-import { isoTime, type Memory } from "./store.ts";
-import { toMemory, findShown } from "./store.ts";
+import { findShown, isoTime, type Memory, toMemory } from "./store.ts";
 import { wilson } from "./wilson.ts";
 
 const DAY_MS = 86_400_000;
@@ -32,7 +32,7 @@ export async function searchMemory(context: FindContext, values: Values, nowMs: 
       ? sorted(listMemories(context, { ...collections, filters }).map(sortable), sort).slice(0, limit)
       : sorted((await findMemories(context, { query, ...collections, limit, filters, nowMs })).map(sortable), sort);
   const described = query === "" ? `last ${days} days` : query;
-  if (found.length === 0) return `No results found for '${described}'.`;
+  if (found.length === 0) return `No results found for '${cut(described)}'.`;
   return listed(described, found, nowMs);
 }
 
@@ -48,16 +48,16 @@ function sortable<M extends Memory>(memory: M): M & { score: number } {
 function lookUp({ reader }: FindContext, id: string, nowMs: number): string {
   const drawer = findShown(reader, id);
   const memory = drawer && toMemory(drawer, reader.standings([drawer.id]).get(drawer.id));
-  return memory === undefined ? `Memory '${id}' not found.` : listed(id, [memory], nowMs);
+  return memory === undefined ? `Memory '${cut(id)}' not found.` : listed(id, [memory], nowMs);
 }
 
 function listed(described: string, memories: readonly Memory[], nowMs: number): string {
   const lines = memories.map((memory, at) => {
     const notes = notesOf(memory, nowMs).filter((note) => note !== "");
     const meta = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
-    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${memory.text}\n`;
+    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${quoted(memory.text)}\n`;
   });
-  return [`Found ${memories.length} result(s) for '${described}':`, "", ...lines].join("\n");
+  return [`Found ${memories.length} result(s) for '${cut(described)}':`, "", ...lines].join("\n");
 }
 
 function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, nowMs: number): string[] {
@@ -66,7 +66,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
     return [made, `imp:${weight.importance.toFixed(1)}`, `conf:${weight.confidence.toFixed(1)}`];
   if (collection === "books") {
     const title = asText(metadata["title"] ?? "Untitled");
-    return [made, title === "Untitled" ? "" : `📖 ${title}`];
+    return [made, title === "Untitled" ? "" : `📖 ${quoted(title)}`];
   }
   const { score, uses, successes, past } = standing;
   const proven = uses === 0 ? 0.5 : wilson(successes, uses);
@@ -87,20 +87,30 @@ export async function contextInsights(context: FindContext, values: Values, nowM
     ...RESERVED.map(async (collection) => (await best([collection], 1))[0]),
   ]);
   const memories = slots(reserved, open);
-  const facts = listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } });
+  const facts = fitting(listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } }));
   const ids = new Set([...facts, ...memories].map(({ id }) => id));
   return [
-    `Known Context for '${query}':`,
+    `Known Context for '${cut(query)}':`,
     "",
-    ...(facts.length === 0 ? [] : ["**Memory Bank:**", ...facts.map(({ text }) => `• ${text}`), ""]),
+    ...(facts.length === 0 ? [] : ["**Memory Bank:**", ...facts.map(({ text }) => `• ${quoted(text)}`), ""]),
     ...(memories.length === 0 ? [] : ["**Relevant Memories:**", ...memories.map(insight), ""]),
     ...(facts.length + memories.length === 0 ? ["Nothing is known of this yet.", ""] : []),
     `_Cached ${ids.size} doc_ids for outcome scoring._`,
   ].join("\n");
 }
 
+/** Facts that are always shown must leave room: one that no longer fits is left out as a whole. */
+function fitting(facts: readonly Memory[]): Memory[] {
+  let left = CHARACTERS_MAX;
+  return facts.filter(({ text }) => {
+    const fits = text.length <= left;
+    if (fits) left -= text.length;
+    return fits;
+  });
+}
+
 function insight({ collection, standing, text }: Memory): string {
-  return `• [${collection}] (score:${standing.score.toFixed(2)}) ${text}`;
+  return `• [${collection}] (score:${standing.score.toFixed(2)}) ${quoted(text)}`;
 }
 
 function readCollections(given: unknown): { collections?: readonly Collection[] } {

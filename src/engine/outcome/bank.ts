@@ -9,7 +9,12 @@ import { CAPACITY, weightOf } from "./memory-bank.ts";
 import { ARCHIVE_ROOM, isoTime, MEMORY_WING, storeMemory } from "./store.ts";
 
 const TAGS_MAX = 20;
-const STARTING_SCORES: Readonly<Record<string, number>> = { worked: 0.7, failed: 0.2, partial: 0.55 };
+const TAG_MAX = 100;
+const STARTING_SCORES: ReadonlyMap<unknown, number> = new Map([
+  ["worked", 0.7],
+  ["failed", 0.2],
+  ["partial", 0.55],
+]);
 
 export function addToBank(tx: LedgerTx, call: WriteCall): string {
   const { params } = call;
@@ -26,7 +31,7 @@ export function addToBank(tx: LedgerTx, call: WriteCall): string {
 }
 
 export function updateFact(tx: LedgerTx, call: WriteCall): string {
-  const text = validContent(call.params["new_content"]);
+  const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
   if (fact === undefined) return "Memory not found for update";
   const metadata = { ...fact.metadata, updated_at: isoTime(call.atMs), update_reason: "update_memory" };
@@ -34,7 +39,7 @@ export function updateFact(tx: LedgerTx, call: WriteCall): string {
   return `Updated memory (ID: ${fact.id})`;
 }
 
-/** The fact is archived: nothing finds it any more, and `undo` brings it back. */
+/** The fact is archived: no tool of this surface finds it any more, and `undo` brings it back. */
 export function archiveFact(tx: LedgerTx, call: WriteCall): string {
   const fact = meant(tx, call);
   if (fact === undefined) return "Memory not found for deletion";
@@ -47,9 +52,9 @@ export function recordTakeaway(tx: LedgerTx, call: WriteCall): string {
   const { key_takeaway: given, initial_score: outcome } = call.params;
   if (given === undefined) throw new InvalidValue("'key_takeaway' is required");
   const text = validContent(given, "key_takeaway");
-  const score = typeof outcome === "string" ? STARTING_SCORES[outcome] : undefined;
+  const score = STARTING_SCORES.get(outcome);
   if (outcome !== undefined && outcome !== null && score === undefined)
-    throw new InvalidValue(`initial_score must be one of ${Object.keys(STARTING_SCORES).join(", ")}`);
+    throw new InvalidValue(`initial_score must be one of ${[...STARTING_SCORES.keys()].join(", ")}`);
   const fields: Metadata = {
     ...{ type: "key_takeaway", timestamp: isoTime(call.atMs), query: text },
     ...(typeof outcome === "string" && { initial_outcome: outcome }),
@@ -68,7 +73,8 @@ function meant(tx: LedgerTx, { findings }: WriteCall): Drawer | undefined {
 
 function readTags(given: unknown): string[] {
   if (given === undefined || given === null) return [];
-  if (!Array.isArray(given) || given.length > TAGS_MAX || !given.every((tag) => typeof tag === "string"))
-    throw new InvalidValue(`tags must be a list of at most ${TAGS_MAX} texts`);
+  const isTag = (tag: unknown): tag is string => typeof tag === "string" && tag.length <= TAG_MAX;
+  if (!Array.isArray(given) || given.length > TAGS_MAX || !given.every(isTag))
+    throw new InvalidValue(`tags must be a list of at most ${TAGS_MAX} texts, each of ${TAG_MAX} characters at most`);
   return given;
 }

@@ -38,15 +38,18 @@ const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
 /** A memory without a vector is as near as one whose meaning is half the same. */
 const UNKNOWN_DISTANCE = 1;
-/** Memories that are listed without a question. */
+/** With filters, which are held against what was found, so many are looked at. */
+const FILTERED_CANDIDATES = 1_000;
+/** Memories that are listed without a question, of each collection, and those read at once. */
 const LISTED_MAX = 10_000;
+const PAGE = 1_000;
 
 /** Best first. A half that fails leaves the other. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, collections = COLLECTIONS, limit, filters = {}, nowMs } = request;
   const asked = spelledOut(query);
   const vector = await embedded(context, asked);
-  const pool = limit * CANDIDATES_FACTOR;
+  const pool = Object.keys(filters).length > 0 ? FILTERED_CANDIDATES : limit * CANDIDATES_FACTOR;
   const pools = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
   const words = new Map(pools.flat().map((one) => [one.row, one.words]));
   const memories = read(context, [...words.keys()]).filter(({ metadata }) => matches(metadata, filters));
@@ -63,18 +66,30 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, found.sort(byRank), limit)).slice(0, limit);
 }
 
-/** Every memory of the collections, for who asks for what is there and not for what fits. */
+/** The memories of the collections, for who asks for what is there and not for what fits. */
 export function listMemories(
-  { reader }: Pick<FindContext, "reader">,
+  context: Pick<FindContext, "reader">,
   { collections = COLLECTIONS, filters = {} }: Pick<FindRequest, "collections" | "filters">,
 ): Memory[] {
-  return collections
-    .flatMap((room) => {
-      const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, LISTED_MAX, 0);
-      const standings = reader.standings(drawers.map(({ id }) => id));
-      return drawers.flatMap((drawer) => toMemory(drawer, standings.get(drawer.id)) ?? []);
-    })
-    .filter(({ metadata }) => matches(metadata, filters));
+  return collections.flatMap((room) =>
+    memoriesIn(context, room)
+      .filter(({ metadata }) => matches(metadata, filters))
+      .take(LISTED_MAX)
+      .toArray(),
+  );
+}
+
+/** All of a collection in the order of their filing, page by page. */
+export function* memoriesIn({ reader }: Pick<FindContext, "reader">, room: Collection): Generator<Memory, void> {
+  for (let offset = 0; ; offset += PAGE) {
+    const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, PAGE, offset);
+    const standings = reader.standings(drawers.map(({ id }) => id));
+    for (const drawer of drawers) {
+      const memory = toMemory(drawer, standings.get(drawer.id));
+      if (memory !== undefined) yield memory;
+    }
+    if (drawers.length < PAGE) return;
+  }
 }
 
 async function embedded({ embedder }: FindContext, text: string): Promise<Float32Array | undefined> {

@@ -7,6 +7,8 @@ export const CAPACITY = 500;
 /** Cosines: for an update, and for one that makes a fact go. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
+/** A text means the fact that holds it only if it is more than a third of it. */
+const PART_OF_FACT = 3;
 /** A fact this near to another is the same one. */
 export const SAME_FACT = 0.95;
 
@@ -33,22 +35,19 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * The fact that a text means: the one with that id or exactly that text, else the nearest that holds it or is held by it, else the nearest
- * if it is near enough. `exact`: found by id or text; `near`: by meaning, nearest first.
+ * The fact that a text means: the nearest that holds it or is held by it, else the nearest if it is near enough. `near`: by meaning,
+ * nearest first. One with that very id or text is known without asking.
  */
-export function meantFact(
-  wanted: string,
-  exact: string | undefined,
-  near: readonly Near[],
-  enough: number,
-): string | undefined {
-  if (exact !== undefined) return exact;
+export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
-  const holding = near.slice(0, NEAREST_ASKED).find(({ text }) => {
-    const hay = text.toLowerCase();
-    return needle !== "" && (hay.includes(needle) || needle.includes(hay));
-  });
+  const holding = near.slice(0, NEAREST_ASKED).find(({ text }) => holds(text.trim().toLowerCase(), needle));
   if (holding !== undefined) return holding.id;
   const [nearest] = near;
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
+}
+
+/** One holds the other, which is no mere part: one letter means no fact. */
+function holds(a: string, b: string): boolean {
+  const [long, short] = a.length > b.length ? [a, b] : [b, a];
+  return short.length * PART_OF_FACT > long.length && long.includes(short);
 }

@@ -7,6 +7,8 @@ const DAY_MS = 24 * HOUR_MS;
 const MONTH_DAYS = 30;
 const YEAR_DAYS = 365;
 const SHOWN = 3;
+const DAY_LENGTH = 10;
+const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const SIGNS = { worked: "Y", failed: "N", partial: "~" } as const;
 
 /** `2d`, `5mo`; `now` within a minute, and for a time that lies ahead. */
@@ -35,6 +37,11 @@ export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string
 
 /** An ISO time; one without a zone is UTC. NaN for what is no time. */
 export function timeOf(text: unknown): number {
-  if (typeof text !== "string") return Number.NaN;
-  return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
+  if (typeof text !== "string" || !ISO.test(text)) return Number.NaN;
+  // A day alone is read as UTC.
+  return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) && text.length > DAY_LENGTH ? text : utc(text));
+}
+
+function utc(text: string): string {
+  return text.length === DAY_LENGTH ? text : `${text}Z`;
 }

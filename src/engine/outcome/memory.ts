@@ -41,13 +41,23 @@ export function isOutcome(value: unknown): value is Outcome {
   return OUTCOMES.includes(value as Outcome);
 }
 
-/** The collection that an id names; `book_` is how 0.3.6 wrote `books_`. */
-export function collectionOf(id: string): Collection | undefined {
-  if (id.startsWith("book_")) return "books";
-  return COLLECTIONS.find((name) => id.startsWith(`${name}_`));
+/** Ids of those that move: a collection, and eight digits that are the memory's own in all of them. */
+const MOVABLE_ID = /^(?:working|history|patterns|memory_bank)_([0-9a-f]{8})$/;
+/** `book_` is how 0.3.6 wrote `books_`. */
+const BOOK_ID = /^books?_[0-9a-f]{8}_chunk_\d+$/;
+
+/** False for what others have filed in a memory's place. */
+export function isMemoryId(id: string): boolean {
+  return MOVABLE_ID.test(id) || BOOK_ID.test(id);
 }
 
-/** The id after a move: it keeps what comes after the collection. */
-export function movedId(id: string, from: Collection, to: Collection): string {
-  return `${to}${id.slice(from.length)}`;
+/** The id of that memory in a collection. */
+export function idIn(collection: Collection, id: string): string {
+  const digits = MOVABLE_ID.exec(id)?.[1];
+  return digits === undefined ? id : `${collection}_${digits}`;
+}
+
+/** Every id that the memory may have been given out under; none for a book's chunk, which has one alone. */
+export function idsOf(id: string): string[] {
+  return MOVABLE_ID.test(id) ? COLLECTIONS.filter((name) => name !== "books").map((name) => idIn(name, id)) : [];
 }

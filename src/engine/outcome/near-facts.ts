@@ -3,7 +3,7 @@ import { asText } from "../text/validate.ts";
 import { findMemories, type FindContext, listMemories } from "./find.ts";
 import { meantFact, NEAR_ENOUGH, NEAREST_ASKED } from "./memory-bank.ts";
 
-/** Resolves to its id, or undefined where no fact is near enough to be meant. */
+/** Resolves to its drawer's id, or undefined where no fact is near enough to be meant. */
 export async function findFact(
   context: FindContext,
   given: unknown,
@@ -11,9 +11,13 @@ export async function findFact(
 ): Promise<string | undefined> {
   const wanted = asText(given ?? "");
   const facts = listMemories(context, { collections: ["memory_bank"] });
-  const exact = facts.find(({ id, text }) => id === wanted || text === wanted)?.id;
+  const exact = facts.find(({ id, text }) => id === wanted || text === wanted)?.drawerId;
   if (exact !== undefined) return exact;
   const request = { query: wanted, collections: ["memory_bank"] as const, limit: NEAREST_ASKED, nowMs: Date.now() };
   const near = (await findMemories(context, request)).sort((a, b) => b.cosine - a.cosine);
-  return meantFact(wanted, undefined, near, NEAR_ENOUGH[purpose]);
+  return meantFact(
+    wanted,
+    near.map(({ drawerId, text, cosine }) => ({ id: drawerId, text, cosine })),
+    NEAR_ENOUGH[purpose],
+  );
 }

@@ -2,8 +2,10 @@
  * `score_memories`: each memory that was shown has its outcome, and goes where that leads. Any other drawer may be scored, too: it
  * keeps its place, and carries what came of it. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
+import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { Outcome } from "../../port/outcome.ts";
+import type { Outcome, Telling } from "../../port/outcome.ts";
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { isOutcome, newStanding, OUTCOMES } from "./memory.ts";
@@ -16,26 +18,29 @@ const SCORED_MAX = 100;
 const USUAL_SCORE = 0.5;
 
 export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
-  const outcome = readOutcome(call.params["outcome"] ?? "unknown", "outcome");
-  const found = readScores(call.params["memory_scores"]).filter(([id, one]) => scored(tx, call, id, one));
-  return `Scored (outcome=${outcome}, ${found.length} memories updated)`;
+  const given = call.params["outcome"] ?? call.params["exchange_outcome"] ?? "unknown";
+  const outcome = readOutcome(given, "outcome");
+  // A memory that was shown twice, under the ids it had before and after a move, is judged once.
+  const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
+  for (const [id, one] of readScores(call.params["memory_scores"])) {
+    const drawer = findShown(tx, id);
+    if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
+  }
+  for (const { drawer, outcome: one } of judged.values()) if (one !== "unknown") judge(tx, call, drawer, one);
+  return `Scored (outcome=${outcome}, ${judged.size} memories updated)`;
 }
 
-/** False for an id that names nothing. A book's chunk is never judged by its outcomes: asked for, it is as it is. */
-function scored(tx: LedgerTx, { atMs }: WriteCall, id: string, outcome: Outcome): boolean {
-  const drawer = findShown(tx, id);
-  if (drawer === undefined) return false;
-  if (outcome === "unknown") return true;
+/** A book's chunk is never judged by its outcomes: asked for, it is as it is. */
+function judge(tx: LedgerTx, { atMs }: WriteCall, drawer: Drawer, outcome: Telling): void {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);
-  if (memory?.collection === "books") return true;
+  if (memory?.collection === "books") return;
   const verdict = { outcome, atMs, reason: null, weight: 1 };
   const standing = afterOutcome(memory?.standing ?? before ?? newStanding(USUAL_SCORE), verdict);
   tx.standings.put(drawer.id, standing);
-  if (memory === undefined) return true;
-  const now = { ...memory, standing };
-  follow(tx, now, fate(memory.collection, standing, atMs - memory.madeMs), atMs);
-  return true;
+  // Of one whose time cannot be read nobody knows that it is old.
+  const ageMs = Number.isNaN(memory?.madeMs ?? 0) ? 0 : atMs - (memory?.madeMs ?? 0);
+  if (memory !== undefined) follow(tx, { ...memory, standing }, fate(memory.collection, standing, ageMs), atMs);
 }
 
 function readScores(given: unknown): [id: string, outcome: Outcome][] {
@@ -48,5 +53,5 @@ function readScores(given: unknown): [id: string, outcome: Outcome][] {
 
 function readOutcome(given: unknown, name: string): Outcome {
   if (isOutcome(given)) return given;
-  throw new InvalidValue(`${name} must be one of ${OUTCOMES.join(", ")}`);
+  throw new InvalidValue(`${cut(name)} must be one of ${OUTCOMES.join(", ")}`);
 }

@@ -1,6 +1,7 @@
 /**
  * A memory is a drawer: of one wing, in the room of its collection, with what came of it beside it. So it is found, journaled,
- * undone, forgotten, backed up and kept in the public palace as any other. Source: outcome-memory.md 2.1–2.3, 2.7.
+ * undone, forgotten, backed up and kept in the public palace as any other. A move changes the room alone: the drawer keeps the id it
+ * was filed under, and the memory is shown under the id that it has in its collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -10,11 +11,10 @@ import { weightOf } from "./memory-bank.ts";
 import { timeOf } from "./memory-object.ts";
 import {
   type Collection,
-  collectionOf,
+  idIn,
+  idsOf,
   isCollection,
-  isMoving,
-  movedId,
-  MOVING,
+  isMemoryId,
   newStanding,
   USUAL_SCORE,
   type Weight,
@@ -26,7 +26,9 @@ export const MEMORY_WING = "roampal";
 export const ARCHIVE_ROOM = "archive";
 
 export type Memory = {
+  /** As it is shown. */
   id: string;
+  drawerId: string;
   collection: Collection;
   text: string;
   metadata: Metadata;
@@ -40,9 +42,9 @@ export type NewMemory = { collection: Collection; text: string; score?: number; 
 /** Undefined for a drawer that is no memory, or is archived. `standing`: undefined where nothing ever came of it. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { id, wing, room, text, metadata } = drawer;
-  if (wing !== MEMORY_WING || !isCollection(room)) return undefined;
+  if (wing !== MEMORY_WING || !isCollection(room) || !isMemoryId(id)) return undefined;
   return {
-    ...{ id, collection: room, text, metadata, weight: weightOf(metadata) },
+    ...{ id: idIn(room, id), drawerId: id, collection: room, text, metadata, weight: weightOf(metadata) },
     standing: standing ?? newStanding(USUAL_SCORE[room]),
     madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
   };
@@ -65,53 +67,41 @@ export function storeMemory(
   return id;
 }
 
-/** Eight digits are few: another memory may have them. */
+/** Eight digits are few: another memory may have them, in any collection. */
 function freeId(tx: LedgerTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
-    if (tx.findDrawer(id) === undefined) return id;
+    if (idsOf(id).every((one) => tx.findDrawer(one) === undefined)) return id;
   }
 }
 
-/** The drawer that an id was given out for: a memory may have moved since. */
+/** The drawer that an id was given out for, wherever the memory is by now; any drawer by its own id. */
 export function findShown(tx: Pick<LedgerTx, "findDrawer">, id: string): Drawer | undefined {
   const drawer = tx.findDrawer(id);
-  const from = collectionOf(id);
-  if (drawer !== undefined || from === undefined || !isMoving(from)) return drawer;
-  for (const to of MOVING) {
-    const moved = tx.findDrawer(movedId(id, from, to));
+  if (drawer !== undefined) return drawer;
+  for (const one of idsOf(id)) {
+    const moved = tx.findDrawer(one);
     if (moved?.wing === MEMORY_WING) return moved;
   }
   return undefined;
 }
 
-/** Does what its standing, or its age, has decided. Returns the id it has from then on; undefined where it is gone. */
-export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number): string | undefined {
-  const { id, collection, text, metadata, standing } = memory;
-  if (decided.kind === "stays") return id;
-  if (decided.kind === "moves") {
-    const { to } = decided;
-    const kept = movedId(id, collection, to);
-    const moved = tx.findDrawer(kept) === undefined ? kept : freeId(tx, to, id);
-    const at = isoTime(atMs);
-    const { score, uses } = standing;
-    const history = [...records(metadata["promotion_history"]), { from: collection, to, timestamp: at, score, uses }];
-    const direction = collection === "patterns" ? "demoted_from" : "promoted_from";
-    tx.insertDrawers([
-      {
-        ...{ id: moved, text },
-        metadata: {
-          ...{ ...metadata, room: to, [direction]: collection, promotion_history: JSON.stringify(history) },
-          ...(collection === "working" && { promoted_to_history_at: at }),
-        },
-      },
-    ]);
-    tx.standings.put(moved, standing);
-    tx.deleteDrawer(id);
-    return moved;
-  }
-  tx.deleteDrawer(id);
-  return undefined;
+/** Does what its standing, or its age, has decided. */
+export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number): void {
+  const { drawerId, collection, metadata, standing } = memory;
+  if (decided.kind === "goes") tx.deleteDrawer(drawerId);
+  if (decided.kind !== "moves") return;
+  const { to } = decided;
+  const at = isoTime(atMs);
+  const { score, uses } = standing;
+  const history = [...records(metadata["promotion_history"]), { from: collection, to, timestamp: at, score, uses }];
+  const direction = collection === "patterns" ? "demoted_from" : "promoted_from";
+  tx.updateDrawer(drawerId, {
+    metadata: {
+      ...{ ...metadata, room: to, [direction]: collection, promotion_history: JSON.stringify(history) },
+      ...(collection === "working" && { promoted_to_history_at: at }),
+    },
+  });
 }
 
 /** Lists are kept as JSON, as the original keeps them; what others have made of them is not relied on. */

@@ -16,6 +16,8 @@ import { TextParts } from "./text-parts.ts";
 const FORGOTTEN = "[forgotten]";
 /** Ids of drawers and diary entries, as every version makes them, and of memories with outcomes. */
 const DRAWER_ID = /^(?:drawer|diary)_|^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
+/** Memories with outcomes: the writes that made them hold their text in other words, or under no id. */
+const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Tools show this much of a text (engine/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
@@ -137,10 +139,23 @@ export class SqliteForget implements ForgetTx {
     const clean = this.#database.prepare(
       `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
     );
+    const memories = [...words.ids].filter((id) => MEMORY_ID.test(id));
+    const making = new Set(
+      this.#database
+        .prepare<[string], number>(
+          "SELECT journal FROM change WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?))",
+        )
+        .pluck()
+        .all(JSON.stringify(memories)),
+    );
     const dirty: { seq: number; result: string }[] = [];
     const ids = new Set<string>();
     const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
     for (const row of rows.iterate()) {
+      if (making.has(row.seq)) {
+        dirty.push({ seq: row.seq, result: JSON.stringify({ text: FORGOTTEN }) });
+        continue;
+      }
       const given = [...stringsOf(JSON.parse(row.arguments))];
       const strings = [...given, ...stringsOf(JSON.parse(row.result))];
       const isOfSource = given.some((text) => words.isSource(text, row.method));

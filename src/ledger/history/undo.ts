@@ -79,10 +79,12 @@ export class SqliteUndo implements UndoTx {
            JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
-    // Facts are restored before the entities they are about.
+    // Facts are restored before the entities they are about, and drawers before what came of them.
     const leaving = new Set<string>();
+    const drawers = new Map<string, UndoItem>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
-      const item = this.#judge(history, leaving, { agent, sinceMs, untilMs });
+      const item = this.#withDrawer(this.#judge(history, leaving, { agent, sinceMs, untilMs }), drawers);
+      if (item?.kind === "drawer") drawers.set(item.id, item);
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
@@ -120,6 +122,14 @@ export class SqliteUndo implements UndoTx {
     if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
+  }
+
+  /** What came of a drawer goes where the drawer goes, and stays where it stays. */
+  #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>): UndoItem | undefined {
+    const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
+    if (item === undefined || drawer === undefined) return item;
+    if (drawer.change === "remove") return undefined;
+    return drawer.change === "refused" ? { ...drawer, kind: item.kind } : item;
   }
 
   #textOf({ kind, id, change }: UndoItem, { before }: History): string | undefined {

@@ -42,7 +42,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
-  readonly #drawersIn;
+  readonly #lookups;
   /** Changes of this group's completed writes; the write that is being applied has its own. */
   #kept = noChanges();
   #current = noChanges();
@@ -101,14 +101,16 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
-    this.#drawersIn = database
-      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
-      .pluck();
+    this.#lookups = prepareLookups(database);
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 
+  changedBy(agent: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.changedBy.all(agent, JSON.stringify(ids)));
+  }
+
   drawersIn(wing: string, room: string): number {
-    return this.#drawersIn.get(wing, room) ?? 0;
+    return this.#lookups.drawersIn.get(wing, room) ?? 0;
   }
 
   idRecipe(): IdRecipe {
@@ -254,4 +256,18 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
 export function noChanges(): Changes {
   return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+}
+
+function prepareLookups(database: LedgerDatabase) {
+  return {
+    drawersIn: database
+      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
+      .pluck(),
+    changedBy: database
+      .prepare<[string, string], string>(
+        `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
+           WHERE j.agent = ? AND c.id IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck(),
+  };
 }

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { chunks } from "../../../src/engine/outcome/books.ts";
-import { type Collection, movedId, newStanding } from "../../../src/engine/outcome/memory.ts";
+import { type Collection, idIn, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
 import { rank } from "../../../src/engine/outcome/ranking.ts";
@@ -122,11 +122,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
     const what = fate(place, now, days * DAY_MS);
     if (what.kind === "goes") place = undefined;
     if (what.kind === "moves") place = what.to;
-    return [
-      place === undefined
-        ? null
-        : [movedId(`${collection}_0a1b2c3d`, collection, place), now.score, now.uses, now.successes],
-    ];
+    return [place === undefined ? null : [idIn(place, `${collection}_0a1b2c3d`), now.score, now.uses, now.successes]];
   });
 }
 

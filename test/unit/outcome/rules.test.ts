@@ -10,10 +10,10 @@ import { likeness, signature } from "../../../src/engine/outcome/known-solutions
 import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/engine/outcome/memory-bank.ts";
 import { age, pastSigns, recency, timeOf } from "../../../src/engine/outcome/memory-object.ts";
 import type { Standing } from "../../../src/port/outcome.ts";
-import { collectionOf, movedId, newStanding } from "../../../src/engine/outcome/memory.ts";
+import { idIn, idsOf, isMemoryId, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
-import { boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
+import { alike, boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
 import { reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
 
@@ -92,6 +92,18 @@ test("a distance shrinks for what there is reason to prefer", () => {
   expect(entityBoost([1, 1, 1, 1])).toBe(1.5);
 });
 
+test("what is far less like the question than the best is not ranked, unless it holds as much of its words", () => {
+  const found = (name: string, cosine: number, words = 0) => ({ name, cosine, words });
+  const names = (all: ReturnType<typeof found>[]): string =>
+    alike(all)
+      .map(({ name }) => name)
+      .join("");
+  expect(names([found("a", 0.8), found("b", 0.61), found("c", 0.59)])).toBe("ab");
+  expect(names([found("a", 0.8, 5), found("b", 0.1, 4), found("c", 0.1, 3.9)])).toBe("ab");
+  expect(names([found("a", 0.8), found("b", Number.NaN)])).toBe("ab");
+  expect(names([])).toBe("");
+});
+
 test("a cross-encoder has a say only before outcomes are known", () => {
   const final = 0.5;
   expect(reread({ standing: { uses: 3 }, fact: undefined, final }, 9)).toBe(final);
@@ -100,11 +112,19 @@ test("a cross-encoder has a say only before outcomes are known", () => {
   expect(reread({ standing: { uses: 0 }, fact: USUAL, final }, 0)).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
-test("ids name their collection, and keep their own part when they move", () => {
-  expect(collectionOf("memory_bank_12ab34cd")).toBe("memory_bank");
-  expect(collectionOf("book_12ab34cd_chunk_0")).toBe("books");
-  expect(collectionOf("drawer_a_b_1")).toBeUndefined();
-  expect(movedId("working_ab12cd34", "working", "history")).toBe("history_ab12cd34");
+test("an id names its collection and keeps its digits in every other", () => {
+  const ids = [
+    "memory_bank_12ab34cd",
+    "book_12ab34cd_chunk_0",
+    "books_12ab34cd_chunk_10",
+    "working_12ab34c",
+    "drawer_a_1",
+  ];
+  expect(ids.map(isMemoryId)).toEqual([true, true, true, false, false]);
+  expect(idIn("history", "working_ab12cd34")).toBe("history_ab12cd34");
+  expect(idIn("history", "books_12ab34cd_chunk_0")).toBe("books_12ab34cd_chunk_0");
+  expect(idsOf("patterns_ab12cd34")).toContain("working_ab12cd34");
+  expect(idsOf("drawer_a_1")).toEqual([]);
 });
 
 test("a question goes everywhere until its concepts are known, then where they were answered", () => {
@@ -212,16 +232,16 @@ test("weights are read from words, text and lists", () => {
   ]);
 });
 
-test("a fact is meant by its id, its words or its sense, and by nothing else", () => {
+test("a fact is meant by its words or its sense, and by nothing that says too little", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },
   ];
-  expect(meantFact("anything", "exact", near, 1)).toBe("exact");
-  expect(meantFact("likes TEA", undefined, near, NEAR_ENOUGH.update)).toBe("one");
-  expect(meantFact("drinks", undefined, near, NEAR_ENOUGH.update)).toBeUndefined();
-  expect(meantFact("drinks", undefined, near, NEAR_ENOUGH.archive)).toBe("one");
-  expect(meantFact("", undefined, near, 0.9)).toBeUndefined();
+  expect(meantFact("likes TEA", near, NEAR_ENOUGH.update)).toBe("one");
+  expect(meantFact("my tea", near, 1)).toBe("two");
+  expect(meantFact("drinks", near, NEAR_ENOUGH.update)).toBeUndefined();
+  expect(meantFact("drinks", near, NEAR_ENOUGH.archive)).toBe("one");
+  expect(["e", "user", ""].map((text) => meantFact(text, near, 1))).toEqual([undefined, undefined, undefined]);
 });
 
 test("ages, outcomes and times are said shortly", () => {
@@ -236,7 +256,8 @@ test("ages, outcomes and times are said shortly", () => {
   expect(pastSigns([])).toBe("");
   expect(timeOf("2026-06-01T00:00:00")).toBe(NOW_MS);
   expect(timeOf("2026-06-01T02:00:00+02:00")).toBe(NOW_MS);
-  expect(timeOf("yesterday")).toBeNaN();
+  expect(timeOf("2026-06-01")).toBe(NOW_MS);
+  expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
 });
 
 test("an exchange is scored when the user answers a completed response, once", () => {
