@@ -65,13 +65,14 @@ const STAGES: readonly Stage[] = [
     [{ name: "soak", vitest: ["--project", "soak"] }],
   ],
   [
-    [{ name: "topology", vitest: ["--project", "topology"], missing: stackMissing }],
+    [
+      { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
+      { name: "stack", vitest: ["--project", "stack"], missing: stackMissing },
+    ],
     [
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.
       { name: "agents", vitest: ["--project", "agents"] },
       { name: "install", vitest: ["--project", "install"] },
-      // It waits for containers more than it works, so that one worker beside the topologies' two fills the cores.
-      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=1"], missing: stackMissing },
     ],
   ],
 ];

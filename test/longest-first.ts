@@ -24,6 +24,9 @@ export const LONGEST: readonly string[] = [
   "topology/grid/container.test.ts",
   "topology/fresh-clone.test.ts",
   "topology/kill-chroma.test.ts",
+  "stack/compose.test.ts",
+  "stack/recreate.test.ts",
+  "stack/devcontainer.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

@@ -101,6 +101,7 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   if (message["method"] === "message.add") return { grown: Number(result["added"]) };
   if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
   if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };
+  if (!String(params["name"]).startsWith("mempalace_")) return { grown: memoriesMade(params["name"], result) };
   const value = valueOf(result) ?? {};
   const args = isObject(params["arguments"]) ? params["arguments"] : {};
   switch (params["name"]) {
@@ -114,6 +115,14 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
     default:
       return value["success"] === true ? effectOfSuccess(params["name"], args, value, own) : { grown: 0 };
   }
+}
+
+/** The other surface answers in sentences. A memory that is taken out is archived; none that these inputs name is deleted. */
+function memoriesMade(name: unknown, { content }: Record<string, unknown>): number {
+  const [{ text = "" } = {}] = (content ?? []) as { text?: string }[];
+  const isMade =
+    name === "add_to_memory_bank" ? text.startsWith("Added to memory bank") : text.startsWith("Recorded: ");
+  return isMade && (name === "add_to_memory_bank" || name === "record_response") ? 1 : 0;
 }
 
 function effectOfSuccess(
