@@ -3,7 +3,7 @@
  * write of its own, which the journal has as any other. Started by palace.ts.
  */
 import { randomUUID } from "node:crypto";
-import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/age.ts";
+import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/retention.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Thread } from "../../platform/thread.ts";

@@ -8,8 +8,9 @@ import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/s
 import { spelledOut } from "./acronyms.ts";
 import { type Filters, matches } from "./filters.ts";
 import { fuseByPlace } from "./fusion.ts";
+import { alike, type Likeness } from "./likeness.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
-import { alike, boosted, type Likeness, rank, type Rank } from "./ranking.ts";
+import { boosted, rank, type Rank } from "./ranking.ts";
 import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 

@@ -58,27 +58,6 @@ export function rank(memory: Rankable, distance: number): Rank {
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
 }
 
-/**
- * How much less like the question than the most alike memory another may be, and how much less of its words it may hold, to be ranked
- * at all. What was proven elsewhere would else be shown everywhere: its outcomes count three times what its likeness does. Source:
- * npm run bench:learning; the original has no such bound.
- */
-const COSINE_BELOW_BEST = 0.2;
-const WORDS_OF_BEST = 0.8;
-
-/** `cosine`: NaN where it is not known; `words`: the score of its words, 0 where the words did not find it. */
-export type Likeness = { cosine: number; words: number };
-
-/** Those of the found that are about the question. */
-export function alike<F extends Likeness>(found: readonly F[]): F[] {
-  const nearest = found.reduce((max, { cosine }) => (cosine > max ? cosine : max), -1);
-  const most = found.reduce((max, { words }) => Math.max(max, words), 0);
-  return found.filter(
-    ({ cosine, words }) =>
-      Number.isNaN(cosine) || cosine >= nearest - COSINE_BELOW_BEST || (words > 0 && words >= WORDS_OF_BEST * most),
-  );
-}
-
 export type Boosts = {
   /** Age of a book's chunk, ms. */
   ageMs: number;

@@ -38,9 +38,10 @@ function judge(tx: LedgerTx, { atMs }: WriteCall, drawer: Drawer, outcome: Telli
   const verdict = { outcome, atMs, reason: null, weight: 1 };
   const standing = afterOutcome(memory?.standing ?? before ?? newStanding(USUAL_SCORE), verdict);
   tx.standings.put(drawer.id, standing);
+  if (memory === undefined) return;
   // Of one whose time cannot be read nobody knows that it is old.
-  const ageMs = Number.isNaN(memory?.madeMs ?? 0) ? 0 : atMs - (memory?.madeMs ?? 0);
-  if (memory !== undefined) follow(tx, { ...memory, standing }, fate(memory.collection, standing, ageMs), atMs);
+  const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
+  follow(tx, { ...memory, standing }, fate(memory.collection, standing, ageMs), atMs);
 }
 
 function readScores(given: unknown): [id: string, outcome: Outcome][] {

@@ -34,10 +34,7 @@ export function scoringPrompt({ user, assistant }: Exchange, memories: readonly 
     `<${TAG}>`,
     "Before you answer, score the exchange before this message.",
     "",
-    "Previous:",
-    `• The user asked: "${quoted(user)}"`,
-    `• You answered: "${quoted(assistant)}"`,
-    "",
+    ...previous(user, assistant),
     ...(surfaced.length === 0 ? [] : ["Memories surfaced:", ...surfaced, ""]),
     `The user says now: "${quoted(message)}"`,
     "",
@@ -64,10 +61,7 @@ export function plainScoringPrompt(
   return [
     "Before you answer, call the tool score_memories for the exchange before this message.",
     "",
-    "Previous:",
-    `• The user asked: "${quoted(user)}"`,
-    `• You answered: "${quoted(head(assistant, ANSWER_CHARACTERS))}"`,
-    "",
+    ...previous(user, head(assistant, ANSWER_CHARACTERS)),
     "Memories surfaced:",
     ...(surfaced.length === 0 ? ["(none)"] : surfaced),
     "",
@@ -81,6 +75,10 @@ export function plainScoringPrompt(
     ...GUIDE,
     "",
   ].join("\n");
+}
+
+function previous(user: string, assistant: string): string[] {
+  return ["Previous:", `• The user asked: "${quoted(user)}"`, `• You answered: "${quoted(assistant)}"`, ""];
 }
 
 function head(text: string, characters: number): string {

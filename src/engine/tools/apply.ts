@@ -17,7 +17,7 @@ import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
-import { ageMemories } from "../outcome/age.ts";
+import { ageMemories } from "../outcome/retention.ts";
 import { answering } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
 import { scoreMemories } from "../outcome/score.ts";

@@ -13,7 +13,7 @@ import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
 import { answeringLater } from "../outcome/answer.ts";
-import { contextInsights, searchMemory } from "../outcome/answers.ts";
+import { contextInsights, searchMemory } from "../outcome/recall.ts";
 import { findFact } from "../outcome/near-facts.ts";
 import { checkDuplicate, compareItems } from "../search/duplicate.ts";
 import { placeFilter, searchTool } from "../search/search-tool.ts";

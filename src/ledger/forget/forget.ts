@@ -14,10 +14,10 @@ import { TextParts } from "./text-parts.ts";
 
 /** The journal holds this in place of a forgotten text. */
 const FORGOTTEN = "[forgotten]";
-/** Ids of drawers and diary entries, as every version makes them, and of memories with outcomes. */
-const DRAWER_ID = /^(?:drawer|diary)_|^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Memories with outcomes: the writes that made them hold their text in other words, or under no id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
+/** Ids of drawers, diary entries and memories, as every version makes them. */
+const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
 /** Tools show this much of a text (engine/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
@@ -163,7 +163,7 @@ export class SqliteForget implements ForgetTx {
       if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) continue;
       dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
       // A drawer that once held the text and no longer does still has an older state in the palace's queue.
-      if (words.isWide) for (const text of strings) if (DRAWER_ID.test(text)) ids.add(text);
+      if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
     }
     for (const { seq, result } of dirty) clean.run(result, seq);
     return { rows: dirty.length, ids: [...ids] };
@@ -269,7 +269,7 @@ function* stringsOf(value: unknown): Generator<string> {
 
 /** Drawer ids stay in an answer, so that a repeated call still gets the id of the drawer it made. */
 function withoutWords(value: unknown, words: Words): unknown {
-  const isGone = (text: string): boolean => words.isOf(text) || (!DRAWER_ID.test(text) && words.graph.isOf(text));
+  const isGone = (text: string): boolean => words.isOf(text) || (!isDrawerId(text) && words.graph.isOf(text));
   if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
   if (Array.isArray(value)) return value.map((one) => withoutWords(one, words));
   if (typeof value !== "object" || value === null) return value;

@@ -7,13 +7,14 @@ import { contextType } from "../../../src/engine/outcome/context-type.ts";
 import { NEW_CONVERSATION, onPrompt, onScored, onStop } from "../../../src/engine/outcome/conversation.ts";
 import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/engine/outcome/filters.ts";
 import { likeness, signature } from "../../../src/engine/outcome/known-solutions.ts";
+import { alike } from "../../../src/engine/outcome/likeness.ts";
 import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/engine/outcome/memory-bank.ts";
 import { age, pastSigns, recency, timeOf } from "../../../src/engine/outcome/memory-object.ts";
 import type { Standing } from "../../../src/port/outcome.ts";
 import { idIn, idsOf, isMemoryId, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
-import { alike, boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
+import { boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
 import { reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
 

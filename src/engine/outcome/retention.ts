@@ -17,13 +17,17 @@ export type AgeRequest = { ids: string[]; believedMs: number; isStart: boolean }
 
 /** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
 export function dueMemories(context: Pick<FindContext, "reader">, nowMs: number, isStart: boolean): string[] {
-  return MOVING.flatMap((collection) =>
-    memoriesIn(context, collection)
-      .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
-      .take(AGED_MAX)
-      .map(({ drawerId }) => drawerId)
-      .toArray(),
-  ).slice(0, AGED_MAX);
+  // Time alone does nothing to what is proven.
+  const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
+  return ageing
+    .flatMap((collection) =>
+      memoriesIn(context, collection)
+        .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
+        .take(AGED_MAX)
+        .map(({ drawerId }) => drawerId)
+        .toArray(),
+    )
+    .slice(0, AGED_MAX);
 }
 
 export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
