@@ -141,9 +141,13 @@ function difference(ours: Step, theirs: Step, before: Step, version: RoampalVers
   return `ours ${JSON.stringify(ours)}, theirs ${JSON.stringify(theirs)}`;
 }
 
-test.each(ROAMPAL_VERSIONS)("Roampal %s scores, moves, ranks and cuts as we do", async (version) => {
+for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
-  if (missing !== undefined) return void console.warn(missing);
+  const title = `Roampal ${version} scores, moves, ranks and cuts as we do`;
+  test.skipIf(missing !== undefined)(missing === undefined ? title : `${title} (${missing})`, () => agrees(version));
+}
+
+async function agrees(version: RoampalVersion): Promise<void> {
   const all = cases();
   const tolerance = TOLERANCES[version];
   const theirs = (await askRoampal(version, join(import.meta.dirname, "rules.py"), asked(all))) as Answers;
@@ -187,4 +191,4 @@ test.each(ROAMPAL_VERSIONS)("Roampal %s scores, moves, ranks and cuts as we do",
       : !["successes-carried-forward", "bank-as-any-collection"].includes(name),
   );
   expect([...met.keys()].toSorted()).toEqual(expected.toSorted());
-});
+}
