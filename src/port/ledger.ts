@@ -2,7 +2,7 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
-import type { Standing, StandingTx } from "./outcome.ts";
+import type { Conversation, ConversationTx, Standing, StandingTx } from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -33,6 +33,7 @@ export interface LedgerTx {
   drawersOfSource(sourceFile: string): Drawer[];
   readonly parts: PartTx;
   readonly standings: StandingTx;
+  readonly conversations: ConversationTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** How many drawers a room holds, kept by the ledger. */
@@ -67,6 +68,9 @@ export interface LedgerReader {
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** Of those that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
+  conversation(id: string): Conversation | undefined;
+  /** Drawers that the conversation was shown. */
+  shownIn(conversation: string): Set<string>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];

@@ -24,3 +24,36 @@ export interface StandingTx {
   find(id: string): Standing | undefined;
   put(id: string, standing: Standing): void;
 }
+
+/** Where a talk between a user and an agent stands. */
+export type Conversation = {
+  /** The agent's name for it, with the agent's own. */
+  id: string;
+  agent: string;
+  /** Counts the user's messages. */
+  turn: number;
+  /** The agent has finished; what the user says next is an answer to it. */
+  isCompleted: boolean;
+  /** This turn asks for scores of the exchange before it. */
+  isAsked: boolean;
+  /** That exchange was scored. */
+  isScored: boolean;
+  /** The drawer of the last question and answer; null where none is kept. */
+  exchange: string | null;
+  atMs: number;
+};
+
+/** Ids are drawers'. Concurrency and errors: as LedgerTx. */
+export interface ConversationTx {
+  find(id: string): Conversation | undefined;
+  put(conversation: Conversation): void;
+  /** One that was shown before in the conversation keeps its turn. */
+  show(id: string, turn: number, drawers: readonly string[]): void;
+  shownAt(id: string, turn: number): string[];
+  /** The conversation that was shown most of them: one that owes a score, if there is one, and the newest of these. */
+  shownOneOf(drawers: readonly string[]): Conversation | undefined;
+  /** Those of an agent that are asked for scores, since that time, and have given none. */
+  asked(agent: string, sinceMs: number): Conversation[];
+  /** Removes those that nobody has gone on with since. */
+  dropBefore(atMs: number): void;
+}

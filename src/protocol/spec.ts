@@ -208,6 +208,19 @@ export type Methods = {
   "memory.audit": { params: AuditRequest; result: AuditPage };
   /** Layer 1 of upstream's wake-up: what matters most, of all wings or of one. */
   "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
+  /**
+   * The user has spoken: what the agent is told beside it. `conversation`: the agent's name and its own id of the talk; `project`:
+   * memories of other projects are left out.
+   */
+  "turn.begin": {
+    params: { conversation: string; prompt: string; project?: string };
+    result: { context: string; scoring: string; plainScoring: string };
+  };
+  /** The agent has answered: the exchange is kept, and what the user says next judges it. `id`: the memory; `scored`: the exchange before. */
+  "turn.end": {
+    params: { conversation: string; user: string; assistant: string; project?: string };
+    result: { id: string | null; scored: boolean };
+  };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

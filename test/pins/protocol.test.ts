@@ -87,6 +87,8 @@ test("our own methods are these", () => {
     "memory.undo": true,
     "memory.audit": true,
     "palace.wakeUp": true,
+    "turn.begin": true,
+    "turn.end": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

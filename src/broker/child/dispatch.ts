@@ -48,6 +48,8 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "memory.undoPreview",
       "memory.undo",
       "memory.audit",
+      "turn.begin",
+      "turn.end",
     ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
   ),
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,

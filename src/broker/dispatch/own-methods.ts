@@ -6,6 +6,8 @@ import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { drawersToShow, told } from "../../engine/outcome/told.ts";
+import type { Begun } from "../../engine/outcome/turn.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
@@ -80,6 +82,20 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "memory.undoPreview": read(({ hygiene }, { params }) => hygiene.previewUndo(params)),
   "memory.undo": write("memory.undo"),
   "memory.audit": read(({ hygiene }, { params }, { redact }) => redactAnswer(hygiene.audit(readAudit(params)), redact)),
+  // Neither the journal nor the answer that it keeps holds what the user said, or a memory.
+  "turn.begin": async (dependencies, call) => {
+    const { params } = call;
+    const asked = {
+      ...{ conversation: stringOf(params, "conversation"), prompt: stringOf(params, "prompt") },
+      project: optionalString(params, "project"),
+    };
+    const { reads } = await palaceAfterWrites(dependencies, call);
+    const drawers = await drawersToShow(reads, asked, Date.now());
+    const { conversation } = asked;
+    const { value } = await submit(dependencies, "turn.begin", { conversation }, call, drawers);
+    return redactAnswer(told(reads, value as Begun, asked.prompt, Date.now()), dependencies.redact);
+  },
+  "turn.end": write("turn.end"),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };

@@ -14,8 +14,13 @@ const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
 ]);
 
-/** Methods about the machine more than the memory (its folders, its exports), and a scan of every row. */
-const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>(["job.list", "palace.health"]);
+/** Methods about the machine more than the memory (its folders, its exports), a scan of every row, and what is written. */
+const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>([
+  "job.list",
+  "palace.health",
+  "turn.begin",
+  "turn.end",
+]);
 
 /**
  * True when readers may not make this call. Some tools change things outside the ledger: the hooks' settings, a notice

@@ -2,36 +2,30 @@
  * When an exchange may be scored: the user has answered a completed response of this very conversation. Pure. Source:
  * outcome-memory.md 4.4, 6.7.
  */
+import type { Conversation } from "../../port/outcome.ts";
 
-export type Conversation = {
-  /** The agent has finished; what the user says next is an answer to it. */
-  isCompleted: boolean;
-  /** This turn asked for scores. */
-  isScoringAsked: boolean;
-  isScored: boolean;
-  /** It has been greeted. */
-  isKnown: boolean;
-};
+/** A conversation is forgotten when nobody has gone on with it for so long. */
+export const KEPT_MS = 30 * 86_400_000;
 
-export const NEW_CONVERSATION: Conversation = {
-  isCompleted: false,
-  isScoringAsked: false,
-  isScored: false,
-  isKnown: false,
-};
-
-/** What the user's message does. `hasUnscored`: the exchange before it is there, and was not scored yet. */
-export function onPrompt(before: Conversation, hasUnscored: boolean): Conversation & { isCold: boolean } {
-  const isCold = !before.isKnown;
-  const isScoringAsked = before.isCompleted && !isCold && hasUnscored;
-  const isScored = isScoringAsked ? false : before.isScored;
-  return { isCompleted: false, isScoringAsked, isScored, isKnown: true, isCold };
+/** Of a conversation that nobody has begun yet. */
+export function newConversation(id: string, agent: string, atMs: number): Conversation {
+  const marks = { isCompleted: false, isAsked: false, isScored: false };
+  return { id, agent, turn: 0, ...marks, exchange: null, atMs };
 }
 
-export function onScored(before: Conversation): Conversation {
-  return { ...before, isScored: true };
+/** True for the first message of the user. */
+export function isCold({ turn }: Conversation): boolean {
+  return turn === 0;
 }
 
-export function onStop(before: Conversation): Conversation {
-  return { ...before, isCompleted: true, isScoringAsked: false };
+/** What the user's message does. `hasExchange`: the exchange before it is still there. */
+export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
+  const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;
+  return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, atMs };
+}
+
+/** What the end of the agent's answer does. `exchange`: what was kept of it. */
+export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
+  const kept = exchange === undefined ? {} : { exchange, isScored: false };
+  return { ...before, isCompleted: true, isAsked: false, ...kept, atMs };
 }

@@ -27,6 +27,8 @@ export type FindRequest = {
   collections?: readonly Collection[];
   limit: number;
   filters?: Filters;
+  /** Memories that are to be left out. */
+  isLeftOut?: (memory: Memory) => boolean;
   nowMs: number;
 };
 
@@ -47,13 +49,15 @@ const PAGE = 1_000;
 
 /** Best first. A half that fails leaves the other. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
-  const { query, collections = COLLECTIONS, limit, filters = {}, nowMs } = request;
+  const { query, collections = COLLECTIONS, limit, filters = {}, isLeftOut = () => false, nowMs } = request;
   const asked = spelledOut(query);
   const vector = await embedded(context, asked);
   const pool = Object.keys(filters).length > 0 ? FILTERED_CANDIDATES : limit * CANDIDATES_FACTOR;
   const pools = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
   const words = new Map(pools.flat().map((one) => [one.row, one.words]));
-  const memories = read(context, [...words.keys()]).filter(({ metadata }) => matches(metadata, filters));
+  const memories = read(context, [...words.keys()]).filter(
+    (memory) => matches(memory.metadata, filters) && !isLeftOut(memory),
+  );
   const cosines = await cosinesOf(context, vector, memories);
   const likened = memories.map((memory, at) => ({
     ...{ ...memory, cosine: cosines[at] ?? Number.NaN, words: words.get(memory.row) ?? 0 },

@@ -10,8 +10,13 @@ export const SLOTS = 4;
 export const RESERVED = ["working", "history"] as const satisfies readonly Collection[];
 /** What the other places are open to; books are asked for, never pushed. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/** A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all. */
-export const CHARACTERS_MAX = 9_000;
+/**
+ * A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all; a question for scores may
+ * stand beside this one.
+ */
+export const CHARACTERS_MAX = 5_500;
+/** Of a memory: an exchange may fill pages. */
+const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
 const OPENER = "═══ KNOWN CONTEXT ═══";
@@ -58,7 +63,12 @@ export function injectionText(name: string | undefined, memories: readonly Shown
 
 function lineOf({ id, collection, text, age, proven, effective }: Shown): string {
   const notes = [age, trust(proven, effective), collection].filter((note) => note !== "");
-  return `• ${quoted(text)} [id:${id}] (${notes.join(", ")})`;
+  return `• ${quoted(beginning(text, id))} [id:${id}] (${notes.join(", ")})`;
+}
+
+function beginning(text: string, id: string): string {
+  if (text.length <= MEMORY_MAX) return text;
+  return `${text.slice(0, MEMORY_MAX).toWellFormed()}… (the rest: search_memory, id ${id})`;
 }
 
 function trust(proven: number, effective = 0): string {
@@ -70,9 +80,9 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/** Further lines are set in, so that none of them begins as ours do. */
+/** Further lines are set in, so that none of them begins as ours do; no mark of ours, and no id, can be imitated. */
 export function quoted(text: string): string {
-  return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=");
+  return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll("[id:", "[id ");
 }
 
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;

@@ -32,6 +32,16 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
   };
 }
 
+/** Kept as a JSON list; what others have made of it counts as none. */
+export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
+  try {
+    const list: unknown = typeof tags === "string" ? JSON.parse(tags) : tags;
+    return Array.isArray(list) ? list.filter((tag) => typeof tag === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
 export type Near = { id: string; text: string; cosine: number };
 
 /**

@@ -3,8 +3,8 @@ import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue, asText } from "../text/validate.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
-import { type FindContext, findMemories, listMemories } from "./find.ts";
-import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots, SLOTS } from "./injection.ts";
+import { type FindContext, findMemories, type FindRequest, type Found, listMemories } from "./find.ts";
+import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots } from "./injection.ts";
 import { type Collection, isCollection } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
 import { findShown, isoTime, type Memory, toMemory } from "./store.ts";
@@ -14,6 +14,8 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 const DAYS_MAX = 365;
+/** So many that the best of each collection is among them. */
+const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
 
@@ -80,14 +82,8 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
 export async function contextInsights(context: FindContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
-  const best = async (collections: readonly Collection[], limit: number): Promise<Memory[]> =>
-    findMemories(context, { query, collections, limit, nowMs });
-  const [open, ...reserved] = await Promise.all([
-    best(OPEN_TO, SLOTS),
-    ...RESERVED.map(async (collection) => (await best([collection], 1))[0]),
-  ]);
-  const memories = slots(reserved, open);
-  const facts = fitting(listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } }));
+  const memories = await bestFour(context, { query, nowMs });
+  const facts = fitting(factsAlwaysShown(context));
   const ids = new Set([...facts, ...memories].map(({ id }) => id));
   return [
     `Known Context for '${cut(query)}':`,
@@ -97,6 +93,20 @@ export async function contextInsights(context: FindContext, values: Values, nowM
     ...(facts.length + memories.length === 0 ? ["Nothing is known of this yet.", ""] : []),
     `_Cached ${ids.size} doc_ids for outcome scoring._`,
   ].join("\n");
+}
+
+/** One of the day, one of what has helped, and the best two of all, by one search. */
+export async function bestFour(
+  context: FindContext,
+  request: Omit<FindRequest, "collections" | "limit">,
+): Promise<Found[]> {
+  const found = await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES });
+  const reserved = RESERVED.map((room) => found.find(({ collection }) => collection === room));
+  return slots(reserved, found);
+}
+
+export function factsAlwaysShown(context: Pick<FindContext, "reader">): Memory[] {
+  return listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } });
 }
 
 /** Facts that are always shown must leave room: one that no longer fits is left out as a whole. */

@@ -16,6 +16,8 @@ import { findShown, follow, toMemory } from "./store.ts";
 /** Of one call; a turn shows four. */
 const SCORED_MAX = 100;
 const USUAL_SCORE = 0.5;
+/** An agent that was asked longer ago no longer answers. */
+const OWED_MS = 30 * 60_000;
 
 export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
   const given = call.params["outcome"] ?? call.params["exchange_outcome"] ?? "unknown";
@@ -27,7 +29,21 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
   for (const { drawer, outcome: one } of judged.values()) if (one !== "unknown") judge(tx, call, drawer, one);
+  const exchange = answered(tx, call, [...judged.keys()]);
+  if (exchange !== undefined && outcome !== "unknown" && !judged.has(exchange.id)) judge(tx, call, exchange, outcome);
   return `Scored (outcome=${outcome}, ${judged.size} memories updated)`;
+}
+
+/**
+ * The exchange that the outcome is of, marked as scored: of the conversation that was shown one of the memories, else of the only one
+ * that this agent owes a score. Undefined where it was scored before, or nobody knows which one is meant.
+ */
+function answered(tx: LedgerTx, { peer, atMs }: WriteCall, scored: readonly string[]): Drawer | undefined {
+  const owing = tx.conversations.asked(peer.agent, atMs - OWED_MS);
+  const conversation = tx.conversations.shownOneOf(scored) ?? (owing.length === 1 ? owing[0] : undefined);
+  if (conversation === undefined || conversation.isScored || !conversation.isAsked) return undefined;
+  tx.conversations.put({ ...conversation, isScored: true });
+  return conversation.exchange === null ? undefined : tx.findDrawer(conversation.exchange);
 }
 
 /** A book's chunk is never judged by its outcomes: asked for, it is as it is. */

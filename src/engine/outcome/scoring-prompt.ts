@@ -2,13 +2,15 @@
  * Asks an agent what became of its last answer and of the memories it was shown for it. Pure. Source: outcome-memory.md 6.4; tags, order
  * and call are contract, the sentences are ours.
  */
+import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
 
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 const MEMORY_CHARACTERS = 200;
+/** Beside it there must be room for what is known. */
+const FULL_CHARACTERS_MAX = 3_500;
 
-export type Exchange = { user: string; assistant: string };
 export type ToScore = { id: string; text: string };
 
 const RUBRIC = [
@@ -27,16 +29,27 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** For Claude Code: in full, between tags. */
-export function scoringPrompt({ user, assistant }: Exchange, memories: readonly ToScore[], message: string): string {
-  const surfaced = memories.map(({ id, text }) => `• [${id}] "${quoted(text)}"`);
+/** For Claude Code: between tags, in full where it is short enough for a host to show it whole. */
+export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
+  const whole = fullPrompt(exchange, memories, message);
+  if (whole.length <= FULL_CHARACTERS_MAX) return whole;
+  const { user, assistant } = exchange;
+  return fullPrompt(
+    { user: head(user, ANSWER_CHARACTERS), assistant: head(assistant, ANSWER_CHARACTERS) },
+    memories.map(({ id, text }) => ({ id, text: head(text, MEMORY_CHARACTERS) })),
+    head(message, ANSWER_CHARACTERS),
+  );
+}
+
+function fullPrompt({ user, assistant }: Exchange, memories: readonly ToScore[], message: string): string {
+  const surfaced = memories.map(({ id, text }) => `• [${id}] ${said(text)}`);
   return [
     `<${TAG}>`,
     "Before you answer, score the exchange before this message.",
     "",
     ...previous(user, assistant),
     ...(surfaced.length === 0 ? [] : ["Memories surfaced:", ...surfaced, ""]),
-    `The user says now: "${quoted(message)}"`,
+    `The user says now: ${said(message)}`,
     "",
     "Judge by that:",
     ...RUBRIC,
@@ -57,7 +70,7 @@ export function plainScoringPrompt(
   memories: readonly ToScore[],
   message: string,
 ): string {
-  const surfaced = memories.map(({ id, text }) => `• [${id}] "${quoted(head(text, MEMORY_CHARACTERS))}"`);
+  const surfaced = memories.map(({ id, text }) => `• [${id}] ${said(head(text, MEMORY_CHARACTERS))}`);
   return [
     "Before you answer, call the tool score_memories for the exchange before this message.",
     "",
@@ -65,7 +78,7 @@ export function plainScoringPrompt(
     "Memories surfaced:",
     ...(surfaced.length === 0 ? ["(none)"] : surfaced),
     "",
-    `The user says now: "${quoted(message)}"`,
+    `The user says now: ${said(message)}`,
     "",
     ...RUBRIC,
     "",
@@ -78,7 +91,12 @@ export function plainScoringPrompt(
 }
 
 function previous(user: string, assistant: string): string[] {
-  return ["Previous:", `• The user asked: "${quoted(user)}"`, `• You answered: "${quoted(assistant)}"`, ""];
+  return ["Previous:", `• The user asked: ${said(user)}`, `• You answered: ${said(assistant)}`, ""];
+}
+
+/** Nothing in it ends the quotation. */
+function said(text: string): string {
+  return `"${quoted(text).replaceAll('"', "”")}"`;
 }
 
 function head(text: string, characters: number): string {

@@ -21,6 +21,7 @@ import { ageMemories } from "../outcome/retention.ts";
 import { answering } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
 import { scoreMemories } from "../outcome/score.ts";
+import { beginTurn, endTurn } from "../outcome/turn.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../events/log-tools.ts";
 import { rebuildClosets } from "../source/closet-writes.ts";
 import { replaceConversation } from "../source/conversation.ts";
@@ -72,6 +73,8 @@ const METHODS = {
   "memory.forget": forget,
   "memory.undo": undo,
   "message.add": addMessages,
+  "turn.begin": beginTurn,
+  "turn.end": endTurn,
 } satisfies Partial<Record<MethodName, Write>>;
 
 export type WriteMethod = keyof typeof METHODS;

@@ -7,6 +7,7 @@
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
+import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
 import { FILED_SCHEMA } from "./filed-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
@@ -14,7 +15,7 @@ import { PARENT_SCHEMA } from "./parent-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -86,6 +87,8 @@ ${DRAWER_INSERT}`,
   8: PARENT_SCHEMA,
   // Version 10 adds what came of drawers.
   9: STANDING_SCHEMA,
+  // Version 11 adds conversations.
+  10: CONVERSATION_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -195,4 +198,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}`;

@@ -12,6 +12,7 @@ import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeO
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { AdoptedDigests } from "./adopted-digests.ts";
 import { SqliteClosetTx } from "./closets.ts";
+import { SqliteConversationTx } from "./conversations.ts";
 import { SqliteGraphTx } from "./graph.ts";
 import { Images } from "./images.ts";
 import { SqlitePartTx } from "./parts.ts";
@@ -28,6 +29,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly images: Images;
   readonly parts: SqlitePartTx;
   readonly standings: SqliteStandingTx;
+  readonly conversations: SqliteConversationTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -64,6 +66,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.images.note("standing", id);
       this.touch();
     });
+    this.conversations = new SqliteConversationTx(database, () => this.touch());
     this.adopted = new AdoptedDigests(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
     this.#insert = database.prepare(

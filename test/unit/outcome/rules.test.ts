@@ -4,7 +4,7 @@ import { spelledOut } from "../../../src/engine/outcome/acronyms.ts";
 import { aged, isGarbage } from "../../../src/engine/outcome/ageing.ts";
 import { entityBoost } from "../../../src/engine/outcome/content-graph.ts";
 import { contextType } from "../../../src/engine/outcome/context-type.ts";
-import { NEW_CONVERSATION, onPrompt, onScored, onStop } from "../../../src/engine/outcome/conversation.ts";
+import { newConversation, onPrompt, onStop } from "../../../src/engine/outcome/conversation.ts";
 import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/engine/outcome/filters.ts";
 import { likeness, signature } from "../../../src/engine/outcome/known-solutions.ts";
 import { alike } from "../../../src/engine/outcome/likeness.ts";
@@ -262,14 +262,17 @@ test("ages, outcomes and times are said shortly", () => {
 });
 
 test("an exchange is scored when the user answers a completed response, once", () => {
-  const first = onPrompt(NEW_CONVERSATION, false);
-  expect(first).toMatchObject({ isCold: true, isScoringAsked: false });
-  const second = onPrompt(onStop(first), true);
-  expect(second).toMatchObject({ isCold: false, isScoringAsked: true, isScored: false });
+  const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
+  expect(first).toMatchObject({ turn: 1, isAsked: false });
+  const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);
+  expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
   // An interruption: there was no answer to judge.
-  expect(onPrompt(second, true)).toMatchObject({ isScoringAsked: false });
-  const scored = onStop(onScored(second));
-  expect(scored).toMatchObject({ isCompleted: true, isScored: true, isScoringAsked: false });
-  expect(onPrompt(scored, false)).toMatchObject({ isCompleted: false, isScoringAsked: false });
-  expect(onPrompt(scored, true)).toMatchObject({ isScoringAsked: true, isScored: false });
+  expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
+  const scored = onStop({ ...second, isScored: true }, undefined, NOW_MS);
+  expect(scored).toMatchObject({ isCompleted: true, isScored: true, isAsked: false });
+  expect(onPrompt(scored, true, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
+  // What it was about is forgotten.
+  const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
+  expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
+  expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });
 });

@@ -49,9 +49,11 @@ test("a memory is one line: text, id, age, trust, collection", () => {
 });
 
 test("what no longer fits is left out whole, and what is smaller is still shown", () => {
-  const all = [shown({ id: "one" }), shown({ id: "two", text: "x".repeat(1_000_000) }), shown({ id: "three" })];
+  const long = { text: "x".repeat(CHARACTERS_MAX) };
+  const all = [...["a", "b", "c", "d"].map((id) => shown({ id, ...long })), shown({ id: "small" })];
   const { text, shown: kept } = injectionText(undefined, all);
-  expect(kept.map(({ id }) => id)).toEqual(["one", "three"]);
+  expect(kept.map(({ id }) => id)).toEqual(["a", "b", "c", "small"]);
+  expect(text).toContain("… (the rest: search_memory, id a) [id:a]");
   expect(text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
   const many = Array.from({ length: 400 }, (_, at) => shown({ id: `id${at}` }));
   const full = injectionText("Ada", many);

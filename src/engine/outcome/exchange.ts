@@ -1,0 +1,28 @@
+/** A question and its answer as one memory's text. Pure. Source: outcome-memory.md 4.5. */
+import { wellFormed } from "../text/text.ts";
+
+export type Exchange = { user: string; assistant: string };
+
+const USER = "User: ";
+const BETWEEN = "\n\nAssistant: ";
+/** Of each half; a session is filed whole elsewhere (`palace mine sessions`). */
+const HALF_MAX = 40_000;
+
+/** Undefined where one of them has said nothing. `userLength`: UTF-16 units. */
+export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
+  const [asked, answered] = [half(user), half(assistant)];
+  if (asked === "" || answered === "") return undefined;
+  return { text: `${USER}${asked}${BETWEEN}${answered}`, userLength: asked.length };
+}
+
+/** Either half may hold what stands between them. A text that was changed since is all answer. */
+export function readExchange(text: string, userLength: number): Exchange {
+  const end = USER.length + userLength;
+  if (!text.startsWith(USER) || !text.startsWith(BETWEEN, end)) return { user: "", assistant: text };
+  return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
+}
+
+function half(text: string): string {
+  const whole = wellFormed(text.replaceAll("\0", "").trim());
+  return whole.length <= HALF_MAX ? whole : `${whole.slice(0, HALF_MAX).toWellFormed()}…`;
+}

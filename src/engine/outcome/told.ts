@@ -1,0 +1,110 @@
+/**
+ * What an agent is told in a turn: which memories, found before the write that notes them, and the words, made after it. Runs on the
+ * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
+ */
+import type { LedgerReader } from "../../port/ledger.ts";
+import { type Exchange, readExchange } from "./exchange.ts";
+import { type FindContext, listMemories, memoriesIn } from "./find.ts";
+import { injectionText, nameIn, type Shown } from "./injection.ts";
+import { tagsOf } from "./memory-bank.ts";
+import { age } from "./memory-object.ts";
+import { profileText } from "./profile.ts";
+import type { Collection } from "./memory.ts";
+import { bestFour } from "./recall.ts";
+import { plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
+import { type Memory, toMemory } from "./store.ts";
+import type { Begun } from "./turn.ts";
+import { wilson } from "./wilson.ts";
+
+/** More of a long message finds nothing better. */
+const QUERY_MAX = 2_000;
+
+export type ToldContext = FindContext & { reader: FindContext["reader"] & Pick<LedgerReader, "shownIn"> };
+type TextContext = Pick<FindContext, "reader">;
+export type Asked = {
+  conversation: string;
+  prompt: string;
+  /** Given: memories of other projects are left out. */
+  project?: string | undefined;
+};
+
+export type Told = {
+  /** Who the user is, when a conversation begins; what is known, in lines of data. Empty where nothing is. */
+  context: string;
+  /** Asks for scores of the exchange before this turn; empty where there is nothing to score. */
+  scoring: string;
+  /** The same for models that make nothing of tags. */
+  plainScoring: string;
+  exchange: Exchange | null;
+  toScore: ToScore[] | null;
+  memories: Memory[];
+};
+
+/** Drawers of what fits the prompt and was not shown in the conversation: facts that are always shown, then four memories. */
+export async function drawersToShow(context: ToldContext, asked: Asked, nowMs: number): Promise<string[]> {
+  const { conversation, prompt, project } = asked;
+  const seen = context.reader.shownIn(conversation);
+  // Its own exchanges stand in the agent's context.
+  const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
+    seen.has(drawerId) ||
+    metadata["conversation_id"] === conversation ||
+    (project !== undefined && typeof metadata["project"] === "string" && metadata["project"] !== project);
+  const bank = listMemories(context, { collections: ["memory_bank"] });
+  const facts = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
+  const known = new Set(facts.map(({ id }) => id));
+  const query = prompt.trim().slice(0, QUERY_MAX).toWellFormed();
+  const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
+  const memories = [...facts, ...best.filter(({ id }) => !known.has(id))];
+  const { shown } = injectionText(nameOf(bank), shownOf(memories, nowMs));
+  const ids = new Set(shown.map(({ id }) => id));
+  return memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId);
+}
+
+export function told(context: TextContext, { isCold, shown, asks }: Begun, prompt: string, nowMs: number): Told {
+  const bank = listMemories(context, { collections: ["memory_bank"] });
+  const memories = memoriesOf(context, shown);
+  const name = isCold || memories.length > 0 ? nameOf(bank) : undefined;
+  const parts = [isCold ? greeting(context, bank) : "", injectionText(name, shownOf(memories, nowMs)).text];
+  const exchange = asks === null ? null : exchangeOf(context, asks.exchange);
+  const toScore = asks === null ? null : memoriesOf(context, asks.shown).map(({ id, text }) => ({ id, text }));
+  const isAsked = exchange !== null && toScore !== null;
+  return {
+    context: parts.filter((part) => part !== "").join("\n"),
+    scoring: isAsked ? scoringPrompt(exchange, toScore, prompt) : "",
+    plainScoring: isAsked ? plainScoringPrompt(exchange, toScore, prompt) : "",
+    ...{ exchange, toScore, memories },
+  };
+}
+
+function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory[] {
+  const standings = reader.standings(drawers);
+  return drawers.flatMap((id) => {
+    const drawer = reader.findDrawer(id);
+    return (drawer && toMemory(drawer, standings.get(id))) ?? [];
+  });
+}
+
+/** Null when it is gone since. */
+function exchangeOf({ reader }: TextContext, id: string): Exchange | null {
+  const drawer = reader.findDrawer(id);
+  return drawer === undefined ? null : readExchange(drawer.text, Number(drawer.metadata["user_length"] ?? 0));
+}
+
+function nameOf(bank: readonly Memory[]): string | undefined {
+  const identities = bank.filter(({ metadata }) => tagsOf(metadata).includes("identity"));
+  return identities.map(({ text }) => nameIn(text)).find((name) => name !== undefined);
+}
+
+function greeting(context: TextContext, bank: readonly Memory[]): string {
+  const has = (room: Collection): boolean => memoriesIn(context, room).next().done !== true;
+  const facts = bank.map(({ text, metadata, weight }) => ({ text, tags: tagsOf(metadata), weight }));
+  return profileText(facts, has("history") || has("patterns"));
+}
+
+function shownOf(memories: readonly Memory[], nowMs: number): Shown[] {
+  return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
+    ...{ id, collection, text, effective: undefined },
+    age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
+    proven: uses === 0 ? 0 : wilson(successes, uses),
+  }));
+}

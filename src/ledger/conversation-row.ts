@@ -1,0 +1,21 @@
+/** How a conversation is stored in a row. Used by the ledger's transaction and its reader. */
+import type { Conversation } from "../port/outcome.ts";
+
+export type ConversationRecord = {
+  id: string;
+  agent: string;
+  turn: number;
+  is_completed: number;
+  is_asked: number;
+  is_scored: number;
+  exchange: string | null;
+  at_ms: number;
+};
+
+export function toConversation(record: ConversationRecord): Conversation {
+  const { id, agent, turn, is_completed, is_asked, is_scored, exchange, at_ms } = record;
+  return {
+    ...{ id, agent, turn, exchange, atMs: at_ms },
+    ...{ isCompleted: is_completed === 1, isAsked: is_asked === 1, isScored: is_scored === 1 },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * The ledger's tables of talks between a user and an agent, as outcome memory follows them: ids and marks, no words. Imported by
+ * schema.ts; a ledger of an older version runs the same text as its migration.
+ */
+export const CONVERSATION_SCHEMA = `
+-- One row a conversation. "exchange": the drawer of the last question and answer. Nothing here is taken back by undo: it tells what
+-- an agent has seen.
+CREATE TABLE IF NOT EXISTS conversation (
+  id TEXT PRIMARY KEY,
+  agent TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  is_completed INTEGER NOT NULL,
+  is_asked INTEGER NOT NULL,
+  is_scored INTEGER NOT NULL,
+  exchange TEXT,
+  at_ms INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- What an agent was shown, each drawer once a conversation, with the turn.
+CREATE TABLE IF NOT EXISTS shown (
+  conversation TEXT NOT NULL,
+  id TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY (conversation, id)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS shown_id ON shown (id);
+CREATE TRIGGER IF NOT EXISTS conversation_gone AFTER DELETE ON conversation BEGIN
+  DELETE FROM shown WHERE conversation = old.id;
+END;
+`;
