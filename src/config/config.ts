@@ -13,6 +13,7 @@ import { type BackupConfig, readBackup } from "./backup.ts";
 import { type EngineConfig, parseEngine } from "./engine.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
+import { OUTCOME_MODES } from "./harness.ts";
 import { handedOn, type Paths, resolvePaths } from "./paths.ts";
 import type { ProxySettings } from "../platform/proxy.ts";
 import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
@@ -99,6 +100,13 @@ const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };
 
+/** The tools of outcome memory stand beside the palace's where that is on. Errors: CONFIG_BAD_VALUE. */
+function toolProfile(env: Env): ToolProfile {
+  const asked = choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full");
+  const isOn = choice(env, "MEMPALACE_OUTCOMES", OUTCOME_MODES, "off") !== "off";
+  return isOn && (asked === "full" || asked === "light") ? `${asked}+outcome` : asked;
+}
+
 /** Errors: CONFIG_BAD_VALUE, which names the variable and the values that it takes. */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
@@ -110,7 +118,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     env,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
-    tools: choice(env, "MEMPALACE_TOOLS", TOOL_PROFILES, "full"),
+    tools: toolProfile(env),
     listen: listenAddress(env),
     allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
     chunksMax: chunksMax(env),

@@ -105,6 +105,12 @@ export const VARIABLES = {
     default: "off",
     meaning: "on: Claude Code's prompts are searched for, and the three best drawers stand beside each",
   },
+  MEMPALACE_OUTCOMES: {
+    group: "harness",
+    default: "off",
+    meaning:
+      "on: memory that learns from outcomes (docs/learning.md) shows an agent what fits each prompt, keeps the exchange, asks what came of it, and its seven tools stand beside the palace's; project: the same, and memories of other projects are not shown",
+  },
   MEMPALACE_HOOK_COMMAND: {
     group: "harness",
     default: "palace hook, beside the extension's package, else on the PATH",
@@ -144,7 +150,7 @@ export const VARIABLES = {
     group: "client",
     default: "full",
     meaning:
-      "tools an agent is told of: full; light, the eight that matter with short schemas; or outcome, the seven of memory that learns from outcomes (docs/learning.md); over HTTP /mcp?tools=light does the same",
+      "tools an agent is told of: full; light, the eight that matter with short schemas; or outcome, the seven of memory that learns from outcomes (docs/learning.md), which stand beside the others with MEMPALACE_OUTCOMES; over HTTP /mcp?tools=light does the same",
   },
   MEMPALACE_IDLE_EXIT_MINUTES: {
     group: "broker",

@@ -11,6 +11,8 @@ export type HarnessSettings = Readonly<{
   /** Limit of an injected text, its fence included. */
   injectedMaxBytes: number;
   recall: boolean;
+  /** Memory that learns from outcomes follows the conversation; `project`: it leaves out memories of other projects. */
+  outcomes: "off" | "on" | "project";
   agentName: string | undefined;
   /** Argument vectors; undefined: the program is looked for. */
   hookCommand: readonly string[] | undefined;
@@ -24,6 +26,7 @@ export type HarnessSettings = Readonly<{
   piDir: string;
 }>;
 
+export const OUTCOME_MODES = ["off", "on", "project"] as const;
 const INJECTED_BYTES = { min: 512, usual: 4_096, max: 65_536 } as const;
 /** The longest delay that a timer accepts. */
 const NUMBER_MAX = 2 ** 31 - 1;
@@ -35,6 +38,7 @@ export function readHarness(env: Env): HarnessSettings {
     wing: readVariable(env, "MEMPALACE_WAKE_UP_WING")?.trim(),
     injectedMaxBytes: Math.min(Math.max(bytes, INJECTED_BYTES.min), INJECTED_BYTES.max),
     recall: isWord(env, "MEMPALACE_RECALL", ["on", "1", "true", "yes"]),
+    outcomes: OUTCOME_MODES.find((mode) => isWord(env, "MEMPALACE_OUTCOMES", [mode])) ?? "off",
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),

@@ -56,7 +56,7 @@ export const UNNAMED_AGENT = "mcp";
  * `?tools=` works too.
  */
 export const TOOLS_HEADER = "palace-tools";
-export const TOOL_PROFILES = ["full", "light", "outcome"] as const;
+export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
 /** Response header of the upgrade that carries the broker's instance id. */

@@ -16,7 +16,7 @@ import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
 /** `born` tells it from those before and after it. */
-export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGKILL") => Promise<void> };
+export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => Promise<void> };
 
 export type Place = AsyncDisposable & {
   url: string;
@@ -33,7 +33,7 @@ export type Place = AsyncDisposable & {
 };
 
 /** `start` leaves the agent running; it ends with the place at the latest. */
-export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input">) => ChildProcess };
+export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input"> & { input?: string }) => ChildProcess };
 
 const RUN_MAX_MS = 300_000;
 const BROKER_MAX_MS = 300_000;
@@ -50,9 +50,10 @@ export async function onHost(): Promise<Host> {
   return {
     url,
     run: async (agent, run) => String((await home.start(agent, run)).stdout),
-    start: (agent, { args, env }) => {
-      const stdio = ["ignore", "pipe", "ignore"] as const;
+    start: (agent, { args, env, input }) => {
+      const stdio = [input === undefined ? "ignore" : "pipe", "pipe", "ignore"] as const;
       const child = spawn(join(home.programs, agent), args, { ...home.within(env), stdio: [...stdio] });
+      child.stdin?.end(input);
       started.push(child);
       return child;
     },

@@ -35,6 +35,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_WAKE_UP_WING",
     "MEMPALACE_WAKE_UP_BYTES",
     "MEMPALACE_RECALL",
+    "MEMPALACE_OUTCOMES",
     "MEMPALACE_HOOK_COMMAND",
     "MEMPALACE_MCP_COMMAND",
     "MEMPALACE_MCP_TIMEOUT_MS",

@@ -192,7 +192,7 @@ test("headers, meta keys, the server's name and the versions spoken are these", 
   const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
   expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
   expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
-  expect(TOOL_PROFILES).toEqual(["full", "light", "outcome"]);
+  expect(TOOL_PROFILES).toEqual(["full", "light", "outcome", "full+outcome", "light+outcome"]);
   expect(SERVER_NAME).toBe("mempalace");
   expect(PROTOCOL).toEqual({ min: 1, max: 1 });
   expect(MCP_VERSIONS).toEqual(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);

@@ -4,17 +4,21 @@
  * answer; errors go to the log.
  */
 import { spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setPriority } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { connectClient, type Client } from "../../client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
-import { answer, type Doors, readInput } from "../../harness/claude/events.ts";
+import { answer, type Doors, type HookInput, readInput } from "../../harness/claude/events.ts";
+import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
 import { recallText } from "../../harness/recall.ts";
+import { keepTold, toldTexts } from "../../harness/told-texts.ts";
+import { keepExchange, readTurn, type Turn, turnText } from "../../harness/turn.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
@@ -29,9 +33,16 @@ const LEAVING_MS = 50;
 const WORK_MIN_MS = 250;
 /** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
+/** Nobody waits for it. */
+const EXCHANGE_MAX_MS = 30_000;
+/** Of a transcript: the last exchange stands at its end. */
+const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
+palace hook turn --session NAME/ID [--message ID] [--plain] [--agent NAME] [--within MS]
+palace hook told --session NAME/ID
+palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
 For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most: without a memory it says nothing.
@@ -39,6 +50,10 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
   claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
                be compacted or ends is filed
   wake-up      prints that text; --resumed: only what the same session was told before
+  turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes says beside that prompt (MEMPALACE_OUTCOMES);
+               --plain: without tags; --message: and keeps it
+  told         prints what was kept so for the session, as JSON by message
+  turn-end     reads {"user", "assistant", "cwd"} from stdin and keeps that exchange: what the user says next judges it
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
@@ -49,6 +64,8 @@ const OPTIONS = {
   palace: { type: "string" },
   session: { type: "string" },
   resumed: { type: "boolean" },
+  plain: { type: "boolean" },
+  message: { type: "string" },
   agent: { type: "string" },
   within: { type: "string" },
   from: { type: "string" },
@@ -68,6 +85,10 @@ export const verb: Verb = {
     }
     if (what === "claude-code") await bounded(withinOf(values.within), values, env, claudeCode);
     else if (what === "wake-up") await bounded(withinOf(values.within), values, env, wakeUp);
+    else if (what === "turn") await bounded(withinOf(values.within), values, env, turn);
+    else if (what === "told") await bounded(withinOf(values.within), values, env, told);
+    else if (what === "turn-end")
+      await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, turnEnd);
     else if (what === "file") await file(values, env);
     else process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     return 0;
@@ -133,6 +154,9 @@ async function claudeCode(scene: Scene): Promise<string> {
       settings.recall
         ? withClient({ ...scene, agent }, (client) => recallText(client, prompt, settings.injectedMaxBytes))
         : "",
+    turn: (prompt) => tell({ ...scene, agent }, turnOf(input), prompt),
+    turnEnded: () =>
+      keep({ ...scene, agent }, turnOf(input), () => lastExchange(endOf(input.transcript), input.lastAnswer)),
     file: (session) => fileBeside(scene, session),
   };
   return answer(input, doors);
@@ -146,6 +170,57 @@ async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<strin
   const text = await withClient(scene, (client) => wakeUpText({ config, settings, client }));
   if (session !== undefined && text !== "") keepText(config, session, text);
   return text;
+}
+
+function turnOf({ session, cwd }: HookInput): Turn {
+  return { conversation: `claude-code/${session}`, cwd };
+}
+
+/** Empty where it is off, or there is no palace. */
+async function tell(scene: Scene, turn: Turn, prompt: string, isPlain = false): Promise<string> {
+  const { outcomes } = readHarness(scene.env);
+  if (outcomes === "off") return "";
+  return withClient(scene, (client) => turnText(client, turn, prompt, { isScoped: outcomes === "project", isPlain }));
+}
+
+async function keep(scene: Scene, turn: Turn, said: () => { user: string; assistant: string }): Promise<void> {
+  if (readHarness(scene.env).outcomes === "off") return;
+  await withClient(scene, (client) => keepExchange(client, turn, said()).then(() => ""));
+}
+
+async function turn(scene: Scene, { session = "", plain = false, message }: Values): Promise<string> {
+  const { prompt, cwd } = readTurn(await readAll(process.stdin));
+  if (prompt.trim() === "" || session === "") return "";
+  const text = await tell(scene, { conversation: session, cwd }, prompt, plain);
+  if (message !== undefined && text !== "") keepTold(scene.config, session, message, text);
+  return text;
+}
+
+function told({ config }: Scene, { session = "" }: Values): Promise<string> {
+  return Promise.resolve(JSON.stringify(toldTexts(config, session)));
+}
+
+async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
+  const { user, assistant, cwd } = readTurn(await readAll(process.stdin));
+  if (session !== "") await keep(scene, { conversation: session, cwd }, () => ({ user, assistant }));
+  return "";
+}
+
+/** Empty where there is no such file. */
+function endOf(path: string): string {
+  if (!isAbsolute(path)) return "";
+  try {
+    const file = openSync(path, "r");
+    try {
+      const { size } = fstatSync(file);
+      const bytes = Buffer.alloc(Math.min(size, TRANSCRIPT_READ_BYTES));
+      return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return "";
+  }
 }
 
 /** Empty when there is no palace: a look begins none. */

@@ -6,6 +6,7 @@ import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { drawersToShow, told } from "../../engine/outcome/told.ts";
 import type { Begun } from "../../engine/outcome/turn.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
@@ -31,7 +32,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const wing = optionalString(params, "wing");
     // Each drawer is masked alone: where the story cuts a secret in the middle, no pattern would recognise it.
     const clean = (text: string): string => mask(text, redact).text;
-    const story = essentialStory(reader.newestDrawers(wing, WAKE_UP_ROWS_MAX), clean);
+    // Memory with outcomes decides itself what is shown of it, and when.
+    const drawers = reader
+      .newestDrawers(wing, WAKE_UP_ROWS_MAX)
+      .filter((one) => wing === MEMORY_WING || one.wing !== MEMORY_WING);
+    const story = essentialStory(drawers, clean);
     return redactAnswer({ story }, redact);
   }),
   "source.list": read(({ reads }, { params }) => sourceList(reads.reader, stringOf(params, "wing"), params)),

@@ -4,12 +4,27 @@
  */
 import { isRecord } from "../../platform/is-record.ts";
 
-export type HookInput = Readonly<{ event: string; session: string; source: string; prompt: string }>;
+export type HookInput = Readonly<{
+  event: string;
+  session: string;
+  source: string;
+  prompt: string;
+  cwd: string;
+  transcript: string;
+  lastAnswer: string;
+  /** A subagent's own events; the end of a turn that another hook made the agent go on with. */
+  isSubagent: boolean;
+  isGoneOn: boolean;
+}>;
 
 export type Doors = {
   wakeUp: () => Promise<string>;
   /** Empty when nothing matches or recall is off. */
   recall: (prompt: string) => Promise<string>;
+  /** What memory with outcomes says beside a prompt; empty when it is off. */
+  turn: (prompt: string) => Promise<string>;
+  /** Keeps the exchange that has ended. */
+  turnEnded: () => Promise<void>;
   /** Starts filing the session and does not wait for it. */
   file: (session: string) => void;
 };
@@ -30,6 +45,11 @@ export function readInput(text: string): HookInput | undefined {
       session: word("session_id"),
       source: word("source"),
       prompt: word("prompt"),
+      cwd: word("cwd"),
+      transcript: word("transcript_path"),
+      lastAnswer: word("last_assistant_message"),
+      isSubagent: word("agent_id") !== "",
+      isGoneOn: value["stop_hook_active"] === true,
     };
   } catch {
     return undefined;
@@ -37,13 +57,18 @@ export function readInput(text: string): HookInput | undefined {
 }
 
 /** Returns one JSON document, or an empty text. Errors: those of the doors. */
-export async function answer({ event, session, source, prompt }: HookInput, doors: Doors): Promise<string> {
+export async function answer(input: HookInput, doors: Doors): Promise<string> {
+  const { event, session, source, prompt, isSubagent, isGoneOn } = input;
   switch (event) {
     case "SessionStart":
       return BEGINNINGS.has(source) ? context(event, await doors.wakeUp()) : "";
     case "UserPromptSubmit":
-      return prompt.trim() === "" ? "" : context(event, await doors.recall(prompt));
+      if (prompt.trim() === "" || isSubagent) return "";
+      return context(event, (await Promise.all([doors.turn(prompt), doors.recall(prompt)])).filter(Boolean).join("\n"));
     case "Stop":
+      if (isSessionId(session)) doors.file(session);
+      if (!isSubagent && !isGoneOn) await doors.turnEnded();
+      return "";
     case "PreCompact":
     case "SessionEnd":
       if (isSessionId(session)) doors.file(session);

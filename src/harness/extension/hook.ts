@@ -45,31 +45,80 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
 }
 
 /** Empty when there is nothing to tell or no memory. With `isResumed` it returns only what the session was told before. */
-export async function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
+export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
+  const more = isResumed ? ["--resumed"] : [];
+  return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
+}
+
+/**
+ * What memory with outcomes says beside a prompt. Empty when there is nothing to tell or no memory. `message`: its id, where the host
+ * stores nothing of what is said; askTold has it then.
+ */
+export function askTurn(hook: Hook, session: Session, prompt: string, message?: string): Promise<string> {
+  const name = `${session.harness}/${session.id}`;
+  const args = ["turn", "--plain", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
+  const more = message === undefined ? [] : ["--message", message];
+  return ask(hook, `turn of ${name}`, [...args, ...more], TURN_MAX_MS, { prompt, cwd: process.cwd() });
+}
+
+/** What was said beside the messages of a session, as JSON by message. */
+export function askTold(hook: Hook, { harness, id }: Session): Promise<string> {
+  return ask(hook, `texts of ${harness} ${id}`, ["told", "--session", `${harness}/${id}`], TURN_MAX_MS);
+}
+
+async function ask(hook: Hook, what: string, args: string[], maxMs: number, input?: object): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const [command = "", ...first] = hook.argv;
   try {
-    const child = spawn(command, [...first, ...args, ...(isResumed ? ["--resumed"] : [])], {
-      env: hook.env,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    const child = spawn(command, [...first, ...args], { env: hook.env, stdio: ["pipe", "pipe", "ignore"] });
+    // It may have ended before it reads that.
+    child.stdin.on("error", () => {}).end(input === undefined ? "" : JSON.stringify(input));
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
     child.once("error", (error) => {
-      hook.log(`no wake-up text: ${error.message}`);
+      hook.log(`no ${what}: ${error.message}`);
       resolve("");
     });
     child.once("close", (code) =>
       resolve(code === 0 && text.length <= OUTPUT_MAX_CHARS ? text.replace(/\n$/, "") : ""),
     );
-    const answer = await within(promise, WAKE_UP_MAX_MS + TURN_MAX_MS);
+    const answer = await within(promise, maxMs + TURN_MAX_MS);
     if (answer === undefined) child.kill("SIGKILL");
-    hook.log(`wake-up text of ${harness} ${id}: ${answer?.length ?? 0} characters`);
+    hook.log(`${what}: ${answer?.length ?? 0} characters`);
     return answer ?? "";
   } catch (error) {
-    hook.log(`no wake-up text: ${String(error)}`);
+    hook.log(`no ${what}: ${String(error)}`);
     return "";
+  }
+}
+
+/** Hands an exchange over, to a process that outlives this one. Resolves when it has all of it. */
+export async function endTurn(
+  hook: Hook,
+  { harness, id }: Session,
+  said: { user: string; assistant: string },
+): Promise<void> {
+  const [command = "", ...first] = hook.argv;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  try {
+    const args = [...first, "turn-end", "--session", `${harness}/${id}`, "--agent", hook.agent];
+    const child = spawn(command, args, {
+      env: hook.env,
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+      cwd: "/",
+    });
+    child.once("error", (error) => {
+      hook.log(`an exchange of ${harness} ${id} is not kept: ${error.message}`);
+      resolve();
+    });
+    child.stdin.on("error", () => resolve()).end(JSON.stringify({ ...said, cwd: process.cwd() }), () => resolve());
+    child.unref();
+    hook.log(`an exchange of ${harness} ${id} is handed over`);
+    await within(promise, TURN_MAX_MS);
+  } catch (error) {
+    hook.log(`an exchange of ${harness} ${id} is not kept: ${String(error)}`);
   }
 }
 

@@ -1,18 +1,27 @@
 /**
- * The opencode plugin: it adds the wake-up text to a session's system prompt and files the session when the agent rests.
+ * The opencode plugin: it adds the wake-up text to a session's system prompt, what memory with outcomes says to the user's messages, and
+ * files the session when the agent rests.
  * Built into one file without imports, which opencode loads from its plugins folder in its embedded Bun. No failure in here
  * stops opencode; no turn waits longer than a second.
  */
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askWakeUp, debugLog, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import { askTold, askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import { type Info, type Message, type Part, readTold, textOf, Turns } from "./turns.ts";
 
-type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
+type Event = {
+  type: string;
+  properties?: { sessionID?: string; info?: Info & { parentID?: string }; part?: Part };
+};
 
 /** The part of opencode 1.18's hooks that is used here. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
-  "chat.message"(input: { sessionID?: string }): Promise<void>;
+  "chat.message"(
+    input: { sessionID?: string; messageID?: string },
+    output?: { message?: Info; parts?: Part[] },
+  ): Promise<void>;
+  "experimental.chat.messages.transform"(input: unknown, output: { messages: Message[] }): Promise<void>;
   "experimental.chat.system.transform"(input: { sessionID?: string }, output: { system: string[] }): Promise<void>;
   "experimental.session.compacting"(input: { sessionID?: string }, output: { context: string[] }): Promise<void>;
   dispose(): Promise<void>;
@@ -37,6 +46,9 @@ export default function palace(): Promise<Hooks> {
   const children = new Set<string>();
   /** Sessions with messages since their last hand-over. */
   const unfiled = new Set<string>();
+  const turns = new Turns();
+  const asked = new Map<string, Promise<void>>();
+  const keeping = new Set<Promise<void>>();
 
   const told = (id: string, isResumed: boolean): Told => {
     const known = sessions.get(id);
@@ -48,6 +60,12 @@ export default function palace(): Promise<Hooks> {
   const file = (id: string): void => {
     if (unfiled.delete(id)) handOver(hook, { harness: "opencode", id });
   };
+  const keep = (id: string): void => {
+    const said = turns.end(id);
+    if (said === undefined) return;
+    const kept = endTurn(hook, { harness: "opencode", id }, said).finally(() => keeping.delete(kept));
+    keeping.add(kept);
+  };
   const safely = async (what: string, work: () => Promise<void> | void): Promise<void> => {
     try {
       await work();
@@ -57,20 +75,43 @@ export default function palace(): Promise<Hooks> {
   };
 
   return Promise.resolve({
-    event: ({ event: { type, properties: { sessionID = "", info } = {} } }) =>
+    event: ({ event: { type, properties: { sessionID = "", info, part } = {} } }) =>
       safely(type, () => {
         if (type === "session.created" && info?.id !== undefined) {
           // A subagent gets what it needs from its caller, and is filed with the session that it belongs to.
           if (info.parentID !== undefined) children.add(info.id);
           else if (settings.wakeUp) told(info.id, false);
         }
-        if (type === "session.idle") file(sessionID);
-        if (type === "session.deleted") sessions.delete(info?.id ?? sessionID);
+        if (type === "message.part.updated" && part !== undefined) turns.answer(part);
+        if (type === "message.updated" && info !== undefined) turns.broke(info);
+        if (type === "session.idle") {
+          keep(sessionID);
+          file(sessionID);
+        }
+        if (type === "session.deleted") {
+          sessions.delete(info?.id ?? sessionID);
+          turns.drop(info?.id ?? sessionID);
+          asked.delete(info?.id ?? sessionID);
+        }
       }),
-    "chat.message": ({ sessionID: id }) =>
+    "chat.message": ({ sessionID: id, messageID }, { message, parts = [] } = {}) =>
       safely("chat.message", () => {
         if (id === undefined || children.has(id)) return;
         unfiled.add(id);
+        const prompt = textOf(parts);
+        const own = message?.id ?? messageID;
+        if (settings.outcomes !== "off" && prompt !== "" && own !== undefined) {
+          turns.begin(id, own, prompt);
+          const session = { harness: "opencode", id } as const;
+          const before =
+            asked.get(id) ??
+            askTold(hook, session).then((text) => readTold(text).forEach(([of, said]) => turns.tell(of, said)));
+          const now = askTurn(hook, session, prompt, own).then((text) => turns.tell(own, text));
+          asked.set(
+            id,
+            Promise.all([before, now]).then(() => undefined),
+          );
+        }
         // A request made here has its answer by the time the model is called.
         if (settings.wakeUp) told(id, true);
       }),
@@ -82,6 +123,12 @@ export default function palace(): Promise<Hooks> {
         if (!kept.isFixed) sessions.set(id, { text: Promise.resolve(text), isFixed: true });
         if (text !== "") system.push(text);
       }),
+    "experimental.chat.messages.transform": (_input, output) =>
+      safely("messages.transform", async () => {
+        const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
+        await within(asked.get(id), TURN_MAX_MS);
+        output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));
+      }),
     "experimental.session.compacting": ({ sessionID: id }, { context }) =>
       safely("session.compacting", () => {
         if (id === undefined || children.has(id)) return;
@@ -90,8 +137,9 @@ export default function palace(): Promise<Hooks> {
         file(id);
       }),
     dispose: () =>
-      safely("dispose", () => {
+      safely("dispose", async () => {
         for (const id of unfiled) file(id);
+        await Promise.all(keeping);
       }),
   });
 }

@@ -31,11 +31,15 @@ export type PiTool = {
 
 export type PiMessage = { customType: string; content: string; display: boolean };
 
+/** `prompt`: of before_agent_start; `messages`: of agent_end, those of the run. */
+export type PiEvent = {
+  reason?: string;
+  prompt?: string;
+  messages?: readonly { role?: string; content?: unknown; stopReason?: string }[];
+};
+
 export type Pi = {
-  on(
-    event: string,
-    handler: (event: { reason?: string }, ctx: PiContext) => Promise<{ message?: PiMessage } | void>,
-  ): void;
+  on(event: string, handler: (event: PiEvent, ctx: PiContext) => Promise<{ message?: PiMessage } | void>): void;
   registerTool(tool: PiTool): void;
   registerCommand(
     name: string,

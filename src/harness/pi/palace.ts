@@ -1,17 +1,18 @@
 /**
- * The pi extension: the palace's tools, the wake-up text of a new session, /mempalace-diary, and filing when the agent
- * rests. Built into one file without imports, which pi loads from its extensions folder. No failure in here stops pi; no
+ * The pi extension: the palace's tools, the wake-up text of a new session, what memory with outcomes says beside a prompt,
+ * /mempalace-diary, and filing when the agent rests. Built into one file without imports, which pi loads from its extensions folder. No failure in here stops pi; no
  * turn waits longer than a second.
  */
 import { basename } from "node:path";
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askWakeUp, debugLog, handOver, hookOf, shimOf, TURN_MAX_MS } from "../extension/hook.ts";
-import type { Pi, PiContext, PiMessage } from "./host.ts";
+import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, shimOf, TURN_MAX_MS } from "../extension/hook.ts";
+import type { Pi, PiContext, PiEvent, PiMessage } from "./host.ts";
 import { McpServer, type McpTool } from "./mcp-server.ts";
 import { isServedByPi } from "./native-mcp.ts";
 
 const WAKE_UP = "mempalace-wake-up";
+const TURN = "mempalace-turn";
 
 const TURN_STARTS_MAX_MS = 10_000;
 /** The palace's own limit of a name. */
@@ -33,9 +34,11 @@ export default function palace(pi: Pi): void {
   let due: Due | undefined;
   /** True when the session has messages since its last hand-over. */
   let isUnfiled = false;
+  /** What the user has said in the turn that goes on, where memory with outcomes follows it. */
+  let prompt = "";
   let started = Promise.withResolvers<void>();
 
-  const on = (event: string, handle: (event: { reason?: string }, ctx: PiContext) => Promise<PiMessage | void>): void =>
+  const on = (event: string, handle: (event: PiEvent, ctx: PiContext) => Promise<PiMessage | void>): void =>
     pi.on(event, async (said, ctx) => {
       try {
         const message = await handle(said, ctx);
@@ -70,14 +73,32 @@ export default function palace(pi: Pi): void {
     const serving = serve().catch((error: unknown) => log(`no tools: ${String(error)}`));
     await within(serving, TURN_MAX_MS);
   });
-  on("before_agent_start", async () => {
-    isUnfiled = true;
-    if (due === undefined) return;
+  const wakeUp = async (): Promise<string> => {
+    if (due === undefined) return "";
     const text = await within(due.text, due.isAwaited ? 0 : TURN_MAX_MS);
     due.isAwaited = true;
-    if (text === undefined) return;
-    due = undefined;
-    if (text !== "") return { customType: WAKE_UP, content: text, display: false };
+    if (text !== undefined) due = undefined;
+    return text ?? "";
+  };
+  const turn = async ({ prompt: said = "" }: PiEvent, ctx: PiContext): Promise<string> => {
+    prompt = settings.outcomes === "off" ? "" : said.trim();
+    if (prompt === "") return "";
+    return (
+      (await within(askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt), TURN_MAX_MS)) ?? ""
+    );
+  };
+  on("before_agent_start", async (event, ctx) => {
+    isUnfiled = true;
+    const [told, beside] = await Promise.all([wakeUp(), turn(event, ctx)]);
+    const content = [told, beside].filter((text) => text !== "").join("\n\n");
+    if (content !== "") return { customType: told === "" ? TURN : WAKE_UP, content, display: false };
+  });
+  on("agent_end", async ({ messages = [] }, ctx) => {
+    const assistant = answerIn(messages);
+    const user = prompt;
+    prompt = "";
+    if (user === "" || assistant === "") return;
+    await endTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, { user, assistant });
   });
   on("agent_start", () => Promise.resolve(started.resolve()));
   // The summary may have dropped the wake-up text.
@@ -109,6 +130,19 @@ export default function palace(pi: Pi): void {
 function isFresh(reason: string | undefined, { sessionManager }: PiContext): boolean {
   if (reason === "resume" || reason === "fork") return false;
   return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);
+}
+
+/** Empty for one that was broken off, or failed. */
+function answerIn(messages: NonNullable<PiEvent["messages"]>): string {
+  const answers = messages.filter(({ role }) => role === "assistant");
+  if (["aborted", "error"].includes(answers.at(-1)?.stopReason ?? "")) return "";
+  const texts = answers.flatMap(({ content }) => (Array.isArray(content) ? (content as unknown[]) : [])).map(textOf);
+  return texts.filter((text) => text.trim() !== "").join("\n");
+}
+
+function textOf(part: unknown): string {
+  const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown };
+  return type === "text" && typeof text === "string" ? text : "";
 }
 
 function diaryRequest(agent: string, args: string): string {

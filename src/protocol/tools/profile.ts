@@ -13,12 +13,14 @@ export type ListedTool = {
   annotations?: { readOnlyHint: true };
 };
 
+const FULL = listedOf("palace");
+const OUTCOME = listedOf("outcome");
+const LIGHT = TOOLS.flatMap((tool) => (tool.light === undefined ? [] : [{ tool, ...tool.light }]))
+  .toSorted((one, other) => one.place - other.place)
+  .map(({ tool, shown }) => lightened(tool, shown));
 const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
-  full: listedOf("palace"),
-  outcome: listedOf("outcome"),
-  light: TOOLS.flatMap((tool) => (tool.light === undefined ? [] : [{ tool, ...tool.light }]))
-    .toSorted((one, other) => one.place - other.place)
-    .map(({ tool, shown }) => lightened(tool, shown)),
+  ...{ full: FULL, light: LIGHT, outcome: OUTCOME },
+  ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
 export function toolsOf(profile: ToolProfile): readonly ListedTool[] {

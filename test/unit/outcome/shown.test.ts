@@ -50,9 +50,9 @@ test("a memory is one line: text, id, age, trust, collection", () => {
 
 test("what no longer fits is left out whole, and what is smaller is still shown", () => {
   const long = { text: "x".repeat(CHARACTERS_MAX) };
-  const all = [...["a", "b", "c", "d"].map((id) => shown({ id, ...long })), shown({ id: "small" })];
+  const all = [...["a", "b", "c", "d", "e"].map((id) => shown({ id, ...long })), shown({ id: "small" })];
   const { text, shown: kept } = injectionText(undefined, all);
-  expect(kept.map(({ id }) => id)).toEqual(["a", "b", "c", "small"]);
+  expect(kept.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "small"]);
   expect(text).toContain("… (the rest: search_memory, id a) [id:a]");
   expect(text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
   const many = Array.from({ length: 400 }, (_, at) => shown({ id: `id${at}` }));

@@ -1,0 +1,64 @@
+/**
+ * The last question and its answer in a transcript of Claude Code. Pure. Source: outcome-memory.md 6.3; transcripts of Claude Code
+ * 2.1.330.
+ */
+import { isRecord } from "../../platform/is-record.ts";
+
+/** What the host puts around a user's words, or in their place. */
+const HOST_TAGS = [
+  ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
+  ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
+];
+
+/** `transcript`: its end, by lines; the first may be half of one. `lastAnswer`: what the host says that the agent said last. */
+export function lastExchange(transcript: string, lastAnswer: string): { user: string; assistant: string } {
+  let user = "";
+  let answers: string[] = [];
+  for (const line of transcript.split("\n")) {
+    const { type, text } = readLine(line);
+    if (type === "user" && text !== "") [user, answers] = [text, []];
+    if (type === "assistant" && text !== "") answers.push(text);
+  }
+  // At the time of the hook the transcript often lacks the last answer.
+  if (lastAnswer.trim() !== "" && answers.at(-1) !== lastAnswer.trim()) answers.push(lastAnswer.trim());
+  return { user, assistant: answers.join("\n") };
+}
+
+/** The host's own entries, and those of a subagent, say nothing. */
+function readLine(line: string): { type: string; text: string } {
+  const nothing = { type: "", text: "" };
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (!isRecord(entry)) return nothing;
+    const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
+    const { type, message } = entry;
+    if (isHosts || (type !== "user" && type !== "assistant")) return nothing;
+    const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
+    return { type, text: HOST_TAGS.reduce(withoutBlocks, text).trim() };
+  } catch {
+    return nothing;
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const parts = (content as unknown[]).map((part) => {
+    if (typeof part === "string") return part;
+    return isRecord(part) && part["type"] === "text" && typeof part["text"] === "string" ? part["text"] : "";
+  });
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** A block that does not end stays. */
+function withoutBlocks(text: string, tag: string): string {
+  const [open, close] = [`<${tag}>`, `</${tag}>`];
+  let rest = "";
+  for (let at = 0; ;) {
+    const begin = text.indexOf(open, at);
+    const end = begin === -1 ? -1 : text.indexOf(close, begin);
+    if (end === -1) return rest + text.slice(at);
+    rest += text.slice(at, begin);
+    at = end + close.length;
+  }
+}

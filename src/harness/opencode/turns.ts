@@ -1,0 +1,107 @@
+/**
+ * What the plugin follows of opencode's turns for memory that learns from outcomes: the user's text, the agent's, and what the memory
+ * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
+ */
+
+import { isRecord } from "../../platform/is-record.ts";
+
+/** Parts of opencode 1.18's messages. */
+export type Part = {
+  id?: string;
+  type: string;
+  text?: string;
+  synthetic?: boolean;
+  sessionID?: string;
+  messageID?: string;
+};
+export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
+export type Message = { info: Info; parts: Part[] };
+
+type Turn = { prompt: string; answers: Map<string, string>; isBroken: boolean };
+
+/** Of a session; later ones push out what was said long ago. */
+const MESSAGES_KEPT = 500;
+
+export class Turns {
+  readonly #turns = new Map<string, Turn>();
+  /** Messages of users, whose parts are no answers. */
+  readonly #asked = new Set<string>();
+  /** By a user's message. */
+  readonly #told = new Map<string, string>();
+
+  begin(session: string, message: string, prompt: string): void {
+    this.#asked.add(message);
+    this.#turns.set(session, { prompt, answers: new Map(), isBroken: false });
+  }
+
+  /** The first text of a message stays. */
+  tell(message: string, text: string): void {
+    if (text === "" || this.#told.has(message)) return;
+    this.#told.set(message, text);
+    for (const oldest of this.#told.keys()) {
+      if (this.#told.size <= MESSAGES_KEPT) break;
+      this.#told.delete(oldest);
+    }
+  }
+
+  /** A part's text is all of it so far. */
+  answer({ id = "", type, text = "", synthetic, sessionID = "", messageID = "" }: Part): void {
+    if (type !== "text" || synthetic === true || this.#asked.has(messageID)) return;
+    this.#turns.get(sessionID)?.answers.set(id, text);
+  }
+
+  /** An answer that was broken off, or failed, is none. */
+  broke({ sessionID = "", role, error }: Info): void {
+    const turn = this.#turns.get(sessionID);
+    if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
+  }
+
+  /** Once a turn; undefined where one of them has said nothing. */
+  end(session: string): { user: string; assistant: string } | undefined {
+    const turn = this.#turns.get(session);
+    if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
+    this.#turns.delete(session);
+    const assistant = [...turn.answers.values()].filter((text) => text.trim() !== "").join("\n");
+    return turn.isBroken || assistant === "" ? undefined : { user: turn.prompt, assistant };
+  }
+
+  drop(session: string): void {
+    this.#turns.delete(session);
+  }
+
+  /** The messages of a request, with what was told in front of each; those of opencode stay as they are, because it shows them. */
+  shown(messages: readonly Message[]): Message[] {
+    return messages.map((message) => {
+      const told = this.#told.get(message.info.id ?? "") ?? "";
+      const at = message.parts.findIndex(
+        ({ type, text, synthetic }) => type === "text" && synthetic !== true && text !== undefined && text !== "",
+      );
+      if (told === "" || at === -1) return message;
+      const parts = message.parts.map((part, index) =>
+        index === at ? { ...part, text: `${told}\n\n${part.text}` } : part,
+      );
+      return { ...message, parts };
+    });
+  }
+}
+
+/** What a user has typed, of a message's parts. */
+export function textOf(parts: readonly Part[]): string {
+  return parts
+    .filter(({ type, synthetic }) => type === "text" && synthetic !== true)
+    .map(({ text = "" }) => text)
+    .join("\n")
+    .trim();
+}
+
+/** What `palace hook told` has printed. */
+export function readTold(text: string): [message: string, text: string][] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value)
+      ? Object.entries(value).filter((one): one is [string, string] => typeof one[1] === "string")
+      : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,47 @@
+/** What the opencode plugin follows of a turn, and what it shows the model of it. */
+import { expect, test } from "vitest";
+import { type Message, textOf, Turns } from "../../../src/harness/opencode/turns.ts";
+
+const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
+
+test("a turn ends once, with the user's words and the whole of each part of the answer", () => {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
+  // It rests before anything is said.
+  expect(turns.end("s")).toBeUndefined();
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I look." }));
+  turns.answer(part({ id: "p2", messageID: "m2", text: "hidden", synthetic: true }));
+  turns.answer(part({ id: "p3", messageID: "m3", text: "There." }));
+  turns.answer(part({ id: "p4", messageID: "m9", sessionID: "other", text: "elsewhere" }));
+  expect(turns.end("s")).toEqual({ user: "how?", assistant: "I look.\nThere." });
+  expect(turns.end("s")).toBeUndefined();
+});
+
+test("an answer that was broken off is none, and the next one is", () => {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
+  turns.broke({ sessionID: "s", role: "assistant", error: { name: "MessageAbortedError" } });
+  expect(turns.end("s")).toBeUndefined();
+  turns.begin("s", "m3", "again?");
+  turns.answer(part({ id: "p2", messageID: "m4", text: "So." }));
+  expect(turns.end("s")).toEqual({ user: "again?", assistant: "So." });
+});
+
+test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
+  const turns = new Turns();
+  turns.tell("m1", "KNOWN");
+  turns.tell("m1", "told again");
+  const messages: Message[] = [
+    { info: { id: "m1", role: "user" }, parts: [part({ text: "hidden", synthetic: true }), part({ text: "how?" })] },
+    { info: { id: "m2", role: "assistant" }, parts: [part({ text: "So." })] },
+  ];
+  const before = structuredClone(messages);
+  const [first, second] = turns.shown(messages);
+  expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "KNOWN\n\nhow?"]);
+  expect(second).toBe(messages[1]);
+  expect(messages).toEqual(before);
+  expect(textOf(first?.parts ?? [])).toBe("KNOWN\n\nhow?");
+});
