@@ -67,7 +67,8 @@ const STAGES: readonly Stage[] = [
   [
     [
       { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
-      { name: "stack", vitest: ["--project", "stack"], missing: stackMissing },
+      // Its containers mostly wait to be healthy.
+      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
     ],
     [
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.

@@ -34,7 +34,7 @@ export type MakeReport = {
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
 /** The caller reads a staged archive at once, so an older one is left over. */
-export const STAGED_KEPT_MS = 60_000;
+export const STAGED_KEPT_MS = 20_000;
 
 /** Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED; after an error nothing of the backup is left. */
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
