@@ -69,6 +69,9 @@ export interface LedgerReader {
   /** Of those that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   conversation(id: string): Conversation | undefined;
+  conversations(): number;
+  /** Where a drawer was shown, the newest first. */
+  showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];
   /** Drawers that the conversation was shown. */
   shownIn(conversation: string): Set<string>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];

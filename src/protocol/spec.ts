@@ -17,6 +17,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
+import type { MemoryStats, MemoryWhy } from "./outcome.ts";
 
 export type * from "./status.ts";
 
@@ -221,6 +222,9 @@ export type Methods = {
     params: { conversation: string; user: string; assistant: string; project?: string };
     result: { id: string | null; scored: boolean };
   };
+  "outcome.stats": { params: Record<string, never>; result: MemoryStats };
+  /** `id`: any that the memory was shown by, or a drawer's. */
+  "outcome.why": { params: { id: string }; result: MemoryWhy };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

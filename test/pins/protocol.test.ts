@@ -89,6 +89,8 @@ test("our own methods are these", () => {
     "palace.wakeUp": true,
     "turn.begin": true,
     "turn.end": true,
+    "outcome.stats": true,
+    "outcome.why": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

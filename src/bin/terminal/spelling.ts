@@ -20,6 +20,7 @@ export const PALACE_VERBS = [
     "logs",
     "demo",
     "search",
+    "outcome",
     "reveal",
     "call",
     "tools",

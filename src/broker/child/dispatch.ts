@@ -50,6 +50,8 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "memory.audit",
       "turn.begin",
       "turn.end",
+      "outcome.stats",
+      "outcome.why",
     ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
   ),
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,

@@ -105,7 +105,7 @@ export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number
 }
 
 /** Lists are kept as JSON, as the original keeps them; what others have made of them is not relied on. */
-function records(json: unknown): unknown[] {
+export function records(json: unknown): unknown[] {
   try {
     const list: unknown = JSON.parse(String(json ?? "[]"));
     return Array.isArray(list) ? list : [];

@@ -111,6 +111,19 @@ export class SqliteLedgerReader implements LedgerReader {
     return record === undefined ? undefined : toConversation(record);
   }
 
+  conversations(): number {
+    return this.#database.prepare<[], number>("SELECT count(*) FROM conversation").pluck().get() ?? 0;
+  }
+
+  showings(id: string, limit: number): { conversation: string; turn: number; at: string }[] {
+    return this.#database
+      .prepare<[string, number], { conversation: string; turn: number; at: string }>(
+        `SELECT c.id AS conversation, s.turn AS turn, strftime('%Y-%m-%dT%H:%M:%SZ', c.at_ms / 1000, 'unixepoch') AS "at"
+           FROM shown s JOIN conversation c ON c.id = s.conversation WHERE s.id = ? ORDER BY c.at_ms DESC, c.id LIMIT ?`,
+      )
+      .all(id, limit);
+  }
+
   shownIn(conversation: string): Set<string> {
     const sql = "SELECT id FROM shown WHERE conversation = ?";
     return new Set(this.#database.prepare<[string], string>(sql).pluck().all(conversation));

@@ -225,3 +225,34 @@ test("what was said is forgotten with its memory, and stands in no byte of the l
   const files = [ledgerFile, `${ledgerFile}-wal`].filter((file) => existsSync(file));
   expect(files.map((file) => readFileSync(file, "latin1")).join("")).not.toMatch(/SECRET/);
 });
+
+test("a person sees why a memory stands where it stands, and sets it right", async () => {
+  await using palace = await withModel();
+  await using agent = await agentOf(palace);
+  const client = await clientOf(palace);
+  await ask(agent, "record_response", { key_takeaway: "The boiler wants two bar" });
+  const told = await client.call("turn.begin", { conversation: "claude-code/9", prompt: "what does the boiler want?" });
+  const [id = expect.fail(told.context)] = idsIn(told.context);
+  for (let times = 0; times < 2; times++)
+    await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
+  client.close();
+  const run = (...args: string[]) => palace.run("palace", ["outcome", ...args]);
+  const shown = await run("why", id);
+  expect(shown.stdout, shown.stderr).toContain("Key takeaway: The boiler wants two bar");
+  expect(shown.stdout).toMatch(/^place\s+roampal\/history$/m);
+  expect(shown.stdout).toMatch(/^score\s+0\.9$/m);
+  expect(shown.stdout).toMatch(/working → history, score 0\.9, uses 2$/m);
+  expect(shown.stdout).toMatch(/shown in claude-code\/9, turn 1$/m);
+  expect(await run("score", id, "failed")).toMatchObject({ code: 0 });
+  const { stdout } = await run("why", id, "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ score: 0.6, uses: 3, outcomes: [{}, {}, { outcome: "failed" }] });
+  expect((await run("stats")).stdout).toMatch(/^working\s+0\npatterns\s+0\nhistory\s+1\n[^]*conversations\s+1$/m);
+  expect(await run("score", id, "great")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("worked|failed|partial") as string,
+  });
+  expect(await run("why", "working_00000000")).toMatchObject({
+    stderr: expect.stringContaining("no memory") as string,
+  });
+  expect(await run("forget-it")).toMatchObject({ code: 2 });
+});

@@ -1,0 +1,33 @@
+/** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
+import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
+import { COLLECTIONS } from "./memory.ts";
+import { ARCHIVE_ROOM, findShown, isoTime, MEMORY_WING, records, toMemory } from "./store.ts";
+import { wilson } from "./wilson.ts";
+
+const SHOWN_MAX = 20;
+
+/** Of a memory by any id it was shown by, or of any drawer that was scored. */
+export function why(reader: LedgerReader, id: string): MemoryWhy {
+  const drawer = findShown(reader, id);
+  if (drawer === undefined) return { found: false };
+  const standing = reader.standings([drawer.id]).get(drawer.id);
+  const memory = toMemory(drawer, standing);
+  const { score, uses, successes, past } = memory?.standing ??
+    standing ?? { score: null, uses: 0, successes: 0, past: [] };
+  return {
+    ...{ found: true, id: memory?.id ?? drawer.id, wing: drawer.wing, room: drawer.room, text: drawer.text },
+    ...{ score, uses, successes, proven: uses === 0 ? null : Number(wilson(successes, uses).toFixed(2)) },
+    outcomes: past.map(({ outcome, atMs, reason }) => ({ at: isoTime(atMs), outcome, reason })),
+    moves: records(drawer.metadata["promotion_history"]) as MemoryTold["moves"],
+    shownIn: reader.showings(drawer.id, SHOWN_MAX),
+  };
+}
+
+export function memoryStats(reader: LedgerReader): MemoryStats {
+  const rooms = new Map(
+    reader.places().flatMap(({ wing, room, drawers }) => (wing === MEMORY_WING ? [[room, drawers]] : [])),
+  );
+  const collections = Object.fromEntries(COLLECTIONS.map((room) => [room, rooms.get(room) ?? 0]));
+  return { collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations() };
+}
