@@ -2,9 +2,11 @@
  * A turn of a conversation, for memory that learns from outcomes: what the agent is told beside the user's message, and the exchange
  * once it has answered. Used by `palace hook` when MEMPALACE_OUTCOMES is on.
  */
+import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Client } from "../client/client.ts";
 import { isRecord } from "../platform/is-record.ts";
+import { CONVERSATION_ID_MAX, SAID_MAX } from "../protocol/limits.ts";
 
 export type Turn = Readonly<{
   /** The agent's name, and its own id of the session. */
@@ -13,34 +15,36 @@ export type Turn = Readonly<{
   cwd: string;
 }>;
 
-export type Telling = Readonly<{
+export type Asking = Readonly<{
+  prompt: string;
   /** Memories of other projects are left out. */
   isScoped: boolean;
-  /** For models that make nothing of tags. */
-  isPlain: boolean;
+  /** The agent has nothing before its eyes of what it was shown before. */
+  isFresh: boolean;
+  /** How long it waits. */
+  withinMs: number;
 }>;
 
-/** Empty when there is nothing to say. Errors: the client's. */
-export async function turnText(
-  client: Client,
-  turn: Turn,
-  prompt: string,
-  { isScoped, isPlain }: Telling,
-): Promise<string> {
+/** What is asked of the agent about the exchange before, and what is known; each may be empty. */
+export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
+
+/** Errors: the client's. */
+export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
-  const params = { conversation: turn.conversation, prompt, ...(isScoped && project !== "" && { project }) };
-  const { scoring, plainScoring, context } = await client.call("turn.begin", params);
-  return [isPlain ? plainScoring : scoring, context].filter((part) => part !== "").join("\n");
+  const params = { conversation: idOf(turn), prompt, ...more, ...(isScoped && project !== "" && { project }) };
+  return client.call("turn.begin", params);
 }
 
 /** Errors: the client's. */
 export async function keepExchange(
   client: Client,
   turn: Turn,
-  said: Readonly<{ user: string; assistant: string }>,
+  { user, assistant }: Readonly<{ user: string; assistant: string }>,
 ): Promise<void> {
   const project = projectOf(turn);
-  await client.call("turn.end", { conversation: turn.conversation, ...said, ...(project !== "" && { project }) });
+  // One character more than is kept: the broker sees that something is missing.
+  const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
+  await client.call("turn.end", { conversation: idOf(turn), ...said, ...(project !== "" && { project }) });
 }
 
 /** What the extension and the plugin send to `palace hook`, as JSON on stdin. Fields of another type are empty. */
@@ -54,6 +58,12 @@ export function readTurn(text: string): Readonly<Record<"prompt" | "user" | "ass
   } catch {
     return { prompt: "", user: "", assistant: "", cwd: "" };
   }
+}
+
+function idOf({ conversation }: Turn): string {
+  if (conversation.length <= CONVERSATION_ID_MAX) return conversation;
+  const [agent = ""] = conversation.split("/");
+  return `${agent.slice(0, CONVERSATION_ID_MAX / 2)}/${createHash("sha256").update(conversation).digest("hex")}`;
 }
 
 /** A project is a folder's name: the same checkout has another path in a container. */

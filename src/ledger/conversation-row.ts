@@ -9,13 +9,14 @@ export type ConversationRecord = {
   is_asked: number;
   is_scored: number;
   exchange: string | null;
+  scored: string;
   at_ms: number;
 };
 
 export function toConversation(record: ConversationRecord): Conversation {
-  const { id, agent, turn, is_completed, is_asked, is_scored, exchange, at_ms } = record;
+  const { id, agent, turn, is_completed, is_asked, is_scored, exchange, scored, at_ms } = record;
   return {
-    ...{ id, agent, turn, exchange, atMs: at_ms },
+    ...{ id, agent, turn, exchange, scored: JSON.parse(scored) as string[], atMs: at_ms },
     ...{ isCompleted: is_completed === 1, isAsked: is_asked === 1, isScored: is_scored === 1 },
   };
 }

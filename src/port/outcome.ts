@@ -40,6 +40,8 @@ export type Conversation = {
   isScored: boolean;
   /** The drawer of the last question and answer; null where none is kept. */
   exchange: string | null;
+  /** Drawers that have had their score in this turn. */
+  scored: readonly string[];
   atMs: number;
 };
 
@@ -47,13 +49,10 @@ export type Conversation = {
 export interface ConversationTx {
   find(id: string): Conversation | undefined;
   put(conversation: Conversation): void;
-  /** One that was shown before in the conversation keeps its turn. */
   show(id: string, turn: number, drawers: readonly string[]): void;
   shownAt(id: string, turn: number): string[];
-  /** The conversation that was shown most of them: one that owes a score, if there is one, and the newest of these. */
-  shownOneOf(drawers: readonly string[]): Conversation | undefined;
-  /** Those of an agent that are asked for scores, since that time, and have given none. */
-  asked(agent: string, sinceMs: number): Conversation[];
+  /** Those that are asked for scores, and went on since that time, the newest first. */
+  asked(sinceMs: number): Conversation[];
   /** Removes those that nobody has gone on with since. */
   dropBefore(atMs: number): void;
 }

@@ -111,3 +111,8 @@ if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
 if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");
+
+/** Of what the user, and of what the agent has said in a turn, UTF-16 units: a session is filed whole elsewhere. */
+export const SAID_MAX = 40_000;
+/** Of the id of a conversation, and of a project's name. */
+export const CONVERSATION_ID_MAX = 200;

@@ -211,10 +211,11 @@ export type Methods = {
   "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   /**
    * The user has spoken: what the agent is told beside it. `conversation`: the agent's name and its own id of the talk; `project`:
-   * memories of other projects are left out.
+   * memories of other projects are left out; `isFresh`: the agent has nothing before its eyes of what it was shown before; `withinMs`:
+   * how long it waits, after which nothing is said.
    */
   "turn.begin": {
-    params: { conversation: string; prompt: string; project?: string };
+    params: { conversation: string; prompt: string; project?: string; isFresh?: boolean; withinMs?: number };
     result: { context: string; scoring: string; plainScoring: string };
   };
   /** The agent has answered: the exchange is kept, and what the user says next judges it. `id`: the memory; `scored`: the exchange before. */

@@ -4,7 +4,7 @@
  * answer; errors go to the log.
  */
 import { spawn } from "node:child_process";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { setPriority } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
@@ -17,8 +17,7 @@ import { answer, type Doors, type HookInput, readInput } from "../../harness/cla
 import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
 import { recallText } from "../../harness/recall.ts";
-import { keepTold, toldTexts } from "../../harness/told-texts.ts";
-import { keepExchange, readTurn, type Turn, turnText } from "../../harness/turn.ts";
+import { askBeside, type Asking, type Beside, keepExchange, readTurn, type Turn } from "../../harness/turn.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
@@ -40,8 +39,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
-palace hook turn --session NAME/ID [--message ID] [--plain] [--agent NAME] [--within MS]
-palace hook told --session NAME/ID
+palace hook turn --session NAME/ID [--fresh] [--agent NAME] [--within MS]
 palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
@@ -50,22 +48,22 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
   claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
                be compacted or ends is filed
   wake-up      prints that text; --resumed: only what the same session was told before
-  turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes says beside that prompt (MEMPALACE_OUTCOMES);
-               --plain: without tags; --message: and keeps it
-  told         prints what was kept so for the session, as JSON by message
-  turn-end     reads {"user", "assistant", "cwd"} from stdin and keeps that exchange: what the user says next judges it
+  turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
+               {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
+  turn-end     reads {"user", "assistant", "cwd"} from stdin and keeps that exchange, in 30 s at most: what the user
+               says next judges it
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
 
-type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string };
+/** `untilMs`: when it ends without an answer, since the start of the process. */
+type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string; untilMs: number };
 
 const OPTIONS = {
   palace: { type: "string" },
   session: { type: "string" },
   resumed: { type: "boolean" },
-  plain: { type: "boolean" },
-  message: { type: "string" },
+  fresh: { type: "boolean" },
   agent: { type: "string" },
   within: { type: "string" },
   from: { type: "string" },
@@ -86,7 +84,6 @@ export const verb: Verb = {
     if (what === "claude-code") await bounded(withinOf(values.within), values, env, claudeCode);
     else if (what === "wake-up") await bounded(withinOf(values.within), values, env, wakeUp);
     else if (what === "turn") await bounded(withinOf(values.within), values, env, turn);
-    else if (what === "told") await bounded(withinOf(values.within), values, env, told);
     else if (what === "turn-end")
       await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, turnEnd);
     else if (what === "file") await file(values, env);
@@ -123,7 +120,7 @@ async function bounded(
     process.exit(0);
   }, leftMs);
   try {
-    const scene = sceneOf(values, env);
+    const scene = { ...sceneOf(values, env), untilMs: performance.now() + leftMs };
     ({ log } = scene);
     const text = await work(scene, values);
     if (text !== "") process.stdout.write(`${text}\n`);
@@ -137,7 +134,7 @@ function sceneOf(values: Values, env: Env): Scene {
   const config = loadConfig(env, { palace: values.palace });
   const write = logFile(join(config.paths.stateDir, "hook.log"));
   const agent = values.agent ?? config.agentName ?? "palace hook";
-  return { config, env, agent, log: (line) => write(`${new Date().toISOString()} ${line}\n`) };
+  return { config, env, agent, untilMs: Infinity, log: (line) => write(`${new Date().toISOString()} ${line}\n`) };
 }
 
 async function claudeCode(scene: Scene): Promise<string> {
@@ -154,7 +151,10 @@ async function claudeCode(scene: Scene): Promise<string> {
       settings.recall
         ? withClient({ ...scene, agent }, (client) => recallText(client, prompt, settings.injectedMaxBytes))
         : "",
-    turn: (prompt) => tell({ ...scene, agent }, turnOf(input), prompt),
+    turn: async (prompt) => {
+      const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh: false });
+      return [beside?.scoring, beside?.context].filter(Boolean).join("\n");
+    },
     turnEnded: () =>
       keep({ ...scene, agent }, turnOf(input), () => lastExchange(endOf(input.transcript), input.lastAnswer)),
     file: (session) => fileBeside(scene, session),
@@ -176,11 +176,17 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Empty where it is off, or there is no palace. */
-async function tell(scene: Scene, turn: Turn, prompt: string, isPlain = false): Promise<string> {
+/** Undefined where it is off, or there is no palace. */
+async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "isFresh">): Promise<Beside | undefined> {
   const { outcomes } = readHarness(scene.env);
-  if (outcomes === "off") return "";
-  return withClient(scene, (client) => turnText(client, turn, prompt, { isScoped: outcomes === "project", isPlain }));
+  if (outcomes === "off" || !hasPalace(scene.config)) return undefined;
+  const client = await connectClient({ config: scene.config, agent: scene.agent, start: "auto" });
+  try {
+    const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
+    return await askBeside(client, turn, { ...asking, withinMs, isScoped: outcomes === "project" });
+  } finally {
+    client.close();
+  }
 }
 
 async function keep(scene: Scene, turn: Turn, said: () => { user: string; assistant: string }): Promise<void> {
@@ -188,16 +194,11 @@ async function keep(scene: Scene, turn: Turn, said: () => { user: string; assist
   await withClient(scene, (client) => keepExchange(client, turn, said()).then(() => ""));
 }
 
-async function turn(scene: Scene, { session = "", plain = false, message }: Values): Promise<string> {
+async function turn(scene: Scene, { session = "", fresh = false }: Values): Promise<string> {
   const { prompt, cwd } = readTurn(await readAll(process.stdin));
   if (prompt.trim() === "" || session === "") return "";
-  const text = await tell(scene, { conversation: session, cwd }, prompt, plain);
-  if (message !== undefined && text !== "") keepTold(scene.config, session, message, text);
-  return text;
-}
-
-function told({ config }: Scene, { session = "" }: Values): Promise<string> {
-  return Promise.resolve(JSON.stringify(toldTexts(config, session)));
+  const beside = await tell(scene, { conversation: session, cwd }, { prompt, isFresh: fresh });
+  return beside === undefined ? "" : JSON.stringify({ scoring: beside.plainScoring, context: beside.context });
 }
 
 async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
@@ -210,9 +211,12 @@ async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> 
 function endOf(path: string): string {
   if (!isAbsolute(path)) return "";
   try {
-    const file = openSync(path, "r");
+    // Nobody may ever write into a pipe of that name.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { size } = fstatSync(file);
+      const stat = fstatSync(file);
+      if (!stat.isFile()) return "";
+      const { size } = stat;
       const bytes = Buffer.alloc(Math.min(size, TRANSCRIPT_READ_BYTES));
       return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
     } finally {

@@ -91,15 +91,24 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   // Neither the journal nor the answer that it keeps holds what the user said, or a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;
+    const { redact } = dependencies;
+    const [conversation, prompt] = [stringOf(params, "conversation"), stringOf(params, "prompt")];
     const asked = {
-      ...{ conversation: stringOf(params, "conversation"), prompt: stringOf(params, "prompt") },
+      conversation,
+      prompt,
       project: optionalString(params, "project"),
+      isFresh: params["isFresh"] === true,
     };
+    const clean = (text: string): string => mask(text, redact).text;
+    const startedAtMs = performance.now();
     const { reads } = await palaceAfterWrites(dependencies, call);
-    const drawers = await drawersToShow(reads, asked, Date.now());
-    const { conversation } = asked;
+    const drawers = await drawersToShow(reads, asked, clean, Date.now());
+    // An agent that waits no longer sees nothing, and what it has not seen counts as not shown.
+    const { withinMs } = params;
+    if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
+      return { context: "", scoring: "", plainScoring: "" };
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, drawers);
-    return redactAnswer(told(reads, value as Begun, asked.prompt, Date.now()), dependencies.redact);
+    return redactAnswer(told(reads, value as Begun, prompt, clean, Date.now()), redact);
   },
   "turn.end": write("turn.end"),
   "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),

@@ -10,7 +10,7 @@ export const KEPT_MS = 30 * 86_400_000;
 /** Of a conversation that nobody has begun yet. */
 export function newConversation(id: string, agent: string, atMs: number): Conversation {
   const marks = { isCompleted: false, isAsked: false, isScored: false };
-  return { id, agent, turn: 0, ...marks, exchange: null, atMs };
+  return { id, agent, turn: 0, ...marks, exchange: null, scored: [], atMs };
 }
 
 /** True for the first message of the user. */
@@ -21,11 +21,10 @@ export function isCold({ turn }: Conversation): boolean {
 /** What the user's message does. `hasExchange`: the exchange before it is still there. */
 export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
   const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;
-  return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, atMs };
+  return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, scored: [], atMs };
 }
 
-/** What the end of the agent's answer does. `exchange`: what was kept of it. */
+/** What the end of the agent's answer does. `exchange`: what was kept of it; what the user says next is of no older one. */
 export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
-  const kept = exchange === undefined ? {} : { exchange, isScored: false };
-  return { ...before, isCompleted: true, isAsked: false, ...kept, atMs };
+  return { ...before, isCompleted: true, isAsked: false, exchange: exchange ?? null, isScored: false, atMs };
 }

@@ -1,12 +1,11 @@
 /** A question and its answer as one memory's text. Pure. Source: outcome-memory.md 4.5. */
+import { SAID_MAX } from "../../protocol/limits.ts";
 import { wellFormed } from "../text/text.ts";
 
 export type Exchange = { user: string; assistant: string };
 
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
-/** Of each half; a session is filed whole elsewhere (`palace mine sessions`). */
-const HALF_MAX = 40_000;
 
 /** Undefined where one of them has said nothing. `userLength`: UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
@@ -24,5 +23,5 @@ export function readExchange(text: string, userLength: number): Exchange {
 
 function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
-  return whole.length <= HALF_MAX ? whole : `${whole.slice(0, HALF_MAX).toWellFormed()}…`;
+  return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;
 }

@@ -4,7 +4,7 @@
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { Outcome, Telling } from "../../port/outcome.ts";
+import type { Conversation, Outcome, Telling } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue } from "../text/validate.ts";
@@ -24,26 +24,48 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
   const outcome = readOutcome(given, "outcome");
   // A memory that was shown twice, under the ids it had before and after a move, is judged once.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
-  for (const [id, one] of readScores(call.params["memory_scores"])) {
+  const scores = readScores(call.params["memory_scores"]);
+  for (const [id, one] of scores) {
     const drawer = findShown(tx, id);
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
-  for (const { drawer, outcome: one } of judged.values()) if (one !== "unknown") judge(tx, call, drawer, one);
-  const exchange = answered(tx, call, [...judged.keys()]);
-  if (exchange !== undefined && outcome !== "unknown" && !judged.has(exchange.id)) judge(tx, call, exchange, outcome);
+  const conversation = owing(tx, call, [...judged.keys()], scores.length > 0);
+  const fresh = [...judged.values()].filter(({ drawer }) => conversation?.scored.includes(drawer.id) !== true);
+  for (const { drawer, outcome: one } of fresh) if (one !== "unknown") judge(tx, call, drawer, one);
+  if (conversation !== undefined) {
+    const { exchange, isScored, scored } = conversation;
+    const answer = exchange === null || isScored ? undefined : tx.findDrawer(exchange);
+    if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id)) judge(tx, call, answer, outcome);
+    tx.conversations.put({ ...conversation, isScored: true, scored: [...new Set([...scored, ...judged.keys()])] });
+  }
   return `Scored (outcome=${outcome}, ${judged.size} memories updated)`;
 }
 
 /**
- * The exchange that the outcome is of, marked as scored: of the conversation that was shown one of the memories, else of the only one
- * that this agent owes a score. Undefined where it was scored before, or nobody knows which one is meant.
+ * The conversation that the scores are of: the one of this agent that was shown most of the memories for the exchange it is asked about,
+ * else the only one that owes a score. Undefined where nobody knows which one is meant.
  */
-function answered(tx: LedgerTx, { peer, atMs }: WriteCall, scored: readonly string[]): Drawer | undefined {
-  const owing = tx.conversations.asked(peer.agent, atMs - OWED_MS);
-  const conversation = tx.conversations.shownOneOf(scored) ?? (owing.length === 1 ? owing[0] : undefined);
-  if (conversation === undefined || conversation.isScored || !conversation.isAsked) return undefined;
-  tx.conversations.put({ ...conversation, isScored: true });
-  return conversation.exchange === null ? undefined : tx.findDrawer(conversation.exchange);
+function owing(
+  tx: LedgerTx,
+  { peer, atMs }: WriteCall,
+  judged: readonly string[],
+  hasIds: boolean,
+): Conversation | undefined {
+  const asked = tx.conversations.asked(atMs - OWED_MS);
+  const own = asked.filter(({ agent }) => agent === peer.agent);
+  const shown = (own.length > 0 ? own : asked).map((one) => {
+    const ids = new Set(tx.conversations.shownAt(one.id, one.turn - 1));
+    return { one, count: judged.filter((id) => ids.has(id)).length };
+  });
+  const most = Math.max(0, ...shown.map(({ count }) => count));
+  const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
+  if (meant.length > 0) return only(meant);
+  // Scores of memories that are gone are of nobody.
+  return hasIds && judged.length === 0 ? undefined : only(own.filter(({ isScored }) => !isScored));
+}
+
+function only<T>(list: readonly T[]): T | undefined {
+  return list.length === 1 ? list[0] : undefined;
 }
 
 /** A book's chunk is never judged by its outcomes: asked for, it is as it is. */

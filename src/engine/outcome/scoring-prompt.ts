@@ -8,8 +8,8 @@ import { quoted } from "./injection.ts";
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 const MEMORY_CHARACTERS = 200;
-/** Beside it there must be room for what is known. */
-const FULL_CHARACTERS_MAX = 3_500;
+/** Of all that is quoted in full. */
+const QUOTED_MAX = 2_000;
 
 export type ToScore = { id: string; text: string };
 
@@ -31,9 +31,9 @@ const NOTE = 'Only for something worth keeping: record_response(key_takeaway="â€
 
 /** For Claude Code: between tags, in full where it is short enough for a host to show it whole. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
-  const whole = fullPrompt(exchange, memories, message);
-  if (whole.length <= FULL_CHARACTERS_MAX) return whole;
   const { user, assistant } = exchange;
+  const said = [user, assistant, message, ...memories.map(({ text }) => text)];
+  if (said.reduce((sum, { length }) => sum + length, 0) <= QUOTED_MAX) return fullPrompt(exchange, memories, message);
   return fullPrompt(
     { user: head(user, ANSWER_CHARACTERS), assistant: head(assistant, ANSWER_CHARACTERS) },
     memories.map(({ id, text }) => ({ id, text: head(text, MEMORY_CHARACTERS) })),
@@ -74,11 +74,11 @@ export function plainScoringPrompt(
   return [
     "Before you answer, call the tool score_memories for the exchange before this message.",
     "",
-    ...previous(user, head(assistant, ANSWER_CHARACTERS)),
+    ...previous(head(user, ANSWER_CHARACTERS), head(assistant, ANSWER_CHARACTERS)),
     "Memories surfaced:",
     ...(surfaced.length === 0 ? ["(none)"] : surfaced),
     "",
-    `The user says now: ${said(message)}`,
+    `The user says now: ${said(head(message, ANSWER_CHARACTERS))}`,
     "",
     ...RUBRIC,
     "",

@@ -3,6 +3,7 @@
  * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
  */
 import type { LedgerReader } from "../../port/ledger.ts";
+import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import { type Exchange, readExchange } from "./exchange.ts";
 import { type FindContext, listMemories, memoriesIn } from "./find.ts";
 import { injectionText, nameIn, type Shown } from "./injection.ts";
@@ -18,6 +19,8 @@ import { wilson } from "./wilson.ts";
 
 /** More of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
+/** Memories that a turn is asked about. */
+const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & { reader: FindContext["reader"] & Pick<LedgerReader, "shownIn"> };
 type TextContext = Pick<FindContext, "reader">;
@@ -26,6 +29,8 @@ export type Asked = {
   prompt: string;
   /** Given: memories of other projects are left out. */
   project?: string | undefined;
+  /** The agent has nothing before its eyes of what it was shown. */
+  isFresh?: boolean;
 };
 
 export type Told = {
@@ -35,15 +40,20 @@ export type Told = {
   scoring: string;
   /** The same for models that make nothing of tags. */
   plainScoring: string;
-  exchange: Exchange | null;
-  toScore: ToScore[] | null;
-  memories: Memory[];
 };
+/** Masks the secrets of a whole text: what is cut first may be half of one, which no pattern knows. */
+export type Clean = (text: string) => string;
 
 /** Drawers of what fits the prompt and was not shown in the conversation: facts that are always shown, then four memories. */
-export async function drawersToShow(context: ToldContext, asked: Asked, nowMs: number): Promise<string[]> {
-  const { conversation, prompt, project } = asked;
-  const seen = context.reader.shownIn(conversation);
+export async function drawersToShow(
+  context: ToldContext,
+  asked: Asked,
+  clean: Clean,
+  nowMs: number,
+): Promise<string[]> {
+  const { conversation, prompt, isFresh = false } = asked;
+  const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
+  const seen = isFresh ? new Set<string>() : context.reader.shownIn(conversation);
   // Its own exchanges stand in the agent's context.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
@@ -55,25 +65,36 @@ export async function drawersToShow(context: ToldContext, asked: Asked, nowMs: n
   const query = prompt.trim().slice(0, QUERY_MAX).toWellFormed();
   const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
   const memories = [...facts, ...best.filter(({ id }) => !known.has(id))];
-  const { shown } = injectionText(nameOf(bank), shownOf(memories, nowMs));
+  const { shown } = injectionText(nameOf(bank), shownOf(memories, clean, nowMs));
   const ids = new Set(shown.map(({ id }) => id));
   return memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId);
 }
 
-export function told(context: TextContext, { isCold, shown, asks }: Begun, prompt: string, nowMs: number): Told {
-  const bank = listMemories(context, { collections: ["memory_bank"] });
+/** `prompt`: as the user has said it. */
+export function told(context: TextContext, begun: Begun, prompt: string, clean: Clean, nowMs: number): Told {
+  const { isCold, shown, asks } = begun;
+  const bank = listMemories(context, { collections: ["memory_bank"] }).map((fact) => ({
+    ...fact,
+    text: clean(fact.text),
+  }));
   const memories = memoriesOf(context, shown);
   const name = isCold || memories.length > 0 ? nameOf(bank) : undefined;
-  const parts = [isCold ? greeting(context, bank) : "", injectionText(name, shownOf(memories, nowMs)).text];
-  const exchange = asks === null ? null : exchangeOf(context, asks.exchange);
-  const toScore = asks === null ? null : memoriesOf(context, asks.shown).map(({ id, text }) => ({ id, text }));
-  const isAsked = exchange !== null && toScore !== null;
+  const parts = [isCold ? greeting(context, bank) : "", injectionText(name, shownOf(memories, clean, nowMs)).text];
+  const exchange = asks === null ? undefined : exchangeOf(context, asks.exchange, clean);
+  const toScore = asks === null ? [] : scorable(memoriesOf(context, asks.shown), clean);
+  const message = clean(prompt.slice(0, QUERY_MAX));
   return {
     context: parts.filter((part) => part !== "").join("\n"),
-    scoring: isAsked ? scoringPrompt(exchange, toScore, prompt) : "",
-    plainScoring: isAsked ? plainScoringPrompt(exchange, toScore, prompt) : "",
-    ...{ exchange, toScore, memories },
+    scoring: exchange === undefined ? "" : scoringPrompt(exchange, toScore, message),
+    plainScoring: exchange === undefined ? "" : plainScoringPrompt(exchange, toScore, message),
   };
+}
+
+/** What was found for the prompt first: facts that are always shown may be many. */
+function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
+  const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
+  const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];
+  return ordered.slice(0, SCORED_MAX).map(({ id, text }) => ({ id, text: clean(text) }));
 }
 
 function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory[] {
@@ -84,10 +105,12 @@ function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory
   });
 }
 
-/** Null when it is gone since. */
-function exchangeOf({ reader }: TextContext, id: string): Exchange | null {
+/** Undefined when it is gone since. */
+function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
   const drawer = reader.findDrawer(id);
-  return drawer === undefined ? null : readExchange(drawer.text, Number(drawer.metadata["user_length"] ?? 0));
+  if (drawer === undefined) return undefined;
+  const { user, assistant } = readExchange(drawer.text, Number(drawer.metadata["user_length"] ?? 0));
+  return { user: clean(user), assistant: clean(assistant) };
 }
 
 function nameOf(bank: readonly Memory[]): string | undefined {
@@ -101,9 +124,9 @@ function greeting(context: TextContext, bank: readonly Memory[]): string {
   return profileText(facts, has("history") || has("patterns"));
 }
 
-function shownOf(memories: readonly Memory[], nowMs: number): Shown[] {
+function shownOf(memories: readonly Memory[], clean: Clean, nowMs: number): Shown[] {
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
-    ...{ id, collection, text, effective: undefined },
+    ...{ id, collection, text: clean(text), effective: undefined },
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),
   }));

@@ -6,11 +6,10 @@ import type { Metadata } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Conversation } from "../../port/outcome.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import { isCold, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
 import { exchangeText } from "./exchange.ts";
 import { isoTime, storeMemory } from "./store.ts";
-
-const ID_MAX = 200;
 
 /** Ids of drawers. `asks`: what is to be scored, and what the agent was shown for it. */
 export type Begun = {
@@ -40,6 +39,7 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
   const before = found(tx, call);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
   const kept = exchangeText(said);
+  const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
   const fields: Metadata = {
     ...{
       turn_type: "exchange",
@@ -47,8 +47,7 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
       conversation_id: before.id,
       user_length: kept?.userLength ?? 0,
     },
-    ...(typeof params["project"] === "string" &&
-      params["project"] !== "" && { project: params["project"].slice(0, ID_MAX) }),
+    ...(project !== "" && { project }),
   };
   const id = kept === undefined ? undefined : storeMemory(tx, call, { collection: "working", text: kept.text, fields });
   tx.conversations.put(onStop(before, id, atMs));
@@ -57,10 +56,10 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
 
 function found(tx: LedgerTx, { params, peer, atMs }: WriteCall): Conversation {
   const id = params["conversation"];
-  if (typeof id !== "string" || id === "" || id.length > ID_MAX)
+  if (typeof id !== "string" || id === "" || id.length > CONVERSATION_ID_MAX)
     throw new PalaceError(
       "PROTOCOL_BAD_PARAMS",
-      `conversation must be an id of 1 to ${ID_MAX} characters`,
+      `conversation must be an id of 1 to ${CONVERSATION_ID_MAX} characters`,
       BAD_PARAMS_HINT,
     );
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);

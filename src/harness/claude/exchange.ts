@@ -27,6 +27,7 @@ export function lastExchange(transcript: string, lastAnswer: string): { user: st
 /** The host's own entries, and those of a subagent, say nothing. */
 function readLine(line: string): { type: string; text: string } {
   const nothing = { type: "", text: "" };
+  if (!line.startsWith("{")) return nothing;
   try {
     const entry: unknown = JSON.parse(line);
     if (!isRecord(entry)) return nothing;

@@ -51,20 +51,17 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/**
- * What memory with outcomes says beside a prompt. Empty when there is nothing to tell or no memory. `message`: its id, where the host
- * stores nothing of what is said; askTold has it then.
- */
-export function askTurn(hook: Hook, session: Session, prompt: string, message?: string): Promise<string> {
-  const name = `${session.harness}/${session.id}`;
-  const args = ["turn", "--plain", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
-  const more = message === undefined ? [] : ["--message", message];
-  return ask(hook, `turn of ${name}`, [...args, ...more], TURN_MAX_MS, { prompt, cwd: process.cwd() });
-}
+/** What memory with outcomes says beside a prompt: what it asks about the exchange before, and what is known. Each may be empty. */
+export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** What was said beside the messages of a session, as JSON by message. */
-export function askTold(hook: Hook, { harness, id }: Session): Promise<string> {
-  return ask(hook, `texts of ${harness} ${id}`, ["told", "--session", `${harness}/${id}`], TURN_MAX_MS);
+/** `isFresh`: the agent no longer sees what it was shown before in the session. */
+export async function askTurn(hook: Hook, session: Session, prompt: string, isFresh: boolean): Promise<Beside> {
+  const name = `${session.harness}/${session.id}`;
+  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
+  const more = isFresh ? ["--fresh"] : [];
+  const text = await ask(hook, `turn of ${name}`, [...args, ...more], TURN_MAX_MS, { prompt, cwd: process.cwd() });
+  const { scoring = "", context = "" } = text === "" ? {} : (JSON.parse(text) as Partial<Beside>);
+  return { scoring, context };
 }
 
 async function ask(hook: Hook, what: string, args: string[], maxMs: number, input?: object): Promise<string> {

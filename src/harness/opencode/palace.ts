@@ -6,8 +6,8 @@
  */
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askTold, askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
-import { type Info, type Message, type Part, readTold, textOf, Turns } from "./turns.ts";
+import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import { type Info, type Message, type Part, textOf, Turns } from "./turns.ts";
 
 type Event = {
   type: string;
@@ -102,14 +102,12 @@ export default function palace(): Promise<Hooks> {
         const own = message?.id ?? messageID;
         if (settings.outcomes !== "off" && prompt !== "" && own !== undefined) {
           turns.begin(id, own, prompt);
-          const session = { harness: "opencode", id } as const;
-          const before =
-            asked.get(id) ??
-            askTold(hook, session).then((text) => readTold(text).forEach(([of, said]) => turns.tell(of, said)));
-          const now = askTurn(hook, session, prompt, own).then((text) => turns.tell(own, text));
+          // opencode stores nothing of what stands in front of a message: after a start of it, it has seen nothing.
+          const isFresh = !asked.has(id);
+          const asking = askTurn(hook, { harness: "opencode", id }, prompt, isFresh);
           asked.set(
             id,
-            Promise.all([before, now]).then(() => undefined),
+            asking.then((beside) => turns.tell(own, beside)).catch((error: unknown) => log(`turn: ${String(error)}`)),
           );
         }
         // A request made here has its answer by the time the model is called.

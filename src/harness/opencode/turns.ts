@@ -3,7 +3,7 @@
  * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
  */
 
-import { isRecord } from "../../platform/is-record.ts";
+import type { Beside } from "../extension/hook.ts";
 
 /** Parts of opencode 1.18's messages. */
 export type Part = {
@@ -27,17 +27,15 @@ export class Turns {
   /** Messages of users, whose parts are no answers. */
   readonly #asked = new Set<string>();
   /** By a user's message. */
-  readonly #told = new Map<string, string>();
+  readonly #told = new Map<string, Beside>();
 
   begin(session: string, message: string, prompt: string): void {
     this.#asked.add(message);
     this.#turns.set(session, { prompt, answers: new Map(), isBroken: false });
   }
 
-  /** The first text of a message stays. */
-  tell(message: string, text: string): void {
-    if (text === "" || this.#told.has(message)) return;
-    this.#told.set(message, text);
+  tell(message: string, beside: Beside): void {
+    this.#told.set(message, beside);
     for (const oldest of this.#told.keys()) {
       if (this.#told.size <= MESSAGES_KEPT) break;
       this.#told.delete(oldest);
@@ -69,13 +67,16 @@ export class Turns {
     this.#turns.delete(session);
   }
 
-  /** The messages of a request, with what was told in front of each; those of opencode stay as they are, because it shows them. */
+  /**
+   * The messages of a request, with what is known in front of each; those of opencode stay as they are, because it shows them. The
+   * question for scores stands in front of the last one alone: it was answered, or not, when the next came.
+   */
   shown(messages: readonly Message[]): Message[] {
+    const last = messages.findLast(({ info }) => info.role === "user");
     return messages.map((message) => {
-      const told = this.#told.get(message.info.id ?? "") ?? "";
-      const at = message.parts.findIndex(
-        ({ type, text, synthetic }) => type === "text" && synthetic !== true && text !== undefined && text !== "",
-      );
+      const { scoring = "", context = "" } = this.#told.get(message.info.id ?? "") ?? {};
+      const told = [message === last ? scoring : "", context].filter((text) => text !== "").join("\n");
+      const at = message.parts.findIndex(isTyped);
       if (told === "" || at === -1) return message;
       const parts = message.parts.map((part, index) =>
         index === at ? { ...part, text: `${told}\n\n${part.text}` } : part,
@@ -85,23 +86,15 @@ export class Turns {
   }
 }
 
+function isTyped({ type, text, synthetic }: Part): boolean {
+  return type === "text" && synthetic !== true && text !== undefined && text !== "";
+}
+
 /** What a user has typed, of a message's parts. */
 export function textOf(parts: readonly Part[]): string {
   return parts
-    .filter(({ type, synthetic }) => type === "text" && synthetic !== true)
+    .filter(isTyped)
     .map(({ text = "" }) => text)
     .join("\n")
     .trim();
-}
-
-/** What `palace hook told` has printed. */
-export function readTold(text: string): [message: string, text: string][] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value)
-      ? Object.entries(value).filter((one): one is [string, string] => typeof one[1] === "string")
-      : [];
-  } catch {
-    return [];
-  }
 }

@@ -83,9 +83,10 @@ export default function palace(pi: Pi): void {
   const turn = async ({ prompt: said = "" }: PiEvent, ctx: PiContext): Promise<string> => {
     prompt = settings.outcomes === "off" ? "" : said.trim();
     if (prompt === "") return "";
-    return (
-      (await within(askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt), TURN_MAX_MS)) ?? ""
-    );
+    // pi stores what it is given, so that a session that is resumed still has it.
+    const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, false);
+    const { scoring = "", context = "" } = (await within(asked, TURN_MAX_MS)) ?? {};
+    return [scoring, context].filter((text) => text !== "").join("\n");
   };
   on("before_agent_start", async (event, ctx) => {
     isUnfiled = true;

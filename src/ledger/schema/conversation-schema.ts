@@ -3,7 +3,8 @@
  * schema.ts; a ledger of an older version runs the same text as its migration.
  */
 export const CONVERSATION_SCHEMA = `
--- One row a conversation. "exchange": the drawer of the last question and answer. Nothing here is taken back by undo: it tells what
+-- One row a conversation. "exchange": the drawer of the last question and answer; "scored": drawers
+-- that have had their score in this turn, as JSON. Nothing here is taken back by undo: it tells what
 -- an agent has seen.
 CREATE TABLE IF NOT EXISTS conversation (
   id TEXT PRIMARY KEY,
@@ -13,6 +14,7 @@ CREATE TABLE IF NOT EXISTS conversation (
   is_asked INTEGER NOT NULL,
   is_scored INTEGER NOT NULL,
   exchange TEXT,
+  scored TEXT NOT NULL,
   at_ms INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 

@@ -9,7 +9,6 @@ export class SqliteConversationTx implements ConversationTx {
   readonly #put;
   readonly #show;
   readonly #shownAt;
-  readonly #shownOneOf;
   readonly #asked;
   readonly #dropBefore;
 
@@ -18,21 +17,16 @@ export class SqliteConversationTx implements ConversationTx {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], ConversationRecord>("SELECT * FROM conversation WHERE id = ?");
     this.#put = database.prepare(
-      `INSERT INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-         (agent, turn, is_completed, is_asked, is_scored, exchange, at_ms) = (excluded.agent, excluded.turn,
-         excluded.is_completed, excluded.is_asked, excluded.is_scored, excluded.exchange, excluded.at_ms)`,
+      `INSERT INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+         (agent, turn, is_completed, is_asked, is_scored, exchange, scored, at_ms) = (excluded.agent, excluded.turn,
+         excluded.is_completed, excluded.is_asked, excluded.is_scored, excluded.exchange, excluded.scored, excluded.at_ms)`,
     );
-    this.#show = database.prepare("INSERT OR IGNORE INTO shown VALUES (?, ?, ?)");
+    this.#show = database.prepare("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)");
     this.#shownAt = database
       .prepare<[string, number], string>("SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id")
       .pluck();
-    this.#shownOneOf = database.prepare<[string], ConversationRecord>(
-      `SELECT c.* FROM shown s JOIN conversation c ON c.id = s.conversation
-         WHERE s.id IN (SELECT value FROM json_each(?)) GROUP BY c.id
-         ORDER BY c.is_asked DESC, c.is_scored, count(*) DESC, c.at_ms DESC, c.id LIMIT 1`,
-    );
-    this.#asked = database.prepare<[string, number], ConversationRecord>(
-      "SELECT * FROM conversation WHERE agent = ? AND at_ms >= ? AND is_asked AND NOT is_scored ORDER BY at_ms DESC, id",
+    this.#asked = database.prepare<[number], ConversationRecord>(
+      "SELECT * FROM conversation WHERE at_ms >= ? AND is_asked ORDER BY at_ms DESC, id",
     );
     this.#dropBefore = database.prepare("DELETE FROM conversation WHERE at_ms < ?");
   }
@@ -42,9 +36,10 @@ export class SqliteConversationTx implements ConversationTx {
     return record === undefined ? undefined : toConversation(record);
   }
 
-  put({ id, agent, turn, isCompleted, isAsked, isScored, exchange, atMs }: Conversation): void {
+  put({ id, agent, turn, isCompleted, isAsked, isScored, exchange, scored, atMs }: Conversation): void {
     this.#onChange();
-    this.#put.run(id, agent, turn, Number(isCompleted), Number(isAsked), Number(isScored), exchange, atMs);
+    const marks = [isCompleted, isAsked, isScored].map(Number);
+    this.#put.run(id, agent, turn, ...marks, exchange, JSON.stringify(scored), atMs);
   }
 
   show(id: string, turn: number, drawers: readonly string[]): void {
@@ -56,13 +51,8 @@ export class SqliteConversationTx implements ConversationTx {
     return this.#shownAt.all(id, turn);
   }
 
-  shownOneOf(drawers: readonly string[]): Conversation | undefined {
-    const record = this.#shownOneOf.get(JSON.stringify(drawers));
-    return record === undefined ? undefined : toConversation(record);
-  }
-
-  asked(agent: string, sinceMs: number): Conversation[] {
-    return this.#asked.all(agent, sinceMs).map(toConversation);
+  asked(sinceMs: number): Conversation[] {
+    return this.#asked.all(sinceMs).map(toConversation);
   }
 
   dropBefore(atMs: number): void {

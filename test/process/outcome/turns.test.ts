@@ -256,3 +256,92 @@ test("a person sees why a memory stands where it stands, and sets it right", asy
   });
   expect(await run("forget-it")).toMatchObject({ code: 2 });
 });
+
+test("a score is of the agent's own conversation, counts once a turn, and of memories that are gone is of nobody", async () => {
+  await using palace = await withModel();
+  await using claude = await agentOf(palace, "claude-code");
+  await using pi = await agentOf(palace, "pi");
+  await ask(claude, "add_to_memory_bank", { content: "The user lives in Bern", always_inject: true });
+  await ask(claude, "record_response", { key_takeaway: "Trams run until one" });
+  const talks = await Promise.all(
+    (["claude-code", "pi"] as const).map(async (name) => {
+      const client = await clientOf(palace, name);
+      const conversation = `${name}/1`;
+      const { context } = await client.call("turn.begin", { conversation, prompt: "until when do trams run?" });
+      const { id } = await client.call("turn.end", {
+        conversation,
+        user: "until when?",
+        assistant: `one, says ${name}`,
+      });
+      await client.call("turn.begin", { conversation, prompt: "really?" });
+      return { client, conversation, ids: idsIn(context), exchange: id ?? expect.fail() };
+    }),
+  );
+  const [own, other] = talks as [(typeof talks)[0], (typeof talks)[0]];
+  const usesOf = async (id: string): Promise<string> =>
+    /(\d+) uses/.exec(await ask(claude, "search_memory", { id }))?.[1] ?? "0";
+  const takeaway = own.ids.find((id) => id.startsWith("working_")) ?? expect.fail(own.ids.join());
+  const scores = Object.fromEntries(own.ids.map((id) => [id, "worked"]));
+  for (let times = 0; times < 2; times++)
+    await ask(claude, "score_memories", { outcome: "worked", memory_scores: scores });
+  expect(await usesOf(own.exchange)).toBe("1");
+  expect(await usesOf(takeaway)).toBe("1");
+  expect(await usesOf(other.exchange)).toBe("0");
+  await ask(pi, "score_memories", { outcome: "failed", memory_scores: { working_00000000: "failed" } });
+  expect(await usesOf(other.exchange)).toBe("0");
+  // What it was not shown for this exchange, it may score as well: the exchange is still the only one that it owes.
+  const elsewhere = await ask(pi, "record_response", { key_takeaway: "Buses run all night" });
+  expect(elsewhere).toContain("Recorded");
+  const found = await ask(pi, "search_memory", { query: "Buses run all night", collections: ["working"], limit: 1 });
+  await ask(pi, "score_memories", { outcome: "partial", memory_scores: { [idsIn(found)[0] ?? ""]: "worked" } });
+  expect(await usesOf(other.exchange)).toBe("1");
+  for (const { client } of talks) client.close();
+});
+
+test("an answer that could not be kept is judged by nobody, and neither is the one before it", async () => {
+  await using palace = await withModel();
+  const client = await clientOf(palace);
+  const conversation = "a";
+  await client.call("turn.begin", { conversation, prompt: "first?" });
+  await client.call("turn.end", { conversation, user: "first?", assistant: "so" });
+  await client.call("turn.begin", { conversation, prompt: "second?" });
+  await client.call("turn.end", { conversation, user: "", assistant: "so, too" });
+  expect((await client.call("turn.begin", { conversation, prompt: "no, wrong" })).scoring).toBe("");
+  client.close();
+});
+
+test("what is cut is masked before, and however long the user's words are, what stands beside them is short", async () => {
+  await using palace = await withModel();
+  await using agent = await agentOf(palace);
+  const client = await clientOf(palace);
+  const secret = `ghp_${"a1B2".repeat(9)}`;
+  const conversation = "long";
+  for (const length of [1_180, 280])
+    await ask(agent, "record_response", { key_takeaway: `gate ${"x".repeat(length)} ${secret}` });
+  const first = await client.call("turn.begin", { conversation, prompt: "the gate" });
+  expect(idsIn(first.context).length).toBeGreaterThan(0);
+  const user = `${"y".repeat(280)} ${secret} ${"gate ".repeat(200_000)}`;
+  await client.call("turn.end", { conversation, user, assistant: user });
+  const second = await client.call("turn.begin", { conversation, prompt: "a\n".repeat(500_000) });
+  for (const text of Object.values({ ...first, ...second })) {
+    if (typeof text !== "string") continue;
+    expect(text).not.toContain("ghp_");
+    expect(text.length).toBeLessThan(6_000);
+  }
+  expect(second.plainScoring).toContain("The user asked");
+  client.close();
+});
+
+test("what the agent no longer sees is shown again, and an answer that comes too late shows nothing", async () => {
+  await using palace = await withModel();
+  await using agent = await agentOf(palace);
+  const client = await clientOf(palace);
+  await ask(agent, "record_response", { key_takeaway: "The boiler wants two bar" });
+  const say = async (more: object): Promise<number> =>
+    idsIn((await client.call("turn.begin", { conversation: "b", prompt: "boiler bar?", ...more })).context).length;
+  expect(await say({ withinMs: 0 })).toBe(0);
+  expect(await say({ withinMs: 60_000 })).toBe(1);
+  expect(await say({})).toBe(0);
+  expect(await say({ isFresh: true })).toBe(1);
+  client.close();
+});

@@ -32,16 +32,17 @@ test("an answer that was broken off is none, and the next one is", () => {
 
 test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
   const turns = new Turns();
-  turns.tell("m1", "KNOWN");
-  turns.tell("m1", "told again");
+  turns.tell("m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
     { info: { id: "m1", role: "user" }, parts: [part({ text: "hidden", synthetic: true }), part({ text: "how?" })] },
     { info: { id: "m2", role: "assistant" }, parts: [part({ text: "So." })] },
   ];
   const before = structuredClone(messages);
   const [first, second] = turns.shown(messages);
-  expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "KNOWN\n\nhow?"]);
+  expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "SCORE\nKNOWN\n\nhow?"]);
   expect(second).toBe(messages[1]);
   expect(messages).toEqual(before);
-  expect(textOf(first?.parts ?? [])).toBe("KNOWN\n\nhow?");
+  // Once the user has gone on, the question for scores is of the past.
+  const later = turns.shown([...messages, { info: { id: "m3", role: "user" }, parts: [part({ text: "and?" })] }]);
+  expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
