@@ -268,9 +268,10 @@ test("an exchange is scored when the user answers a completed response, once", (
   expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
   // An interruption: there was no answer to judge.
   expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
-  const scored = onStop({ ...second, isScored: true }, undefined, NOW_MS);
-  expect(scored).toMatchObject({ isCompleted: true, isScored: true, isAsked: false });
-  expect(onPrompt(scored, true, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
+  // Nothing was kept of the answer: what the user says next is of no older one.
+  const unkept = onStop(second, undefined, NOW_MS);
+  expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
+  expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
   // What it was about is forgotten.
   const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
   expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
