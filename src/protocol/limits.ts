@@ -116,3 +116,5 @@ if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share 
 export const SAID_MAX = 40_000;
 /** Of the id of a conversation, and of a project's name. */
 export const CONVERSATION_ID_MAX = 200;
+/** Of the text of a book. */
+export const BOOK_MAX_BYTES = 10 * 1024 ** 2;

@@ -21,3 +21,6 @@ export type MemoryTold = {
 export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 export type MemoryStats = { collections: Record<string, number>; archived: number; conversations: number };
+
+/** `source`: the file it was read from; `at`: when. */
+export type Book = { title: string; source: string; at: string; chunks: number };

@@ -17,7 +17,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
-import type { MemoryStats, MemoryWhy } from "./outcome.ts";
+import type { Book, MemoryStats, MemoryWhy } from "./outcome.ts";
 
 export type * from "./status.ts";
 
@@ -223,6 +223,13 @@ export type Methods = {
     params: { conversation: string; user: string; assistant: string; project?: string };
     result: { id: string | null; scored: boolean };
   };
+  /** `isNew` false: a book of that title is there, and stays as it is. */
+  "book.ingest": {
+    params: { title: string; source: string; content: string };
+    result: { title: string; chunks: number; isNew: boolean };
+  };
+  "book.remove": { params: { title: string }; result: { title: string; removed: number } };
+  "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
   /** `id`: any that the memory was shown by, or a drawer's. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };

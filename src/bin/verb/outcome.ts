@@ -1,4 +1,5 @@
 /** `palace outcome`: what memory that learns from outcomes holds, why a memory stands where it stands, and a person's own word on it. */
+import { resolve } from "node:path";
 import { type Client, connectClient } from "../../client/client.ts";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -10,35 +11,47 @@ import { defineVerb, usageError } from "../verb.ts";
 const USAGE = `palace outcome stats
 palace outcome why ID
 palace outcome score ID worked|failed|partial
+palace outcome ingest FILE [--title T]
+palace outcome books
+palace outcome remove TITLE
 
 Memory that learns from outcomes (docs/learning.md).
 
   stats  how many memories each collection holds
   why    what came of a memory: its outcomes, where it was moved, the conversations it was shown in. Any drawer that was scored has them
-  score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace undo\` takes an agent's scores back`;
+  score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace undo\` takes an agent's scores back
+  ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
+  books  their titles, files and chunks
+  remove takes a book out`;
+
+type Asked = { client: Client; first: string; second: string; title: string | undefined; out: Output };
+
+/** By their names: how many arguments each takes, and what it does. */
+const CALLS: Readonly<Record<string, readonly [args: number, run: (asked: Asked) => Promise<number>]>> = {
+  stats: [0, stats],
+  why: [1, why],
+  score: [2, score],
+  ingest: [1, ingest],
+  books: [0, books],
+  remove: [1, remove],
+};
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {},
+  options: { title: { type: "string" } },
   args: [1, 3],
-  run: async ({ args: [what = "", ...rest], config, out }) => {
-    const [id = "", outcome = ""] = rest;
-    if (what === "stats" && rest.length === 0) return asking((client) => stats(client, out));
-    if (what === "why" && rest.length === 1) return asking((client) => why(client, id, out));
-    if (what === "score" && rest.length === 2) return asking((client) => score(client, id, outcome, out));
-    throw usageError(
-      USAGE,
-      ["stats", "why", "score"].includes(what) ? "the arguments do not fit" : `there is no ${what}`,
-    );
-
-    async function asking(ask: (client: Client) => Promise<number>): Promise<number> {
-      const client = await connectClient({ config, agent: config.agentName ?? "palace outcome", start: "auto" });
-      return ask(client).finally(() => client.close());
-    }
+  place: ({ args: [what] }) => (what === "ingest" ? "anew" : "there"),
+  run: async ({ args: [what = "", ...rest], values: { title }, config, out }) => {
+    const [args, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
+    if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
+    if (rest.length !== args) throw usageError(USAGE, `${what} takes ${args} arguments`);
+    const client = await connectClient({ config, agent: config.agentName ?? "palace outcome", start: "auto" });
+    const [first = "", second = ""] = rest;
+    return run({ client, first, second, title, out }).finally(() => client.close());
   },
 });
 
-async function stats(client: Client, out: Output): Promise<number> {
+async function stats({ client, out }: Asked): Promise<number> {
   const held = await client.call("outcome.stats", {});
   if (out.isJson) out.document(held);
   else
@@ -50,7 +63,7 @@ async function stats(client: Client, out: Output): Promise<number> {
   return 0;
 }
 
-async function why(client: Client, id: string, out: Output): Promise<number> {
+async function why({ client, first: id, out }: Asked): Promise<number> {
   const told = await client.call("outcome.why", { id });
   if (!told.found) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace search WORDS shows ids");
   if (out.isJson) out.document(told);
@@ -75,7 +88,7 @@ function print(told: MemoryTold, out: Output): void {
   ]);
 }
 
-async function score(client: Client, id: string, outcome: string, out: Output): Promise<number> {
+async function score({ client, first: id, second: outcome, out }: Asked): Promise<number> {
   const { found } = await client.call("outcome.why", { id });
   if (!found) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace search WORDS shows ids");
   const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
@@ -88,5 +101,32 @@ async function score(client: Client, id: string, outcome: string, out: Output): 
     );
   if (out.isJson) out.document({ id, outcome, text });
   else out.text(`${id}: ${outcome}`);
+  return 0;
+}
+
+async function ingest({ client, first: file, title: given, out }: Asked): Promise<number> {
+  const { readBook } = await import("../feeding/book.ts");
+  const { stem, content } = await readBook(resolve(file));
+  const book = await client.call("book.ingest", { title: given ?? stem, source: resolve(file), content });
+  if (out.isJson) out.document(book);
+  else
+    out.text(
+      book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
+    );
+  return 0;
+}
+
+async function books({ client, out }: Asked): Promise<number> {
+  const held = await client.call("book.list", {});
+  if (out.isJson) out.document(held);
+  else out.table(held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]));
+  return 0;
+}
+
+async function remove({ client, first: title, out }: Asked): Promise<number> {
+  const { removed } = await client.call("book.remove", { title });
+  if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
+  if (out.isJson) out.document({ title, removed });
+  else out.text(`${title}: ${removed} chunks removed; palace undo takes that back`);
   return 0;
 }

@@ -9,7 +9,7 @@ import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { drawersToShow, told } from "../../engine/outcome/told.ts";
 import type { Begun } from "../../engine/outcome/turn.ts";
-import { memoryStats, why } from "../../engine/outcome/why.ts";
+import { listBooks, memoryStats, why } from "../../engine/outcome/why.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
@@ -111,6 +111,9 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return redactAnswer(told(reads, value as Begun, prompt, clean, Date.now()), redact);
   },
   "turn.end": write("turn.end"),
+  "book.ingest": write("book.ingest"),
+  "book.remove": write("book.remove"),
+  "book.list": read(({ reads }) => listBooks(reads.reader)),
   "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),
   "outcome.why": read(({ reads }, { params }, { redact }) =>
     redactAnswer(why(reads.reader, stringOf(params, "id")), redact),

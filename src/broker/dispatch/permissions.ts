@@ -20,6 +20,8 @@ const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>([
   "palace.health",
   "turn.begin",
   "turn.end",
+  "book.ingest",
+  "book.remove",
 ]);
 
 /**

@@ -1,5 +1,4 @@
 /** How a book is cut into chunks. Pure. Source: outcome-memory.md 10. */
-export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 

@@ -20,6 +20,7 @@ import { forget, undo } from "../hygiene/hygiene.ts";
 import { ageMemories } from "../outcome/retention.ts";
 import { answering } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
+import { ingestBook, removeBook } from "../outcome/library.ts";
 import { scoreMemories } from "../outcome/score.ts";
 import { beginTurn, endTurn } from "../outcome/turn.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../events/log-tools.ts";
@@ -73,6 +74,8 @@ const METHODS = {
   "memory.forget": forget,
   "memory.undo": undo,
   "message.add": addMessages,
+  "book.ingest": ingestBook,
+  "book.remove": removeBook,
   "turn.begin": beginTurn,
   "turn.end": endTurn,
 } satisfies Partial<Record<MethodName, Write>>;

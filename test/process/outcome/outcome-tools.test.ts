@@ -1,6 +1,6 @@
 /** Memory that learns from outcomes, through the tools that agents have for it (outcome-memory.md 2, 5). */
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -335,4 +335,36 @@ test("stored text does not pass for another result, and no name of JavaScript fo
     expect(await ask(agent, "record_response", { key_takeaway: "x", initial_score: name })).toBe(
       "! Error: initial_score must be one of worked, failed, partial",
     );
+});
+
+test("a book is ingested, found, listed, removed as a whole, and ingested again", async () => {
+  await using palace = createTestPalace();
+  const file = join(palace.home, "handbook.md");
+  writeFileSync(
+    file,
+    Array.from({ length: 200 }, (_, at) => `Chapter ${at} is about the bassoon of part ${at}.`).join(" "),
+  );
+  const run = (...args: string[]) => palace.run("palace", ["outcome", ...args]);
+  const first = await run("ingest", file, "--json");
+  expect(JSON.parse(first.stdout), first.stderr).toMatchObject({ title: "handbook", chunks: 12, isNew: true });
+  expect((await run("ingest", file)).stdout).toBe("handbook is there already, and stays as it is\n");
+  await using agent = await palace.shim(OUTCOME);
+  const found = await ask(agent, "search_memory", { query: "bassoon of part 150", collections: ["books"], limit: 1 });
+  expect(found).toContain("📖 handbook");
+  expect(idsIn(found)[0]).toMatch(/^books_[0-9a-f]{8}_chunk_\d+$/);
+  expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks\t.*handbook\.md$/m);
+  // A book is asked for, and never shown unasked.
+  expect(await ask(agent, "get_context_insights", { query: "bassoon of part 150" })).toContain("Nothing is known");
+  expect((await run("remove", "handbook")).stdout).toContain("handbook: 12 chunks removed");
+  expect(await ask(agent, "search_memory", { query: "bassoon" })).toContain("No results found");
+  expect(await run("remove", "handbook")).toMatchObject({
+    stderr: expect.stringContaining("no book handbook") as string,
+  });
+  expect((await run("ingest", file, "--title", "Second")).stdout).toBe("Second: 12 chunks\n");
+  writeFileSync(join(palace.home, "x.bin"), Buffer.from([0xff, 0xfe, 0x00]));
+  expect(await run("ingest", join(palace.home, "x.bin"))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("no text in UTF-8") as string,
+  });
+  await palace.run("palace", ["stop"]);
 });

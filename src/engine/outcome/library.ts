@@ -1,0 +1,69 @@
+/**
+ * Books, inside a write: a document's chunks are filed under one title, and go together. Asked for by `search_memory`, never shown
+ * unasked. Source: outcome-memory.md 10.
+ */
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
+import { sha256Hex, wellFormed } from "../text/text.ts";
+import { chunks } from "./books.ts";
+import { newStanding, USUAL_SCORE } from "./memory.ts";
+import { isoTime, MEMORY_WING } from "./store.ts";
+
+const TITLE_MAX = 500;
+/** A title is the name of a source, as no file has it. */
+const SOURCE = "roampal book: ";
+
+/** A title that is there keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
+export function ingestBook(tx: LedgerTx, call: WriteCall): { title: string; chunks: number; isNew: boolean } {
+  const { params, key, atMs, peer } = call;
+  const title = titleOf(params);
+  const content = wellFormed(textOf(params, "content").replaceAll("\0", ""));
+  if (content.trim() === "") throw refused("content holds no text");
+  if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw refused(`content exceeds ${BOOK_MAX_BYTES} bytes`);
+  const held = tx.drawersOfSource(SOURCE + title).length;
+  if (held > 0) return { title, chunks: held, isNew: false };
+  const texts = chunks(content).filter((text) => text.trim() !== "");
+  const common = {
+    ...{ wing: MEMORY_WING, room: "books", source_file: SOURCE + title, title, source: textOf(params, "source") },
+    ...{ total_chunks: texts.length, added_by: peer.agent, created_at: isoTime(atMs) },
+  };
+  const book = freeBook(tx, key);
+  const drawers = texts.map((text, at) => ({
+    id: `${book}_chunk_${at}`,
+    text,
+    metadata: { ...common, chunk_index: at },
+  }));
+  tx.insertDrawers(drawers);
+  for (const { id } of drawers) tx.standings.put(id, newStanding(USUAL_SCORE.books));
+  return { title, chunks: drawers.length, isNew: true };
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function removeBook(tx: LedgerTx, { params }: WriteCall): { title: string; removed: number } {
+  const title = titleOf(params);
+  return { title, removed: tx.deleteSource(SOURCE + title) };
+}
+
+function freeBook(tx: LedgerTx, seed: string): string {
+  for (let nth = 0; ; nth++) {
+    const book = `books_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
+    if (tx.findDrawer(`${book}_chunk_0`) === undefined) return book;
+  }
+}
+
+function titleOf(params: WriteCall["params"]): string {
+  const title = textOf(params, "title").trim();
+  if (title === "" || title.length > TITLE_MAX) throw refused(`title must have 1 to ${TITLE_MAX} characters`);
+  return wellFormed(title);
+}
+
+function textOf(params: WriteCall["params"], name: string): string {
+  const value = params[name];
+  if (typeof value === "string") return value;
+  throw refused(`${name} must be a string`);
+}
+
+function refused(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}
