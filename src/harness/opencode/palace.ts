@@ -131,6 +131,8 @@ export default function palace(): Promise<Hooks> {
       safely("session.compacting", () => {
         if (id === undefined || children.has(id)) return;
         context.push(COMPACTING);
+        // The next prompt may be shown again what the summary drops.
+        asked.delete(id);
         unfiled.add(id);
         file(id);
       }),

@@ -36,6 +36,8 @@ export default function palace(pi: Pi): void {
   let isUnfiled = false;
   /** What the user has said in the turn that goes on, where memory with outcomes follows it. */
   let prompt = "";
+  /** The summary may have dropped what the agent was shown. */
+  let isCompacted = false;
   let started = Promise.withResolvers<void>();
 
   const on = (event: string, handle: (event: PiEvent, ctx: PiContext) => Promise<PiMessage | void>): void =>
@@ -84,7 +86,8 @@ export default function palace(pi: Pi): void {
     prompt = settings.outcomes === "off" ? "" : said.trim();
     if (prompt === "") return "";
     // pi stores what it is given, so that a session that is resumed still has it.
-    const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, false);
+    const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, isCompacted);
+    isCompacted = false;
     const { scoring = "", context = "" } = (await within(asked, TURN_MAX_MS)) ?? {};
     return [scoring, context].filter((text) => text !== "").join("\n");
   };
@@ -104,6 +107,7 @@ export default function palace(pi: Pi): void {
   on("agent_start", () => Promise.resolve(started.resolve()));
   // The summary may have dropped the wake-up text.
   on("session_compact", (_event, ctx) => {
+    isCompacted = true;
     if (settings.wakeUp) due = owe(ctx.sessionManager.getSessionId());
     return Promise.resolve();
   });
