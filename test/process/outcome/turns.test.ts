@@ -316,14 +316,14 @@ test("what is cut is masked before, and however long the user's words are, what 
   const client = await clientOf(palace);
   const secret = `ghp_${"a1B2".repeat(9)}`;
   const conversation = "long";
-  for (const length of [1_180, 280])
+  for (const length of [1_160, 170])
     await ask(agent, "record_response", { key_takeaway: `gate ${"x".repeat(length)} ${secret}` });
   const first = await client.call("turn.begin", { conversation, prompt: "the gate" });
   expect(idsIn(first.context).length).toBeGreaterThan(0);
   const user = `${"y".repeat(280)} ${secret} ${"gate ".repeat(200_000)}`;
   await client.call("turn.end", { conversation, user, assistant: user });
   const second = await client.call("turn.begin", { conversation, prompt: "a\n".repeat(500_000) });
-  for (const text of Object.values({ ...first, ...second })) {
+  for (const text of [...Object.values(first), ...Object.values(second)]) {
     if (typeof text !== "string") continue;
     expect(text).not.toContain("ghp_");
     expect(text.length).toBeLessThan(6_000);
