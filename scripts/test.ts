@@ -54,9 +54,11 @@ const STAGES: readonly Stage[] = [
       },
     ],
     [{ name: "simulation", vitest: ["--project", "simulation"] }],
-    [{ name: "contract", vitest: ["--project", "contract"] }],
+    [
+      { name: "contract", vitest: ["--project", "contract"] },
+      { name: "unit", vitest: ["--project", "unit"], inMemory: true },
+    ],
   ],
-  [[{ name: "unit", vitest: ["--project", "unit"], inMemory: true }]],
   // Its processes mostly wait for each other, so it gets one worker more than there are cores.
   [[{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true }]],
   [
