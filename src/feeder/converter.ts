@@ -18,6 +18,13 @@ export type ConverterLimits = {
   memoryMaxMebibytes: number;
 };
 
+/** Upstream's size of a file; a book of a thousand pages takes about ten seconds. */
+export const CONVERSION: Omit<ConverterLimits, "textMax"> = {
+  sizeMax: 500 * 1024 ** 2,
+  timeMaxMs: 120_000,
+  memoryMaxMebibytes: 1536,
+};
+
 export class Converter {
   readonly #limits: ConverterLimits;
   #worker: Worker | undefined;

@@ -1,14 +1,10 @@
 /** The text of a book that a person has as a file: plain text, or what the converter reads. Used by `palace outcome ingest`. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
-import { Converter } from "../../feeder/converter.ts";
+import { CONVERSION, Converter } from "../../feeder/converter.ts";
 import { FORMATS_READ } from "../../feeder/format-miner/kinds.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
-
-const CONVERTED_MAX_BYTES = 500 * 1024 ** 2;
-const CONVERSION_MAX_MS = 120_000;
-const MEMORY_MAX_MEBIBYTES = 1536;
 
 /** Errors: CONFIG_USAGE, which says what is wrong with the file. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {
@@ -20,10 +16,7 @@ export async function readBook(path: string): Promise<{ stem: string; content: s
 }
 
 async function converted(path: string): Promise<string> {
-  const converter = new Converter({
-    ...{ sizeMax: CONVERTED_MAX_BYTES, textMax: BOOK_MAX_BYTES },
-    ...{ timeMaxMs: CONVERSION_MAX_MS, memoryMaxMebibytes: MEMORY_MAX_MEBIBYTES },
-  });
+  const converter = new Converter({ ...CONVERSION, textMax: BOOK_MAX_BYTES });
   try {
     const read = await converter.read(path);
     if ("text" in read) return read.text;

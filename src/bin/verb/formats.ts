@@ -1,17 +1,11 @@
 /** `palace mine formats DIR`: files office documents, as upstream's `mempalace mine DIR --mode extract` does. */
 import { join } from "node:path";
-import { Converter } from "../../feeder/converter.ts";
+import { CONVERSION, Converter } from "../../feeder/converter.ts";
 import { FORMATS } from "../../feeder/doc-miner/front.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import { mineDocuments, readDocuments } from "../feeding/documents.ts";
 import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
 import { defineVerb, readCount } from "../verb.ts";
-
-/** Upstream's limit. */
-const FILE_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** A book of a thousand pages takes about ten seconds. */
-const CONVERSION_MAX_MS = 120_000;
-const MEMORY_MAX_MEBIBYTES = 1536;
 
 export const verb = defineVerb({
   usage: `palace mine formats DIR [--wing W] [--limit N] [--max-chunks-per-file N] [--dry-run] [--force] [--quiet]
@@ -35,14 +29,11 @@ palace until \`mempalace_sync\` takes it out.
   args: [1, 1],
   place: feedPlace,
   run: async ({ values, args, config, out }) => {
-    const converter = new Converter({
-      ...{ sizeMax: FILE_SIZE_MAX_BYTES, textMax: SOURCE_CALL_MAX_BYTES },
-      ...{ timeMaxMs: CONVERSION_MAX_MS, memoryMaxMebibytes: MEMORY_MAX_MEBIBYTES },
-    });
+    const converter = new Converter({ ...CONVERSION, textMax: SOURCE_CALL_MAX_BYTES });
     const options = {
       ...readDocuments(FORMATS, values, args),
       read: (root: string, path: string) => converter.read(join(root, path)),
-      sizeMaxBytes: FILE_SIZE_MAX_BYTES,
+      sizeMaxBytes: CONVERSION.sizeMax,
       drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", 0),
       ...{ ignoreFiles: false, include: [] },
     };
