@@ -2,7 +2,6 @@
  * What the plugin follows of opencode's turns for memory that learns from outcomes: the user's text, the agent's, and what the memory
  * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
  */
-
 import type { Beside } from "../extension/hook.ts";
 
 /** Parts of opencode 1.18's messages. */
@@ -17,21 +16,19 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-type Turn = { prompt: string; answers: Map<string, string>; isBroken: boolean };
+/** `message`: the user's, whose parts are no answers. */
+type Turn = { message: string; prompt: string; answers: Map<string, string>; isBroken: boolean };
 
-/** Of a session; later ones push out what was said long ago. */
+/** Later ones push out what was said long ago. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
   readonly #turns = new Map<string, Turn>();
-  /** Messages of users, whose parts are no answers. */
-  readonly #asked = new Set<string>();
   /** By a user's message. */
   readonly #told = new Map<string, Beside>();
 
   begin(session: string, message: string, prompt: string): void {
-    this.#asked.add(message);
-    this.#turns.set(session, { prompt, answers: new Map(), isBroken: false });
+    this.#turns.set(session, { message, prompt, answers: new Map(), isBroken: false });
   }
 
   tell(message: string, beside: Beside): void {
@@ -44,8 +41,8 @@ export class Turns {
 
   /** A part's text is all of it so far. */
   answer({ id = "", type, text = "", synthetic, sessionID = "", messageID = "" }: Part): void {
-    if (type !== "text" || synthetic === true || this.#asked.has(messageID)) return;
-    this.#turns.get(sessionID)?.answers.set(id, text);
+    const turn = this.#turns.get(sessionID);
+    if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
   }
 
   /** An answer that was broken off, or failed, is none. */
