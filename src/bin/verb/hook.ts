@@ -147,10 +147,11 @@ async function claudeCode(scene: Scene): Promise<string> {
   const settings = readHarness(scene.env);
   const doors: Doors = {
     wakeUp: () => wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}` }),
-    recall: async (prompt) =>
-      settings.recall
-        ? withClient({ ...scene, agent }, (client) => recallText(client, prompt, settings.injectedMaxBytes))
-        : "",
+    recall: async (prompt) => {
+      if (!settings.recall) return "";
+      const ask = (client: Client): Promise<string> => recallText(client, prompt, settings.injectedMaxBytes);
+      return (await withClient({ ...scene, agent }, ask)) ?? "";
+    },
     turn: async (prompt) => {
       const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh: false });
       return [beside?.scoring, beside?.context].filter(Boolean).join("\n");
@@ -167,7 +168,7 @@ async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<strin
   const settings = readHarness(env);
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
-  const text = await withClient(scene, (client) => wakeUpText({ config, settings, client }));
+  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client }))) ?? "";
   if (session !== undefined && text !== "") keepText(config, session, text);
   return text;
 }
@@ -179,19 +180,16 @@ function turnOf({ session, cwd }: HookInput): Turn {
 /** Undefined where it is off, or there is no palace. */
 async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "isFresh">): Promise<Beside | undefined> {
   const { outcomes } = readHarness(scene.env);
-  if (outcomes === "off" || !hasPalace(scene.config)) return undefined;
-  const client = await connectClient({ config: scene.config, agent: scene.agent, start: "auto" });
-  try {
+  if (outcomes === "off") return undefined;
+  return withClient(scene, (client) => {
     const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
-    return await askBeside(client, turn, { ...asking, withinMs, isScoped: outcomes === "project" });
-  } finally {
-    client.close();
-  }
+    return askBeside(client, turn, { ...asking, withinMs, isScoped: outcomes === "project" });
+  });
 }
 
 async function keep(scene: Scene, turn: Turn, said: () => { user: string; assistant: string }): Promise<void> {
   if (readHarness(scene.env).outcomes === "off") return;
-  await withClient(scene, (client) => keepExchange(client, turn, said()).then(() => ""));
+  await withClient(scene, (client) => keepExchange(client, turn, said()));
 }
 
 async function turn(scene: Scene, { session = "", fresh = false }: Values): Promise<string> {
@@ -227,9 +225,9 @@ function endOf(path: string): string {
   }
 }
 
-/** Empty when there is no palace: a look begins none. */
-async function withClient({ config, agent }: Scene, ask: (client: Client) => Promise<string>): Promise<string> {
-  if (!hasPalace(config)) return "";
+/** Undefined when there is no palace: a look begins none. */
+async function withClient<T>({ config, agent }: Scene, ask: (client: Client) => Promise<T>): Promise<T | undefined> {
+  if (!hasPalace(config)) return undefined;
   const client = await connectClient({ config, agent, start: "auto" });
   return ask(client).finally(() => client.close());
 }
