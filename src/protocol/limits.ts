@@ -99,6 +99,13 @@ export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** A write that was spooled longer than this is not sent any more: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
+/** Of what the user, and of what the agent has said in a turn, UTF-16 units: a session is filed whole elsewhere. */
+export const SAID_MAX = 40_000;
+/** Of the id of a conversation, and of a project's name. */
+export const CONVERSATION_ID_MAX = 200;
+/** Of the text of a book. */
+export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
+
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a kept write must be recognised when it comes again");
 if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");
@@ -111,10 +118,3 @@ if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
 if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");
-
-/** Of what the user, and of what the agent has said in a turn, UTF-16 units: a session is filed whole elsewhere. */
-export const SAID_MAX = 40_000;
-/** Of the id of a conversation, and of a project's name. */
-export const CONVERSATION_ID_MAX = 200;
-/** Of the text of a book. */
-export const BOOK_MAX_BYTES = 10 * 1024 ** 2;

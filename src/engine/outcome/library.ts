@@ -1,12 +1,15 @@
 /**
- * Books, inside a write: a document's chunks are filed under one title, and go together. Asked for by `search_memory`, never shown
- * unasked. Source: outcome-memory.md 10.
+ * Books: a document's chunks are filed under one title, and go together; writes run inside the transaction. Asked for by
+ * `search_memory`, never shown unasked. Source: outcome-memory.md 10.
  */
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
+import type { Book } from "../../protocol/outcome.ts";
 import { sha256Hex, wellFormed } from "../text/text.ts";
+import { asText } from "../text/validate.ts";
 import { chunks } from "./books.ts";
+import { memoriesIn } from "./find.ts";
 import { newStanding, USUAL_SCORE } from "./memory.ts";
 import { isoTime, MEMORY_WING } from "./store.ts";
 
@@ -43,6 +46,19 @@ export function ingestBook(tx: LedgerTx, call: WriteCall): { title: string; chun
 export function removeBook(tx: LedgerTx, { params }: WriteCall): { title: string; removed: number } {
   const title = titleOf(params);
   return { title, removed: tx.deleteSource(SOURCE + title) };
+}
+
+/** Reads the chunks of all books. */
+export function listBooks(reader: LedgerReader): { books: Book[] } {
+  const books = new Map<string, Book>();
+  for (const { metadata } of memoriesIn({ reader }, "books")) {
+    const [title, source, at] = [metadata["title"], metadata["source"], metadata["created_at"]].map((value) =>
+      asText(value ?? ""),
+    );
+    const book = books.get(title ?? "") ?? { title: title ?? "", source: source ?? "", at: at ?? "", chunks: 0 };
+    books.set(book.title, { ...book, chunks: book.chunks + 1 });
+  }
+  return { books: [...books.values()] };
 }
 
 function freeBook(tx: LedgerTx, seed: string): string {

@@ -83,7 +83,7 @@ export async function contextInsights(context: FindContext, values: Values, nowM
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
   const memories = await bestFour(context, { query, nowMs });
-  const facts = fitting(factsAlwaysShown(context));
+  const facts = fitting(listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } }));
   const ids = new Set([...facts, ...memories].map(({ id }) => id));
   return [
     `Known Context for '${cut(query)}':`,
@@ -103,10 +103,6 @@ export async function bestFour(
   const found = await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES });
   const reserved = RESERVED.map((room) => found.find(({ collection }) => collection === room));
   return slots(reserved, found);
-}
-
-export function factsAlwaysShown(context: Pick<FindContext, "reader">): Memory[] {
-  return listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } });
 }
 
 /** Facts that are always shown must leave room: one that no longer fits is left out as a whole. */

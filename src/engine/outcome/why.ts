@@ -1,8 +1,6 @@
 /** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
 import type { LedgerReader } from "../../port/ledger.ts";
-import type { Book, MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
-import { asText } from "../text/validate.ts";
-import { memoriesIn } from "./find.ts";
+import type { MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
 import { COLLECTIONS } from "./memory.ts";
 import { ARCHIVE_ROOM, findShown, isoTime, MEMORY_WING, records, toMemory } from "./store.ts";
 import { wilson } from "./wilson.ts";
@@ -32,17 +30,4 @@ export function memoryStats(reader: LedgerReader): MemoryStats {
   );
   const collections = Object.fromEntries(COLLECTIONS.map((room) => [room, rooms.get(room) ?? 0]));
   return { collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations() };
-}
-
-/** Reads the chunks of all books. */
-export function listBooks(reader: LedgerReader): { books: Book[] } {
-  const books = new Map<string, Book>();
-  for (const { metadata } of memoriesIn({ reader }, "books")) {
-    const [title, source, at] = [metadata["title"], metadata["source"], metadata["created_at"]].map((value) =>
-      asText(value ?? ""),
-    );
-    const book = books.get(title ?? "") ?? { title: title ?? "", source: source ?? "", at: at ?? "", chunks: 0 };
-    books.set(book.title, { ...book, chunks: book.chunks + 1 });
-  }
-  return { books: [...books.values()] };
 }

@@ -4,13 +4,12 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
-import type { Conversation, Standing } from "../../port/outcome.ts";
+import type { Standing } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
-import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import { type StandingRecord, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
@@ -103,12 +102,6 @@ export class SqliteLedgerReader implements LedgerReader {
       .prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))")
       .all(JSON.stringify(ids));
     return new Map(records.map((record) => [record.id, toStanding(record)]));
-  }
-
-  conversation(id: string): Conversation | undefined {
-    const sql = "SELECT * FROM conversation WHERE id = ?";
-    const record = this.#database.prepare<[string], ConversationRecord>(sql).get(id);
-    return record === undefined ? undefined : toConversation(record);
   }
 
   conversations(): number {
