@@ -79,6 +79,7 @@ test.each(AGENTS)(
   async (agent) => {
     const mark = randomUUID();
     const asked = randomUUID();
+    const thanked = randomUUID();
     const id = await keep(agent, mark);
     const { session, text } = await begin(agent, `${asked}: what of ${WORDS[agent]}?`, id);
     expect(text).toContain("═══ KNOWN CONTEXT ═══");
@@ -87,7 +88,7 @@ test.each(AGENTS)(
     await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
     const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
-    const thanks = `Thank you, that is it.\n@@tool score_memories ${scores}`;
+    const thanks = `${thanked}: thank you, that is it.\n@@tool score_memories ${scores}`;
     expect(await host.run(agent, turnOf(agent, thanks, session, false))).toContain("Scored (outcome=worked");
     const second = await shown(agent);
     expect(second).toContain(`You answered: "${ANSWER}`);
@@ -99,7 +100,8 @@ test.each(AGENTS)(
     expect(await ask("search_memory", { id })).toContain("1 uses, [Y]");
     expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
 
-    // Used well once more, it is no longer of the day alone.
+    // Used well in another turn, it is no longer of the day alone: in the same one it would count once.
+    await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
     await ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
     expect(await ask("search_memory", { id })).toContain("[history]");
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|score_memories/);
