@@ -3,11 +3,14 @@
  * stopped. Reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
  * tests.
  */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Log } from "../../platform/log.ts";
 import { type LazyThread, lazyThread, type Thread, threadFile } from "../../platform/thread.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
 /** Records of one transaction: full text takes most of its time, and a reader of the palace waits at most for that. */
@@ -35,6 +38,8 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
+  /** Id of the collection that the first record will create: a target has its name from the start. */
+  readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
   #closed = false;
@@ -42,7 +47,7 @@ class FilesDriver implements PalaceDriver {
   constructor(options: FilesDriverOptions) {
     this.#options = options;
     const { palaceDir, fault, collection } = options;
-    const data: FilesThreadData = { palaceDir, fault, collection };
+    const data: FilesThreadData = { palaceDir, fault, collection, plannedId: this.#plannedId };
     this.#thread = lazyThread(threadFile(import.meta.url, "files/files-thread"), data);
   }
 
@@ -55,7 +60,13 @@ class FilesDriver implements PalaceDriver {
   }
 
   async open(): Promise<void> {
-    const { log, mayMend = () => true } = this.#options;
+    const { log, palaceDir, mayMend = () => true } = this.#options;
+    // Many brokers of a new palace end before they send a record: their thread is never needed, nor its start paid for.
+    if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
+      this.#collectionId = this.#plannedId;
+      this.#isOpen = true;
+      return;
+    }
     const { collectionId, torn } = await (await this.#running()).call("open", mayMend());
     this.#collectionId = collectionId;
     this.#isOpen = true;

@@ -7,7 +7,13 @@ import type { PalaceRecord } from "../../../port/public-palace.ts";
 import { countRows, PalaceVectors, readIds, readRows } from "../../format/palace-file.ts";
 import { PalaceWriter } from "./palace-writer.ts";
 
-export type FilesThreadData = { palaceDir: string; fault: string | undefined; collection: string | undefined };
+export type FilesThreadData = {
+  palaceDir: string;
+  fault: string | undefined;
+  collection: string | undefined;
+  /** The id that the collection gets if the thread makes it. */
+  plannedId: string;
+};
 
 export type FilesMethods = {
   /** Returns the collection's id, also before the first record creates it, and why its index was moved away. */
@@ -22,11 +28,11 @@ export type FilesMethods = {
 
 const PAGE_ROWS = 500;
 
-const { palaceDir, fault, collection } = workerData as FilesThreadData;
+const { palaceDir, fault, collection, plannedId } = workerData as FilesThreadData;
 armFault(fault);
 
 await serveThread<FilesMethods>(() => {
-  const writer = new PalaceWriter(palaceDir, collection);
+  const writer = new PalaceWriter(palaceDir, collection, plannedId);
   return {
     open: (mayMend) => {
       const torn = mayMend ? writer.mend() : undefined;
