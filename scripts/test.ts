@@ -40,9 +40,18 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 
+/**
+ * The suites that wait most (for locks, pauses and containers) run beside those that compute, so that neither core is
+ * ever idle. The lanes take about as long as each other.
+ */
 const STAGES: readonly Stage[] = [
   [[build]],
   [
+    [
+      // Its processes mostly wait for each other, so it gets one worker more than there are cores.
+      { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
+      { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
+    ],
     [
       {
         name: "check",
@@ -52,27 +61,14 @@ const STAGES: readonly Stage[] = [
           format: "prettier --check --log-level warn src test scripts",
         },
       },
-    ],
-    [{ name: "simulation", vitest: ["--project", "simulation"] }],
-    [
-      { name: "contract", vitest: ["--project", "contract"] },
       { name: "unit", vitest: ["--project", "unit"], inMemory: true },
-    ],
-  ],
-  // Its processes mostly wait for each other, so it gets one worker more than there are cores.
-  [[{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true }]],
-  [
-    [{ name: "differential", vitest: ["--project", "differential"], inMemory: true }],
-    [{ name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true }],
-    [{ name: "soak", vitest: ["--project", "soak"] }],
-  ],
-  [
-    [
-      { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
+      { name: "contract", vitest: ["--project", "contract"] },
+      { name: "simulation", vitest: ["--project", "simulation"] },
       // Its containers mostly wait to be healthy.
-      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
-    ],
-    [
+      { name: "stack", vitest: ["--project", "stack"], missing: stackMissing },
+      { name: "soak", vitest: ["--project", "soak"] },
+      { name: "differential", vitest: ["--project", "differential"], inMemory: true },
+      { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.
       { name: "agents", vitest: ["--project", "agents"] },
       { name: "install", vitest: ["--project", "install"] },
