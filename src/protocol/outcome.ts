@@ -13,6 +13,8 @@ export type MemoryTold = {
   proven: number | null;
   /** The last ten, oldest first. */
   outcomes: { at: string; outcome: string; reason: string | null }[];
+  /** The fact of the graph that it states and that is over: it is shown after what still holds. */
+  over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];
   /** Conversations it was shown in, and when they last went on, the newest first. */
   shownIn: { conversation: string; turn: number; at: string }[];

@@ -72,13 +72,14 @@ async function why({ client, first: id, out }: Asked): Promise<number> {
 }
 
 function print(told: MemoryTold, out: Output): void {
-  const { id, wing, room, text, score, uses, successes, proven, outcomes, moves, shownIn } = told;
+  const { id, wing, room, text, score, uses, successes, proven, outcomes, over, moves, shownIn } = told;
   out.text(text);
   out.table([
     ["id", id],
     ["place", `${wing}/${room}`],
     ["score", score ?? "nobody has scored it"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
+    ...(over === null ? [] : [["over", `${over.fact}, since ${over.ended}`] as const]),
     ...outcomes.map(({ at, outcome, reason }) => [at, reason === null ? outcome : `${outcome}: ${reason}`]),
     ...moves.map(({ timestamp, from, to, score: then, uses: times }) => [
       timestamp,

@@ -117,7 +117,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "book.list": read(({ reads }) => listBooks(reads.reader)),
   "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),
   "outcome.why": read(({ reads }, { params }, { redact }) =>
-    redactAnswer(why(reads.reader, stringOf(params, "id")), redact),
+    redactAnswer(why(reads.reader, stringOf(params, "id"), Date.now()), redact),
   ),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });

@@ -5,17 +5,19 @@
 import { within } from "../../platform/within.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/search.ts";
+import { STALE_FACTOR, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
+import { nowAt } from "../graph/temporal.ts";
 import { spelledOut } from "./acronyms.ts";
 import { type Filters, matches } from "./filters.ts";
 import { fuseByPlace } from "./fusion.ts";
 import { alike, type Likeness } from "./likeness.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
-import { boosted, rank, type Rank } from "./ranking.ts";
+import { boosted, rank, type Rank, worth } from "./ranking.ts";
 import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
 export type FindContext = {
-  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer">;
+  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph">;
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;
   embedder: () => Embedder | undefined;
@@ -33,14 +35,16 @@ export type FindRequest = {
 };
 
 /** `cosine`: NaN where there are no vectors, or the memory waits for its own. */
-export type Found = Memory & Likeness & { row: number; rank: Rank };
+export type Found = Memory & Likeness & { row: number; rank: Rank; isStale: boolean };
 
 /** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** A memory without a vector is as near as one whose meaning is half the same. */
-const UNKNOWN_DISTANCE = 1;
+/** A memory without a vector: the one with most of the question's words is as near as one whose meaning is half the same. */
+const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
+/** Of the memories wanted, so many times as many are held against the facts of the graph. */
+const STALE_READ = 2;
 /** With filters, which are held against what was found, so many are looked at. */
 const FILTERED_CANDIDATES = 1_000;
 /** Memories that are listed without a question, of each collection, and those read at once. */
@@ -62,13 +66,33 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   const likened = memories.map((memory, at) => ({
     ...{ ...memory, cosine: cosines[at] ?? Number.NaN, words: words.get(memory.row) ?? 0 },
   }));
+  const most = Math.max(...words.values());
   const found = alike(likened).map((memory): Found => {
     const { cosine } = memory;
-    const distance = Number.isNaN(cosine) ? UNKNOWN_DISTANCE : Math.max(2 - 2 * cosine, 0);
+    const distance = Number.isNaN(cosine) ? unknownDistance(memory.words / most) : Math.max(2 - 2 * cosine, 0);
     const boosts = { ageMs: nowMs - memory.madeMs, evidence: undefined, entities: 1, solved: undefined };
-    return { ...memory, rank: rank(memory, boosted(memory, distance, boosts)) };
+    return { ...memory, isStale: false, rank: rank(memory, boosted(memory, distance, boosts)) };
   });
-  return (await reranked(context, query, found.sort(byRank), limit)).slice(0, limit);
+  const current = withStale(context, found.sort(byRank), limit, nowMs);
+  return (await reranked(context, query, current, limit)).slice(0, limit);
+}
+
+/** Marks those that state what a fact of the graph says is over. Only those that may be shown are read. */
+function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
+  const first = found.slice(0, STALE_READ * limit);
+  const stale = staleFactsIn(
+    reader.graph,
+    first.map(({ text }) => text),
+    nowAt(nowMs),
+  );
+  const marked = first.map((memory, at) => ({ ...memory, isStale: worstOf(stale[at] ?? []) !== undefined }));
+  return [...marked, ...found.slice(first.length)].sort(byRank);
+}
+
+/** `share`: of the words' score of the best; NaN where the words have found nothing. */
+function unknownDistance(share: number): number {
+  const { most, none } = UNKNOWN_DISTANCE;
+  return Number.isNaN(share) ? most : none - share * (none - most);
 }
 
 /** The memories of the collections, for who asks for what is there and not for what fits. */
@@ -156,8 +180,8 @@ async function reranked({ reranker }: FindContext, query: string, found: Found[]
     const logits = await model.rerank(query, texts, RERANK_MS);
     const again = first.map((one, at): Found => {
       const fact = one.collection === "memory_bank" ? one.weight : undefined;
-      const final = reread({ standing: one.standing, fact, final: one.rank.final }, logits[at] ?? 0);
-      return { ...one, rank: { ...one.rank, final } };
+      const similarity = reread({ standing: one.standing, fact, before: one.rank.similarity }, logits[at] ?? 0);
+      return { ...one, rank: { ...one.rank, similarity } };
     });
     return [...again.sort(byRank), ...found.slice(READ_MAX)];
   } catch {
@@ -166,5 +190,11 @@ async function reranked({ reranker }: FindContext, query: string, found: Found[]
 }
 
 function byRank(a: Found, b: Found): number {
-  return b.rank.final - a.rank.final || a.row - b.row;
+  return placeOf(b) - placeOf(a) || a.row - b.row;
+}
+
+/** What states a fact that has ended is worth less, whatever came of it before. */
+function placeOf(memory: Found): number {
+  const { rank, isStale } = memory;
+  return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity);
 }

@@ -3,7 +3,7 @@
  */
 import type { Standing } from "../../port/outcome.ts";
 import type { Collection, Weight } from "./memory.ts";
-import { wilson } from "./wilson.ts";
+import { expected, wilson } from "./wilson.ts";
 
 /** Uses after which the outcomes alone tell how good a memory is. */
 const SETTLED_USES = 3;
@@ -36,8 +36,8 @@ function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }
 
-function settledQuality(given: number, uses: number, bound: number): number {
-  return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * bound;
+function settledQuality(given: number, uses: number, proven: number): number {
+  return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * proven;
 }
 
 /** The shares of similarity and of what was learned, by how far a memory has come; they add up to 1. */
@@ -56,6 +56,19 @@ export function rank(memory: Rankable, distance: number): Rank {
   const learned = learnedScore(memory);
   const share = learnedShare(memory, learned);
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
+}
+
+/**
+ * How much more than its outcomes the likeness of a memory counts in the order, as a power. Added up, as in `rank`, what is proven
+ * elsewhere is shown everywhere, and crowds out what is proven here. Source: npm run bench:learning.
+ */
+const NEARNESS_POWER = 8;
+
+/** What the order of a search goes by: how near a memory is, and as a factor of 0.5 to 1.5 what it is expected to bring. */
+export function worth({ collection, standing, weight }: Rankable, similarity: number): number {
+  const bringing = expected(successesOf(standing), standing.uses);
+  const learned = collection === "memory_bank" ? settledQuality(quality(weight), standing.uses, bringing) : bringing;
+  return similarity ** NEARNESS_POWER * (0.5 + learned);
 }
 
 export type Boosts = {

@@ -11,11 +11,11 @@ export const READ_MAX = 30;
 export const READ_CHARACTERS = 512;
 const SETTLED_USES = 3;
 
-type Read = { standing: Pick<Standing, "uses">; fact: Weight | undefined; final: number };
+type Read = { standing: Pick<Standing, "uses">; fact: Weight | undefined; before: number };
 
-/** The rank after reading. `logit`: the model's output, unbounded. `fact`: the weight of a memory_bank fact. */
-export function reread({ standing, fact, final }: Read, logit: number): number {
-  if (standing.uses >= SETTLED_USES) return final;
+/** The likeness after reading. `logit`: the model's output, unbounded. `fact`: the weight of a memory_bank fact. */
+export function reread({ standing, fact, before }: Read, logit: number): number {
+  if (standing.uses >= SETTLED_USES) return before;
   const fit = 1 / (1 + Math.exp(-logit));
-  return fact === undefined ? 0.6 * final + 0.4 * fit : (0.7 * final + 0.3 * fit) * (1 + 0.3 * quality(fact));
+  return fact === undefined ? 0.6 * before + 0.4 * fit : (0.7 * before + 0.3 * fit) * (1 + 0.3 * quality(fact));
 }

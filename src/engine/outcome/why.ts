@@ -1,5 +1,7 @@
 /** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
 import type { LedgerReader } from "../../port/ledger.ts";
+import { staleFactsIn, worstOf } from "../graph/stale-facts.ts";
+import { nowAt } from "../graph/temporal.ts";
 import type { MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
 import { COLLECTIONS } from "./memory.ts";
 import { ARCHIVE_ROOM, findShown, isoTime, MEMORY_WING, records, toMemory } from "./store.ts";
@@ -8,17 +10,19 @@ import { wilson } from "./wilson.ts";
 const SHOWN_MAX = 20;
 
 /** Of a memory by any id it was shown by, or of any drawer that was scored. */
-export function why(reader: LedgerReader, id: string): MemoryWhy {
+export function why(reader: LedgerReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
+  const over = worstOf(staleFactsIn(reader.graph, [drawer.text], nowAt(nowMs))[0] ?? []);
   const { score, uses, successes, past } = memory?.standing ??
     standing ?? { score: null, uses: 0, successes: 0, past: [] };
   return {
     ...{ found: true, id: memory?.id ?? drawer.id, wing: drawer.wing, room: drawer.room, text: drawer.text },
     ...{ score, uses, successes, proven: uses === 0 ? null : Number(wilson(successes, uses).toFixed(2)) },
     outcomes: past.map(({ outcome, atMs, reason }) => ({ at: isoTime(atMs), outcome, reason })),
+    over: over === undefined ? null : { fact: over.fact, ended: over.ended },
     moves: records(drawer.metadata["promotion_history"]) as MemoryTold["moves"],
     shownIn: reader.showings(drawer.id, SHOWN_MAX),
   };

@@ -1,16 +1,17 @@
 /**
- * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for up and drawers that
- * state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
+ * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for and drawers that have
+ * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
  * search.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
+import { STALE_FACTOR, type StaleFact, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import type { Now } from "../graph/temporal.ts";
 import type { Adjustment } from "./explain.ts";
 import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
 import { byScore, type Ranked } from "./fusion.ts";
-import { staleAdjustments, type StaleFact, staleFactsIn } from "./stale-facts.ts";
+import { outcomeAdjustments } from "./outcomes.ts";
 
 export type Chosen = {
   drawer: Drawer;
@@ -34,7 +35,7 @@ const DATED_MIN = 60;
 const DATE_FACTOR = 1.1;
 
 export function chooseHits(
-  reader: Pick<LedgerReader, "drawersByRow" | "graph">,
+  reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
   { limit, dates, now }: ChooseOptions,
 ): Chosen[] {
@@ -58,7 +59,7 @@ export function chooseHits(
 
 /** One page with its drawers, in the order of the adjusted scores. */
 function adjusted(
-  reader: Pick<LedgerReader, "drawersByRow" | "graph">,
+  reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
   dates: readonly AskedDate[],
   now: Now,
@@ -73,10 +74,15 @@ function adjusted(
     page.map(({ drawer }) => drawer.text),
     now,
   );
+  const standings = reader.standings(page.map(({ drawer }) => drawer.id));
   return page
     .map(({ ranked: one, drawer }, at): Chosen => {
       const stale = staleFacts[at] ?? [];
-      const adjustments = [...dateAdjustments(drawer, dates), ...staleAdjustments(stale)];
+      const adjustments = [
+        ...dateAdjustments(drawer, dates),
+        ...staleAdjustments(stale),
+        ...outcomeAdjustments(standings.get(drawer.id)),
+      ];
       const score = adjustments.reduce((value, { factor }) => value * factor, one.score);
       return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [] };
     })
@@ -91,4 +97,12 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
   return agreeing === undefined
     ? []
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+}
+
+/** Empty where every ended fact was replaced in the same text. */
+function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
+  const worst = worstOf(stale);
+  return worst === undefined
+    ? []
+    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
 }

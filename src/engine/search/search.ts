@@ -24,7 +24,10 @@ import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 
 export type SearchDependencies = {
-  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets">;
+  reader: Pick<
+    LedgerReader,
+    "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets" | "standings"
+  >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Undefined = lexical mode: there is no model, or it is still being loaded. */

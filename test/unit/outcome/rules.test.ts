@@ -14,7 +14,7 @@ import type { Standing } from "../../../src/port/outcome.ts";
 import { idIn, idsOf, isMemoryId, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
-import { boosted, learnedShare } from "../../../src/engine/outcome/ranking.ts";
+import { boosted, learnedShare, worth } from "../../../src/engine/outcome/ranking.ts";
 import { reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
 
@@ -72,6 +72,19 @@ test("outcomes weigh more the further a memory has come", () => {
   expect(share(0, 0.49, "memory_bank")).toBe(0.5);
 });
 
+test("what is near and new goes before what is proven and less near; of what is as near, what has failed goes last", () => {
+  const of = (similarity: number, uses: number, successes: number) =>
+    worth({ collection: "working", standing: { score: 0.5, uses, successes }, weight: USUAL }, similarity);
+  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50));
+  expect(of(0.7, 3, 3)).toBeGreaterThan(of(0.7, 1, 1));
+  expect(of(0.7, 1, 1)).toBeGreaterThan(of(0.7, 0, 0));
+  expect(of(0.7, 4, 1)).toBeLessThan(of(0.7, 0, 0));
+  expect(of(0.66, 9, 9)).toBeGreaterThan(of(0.68, 3, 1));
+  const fact = (weight: typeof USUAL) =>
+    worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7);
+  expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
+});
+
 test("a distance shrinks for what there is reason to prefer", () => {
   const memory = (collection: "patterns" | "memory_bank" | "books" | "working") => ({
     ...{ collection, standing: { score: 0.5, uses: 0, successes: 0 }, weight: USUAL },
@@ -99,18 +112,18 @@ test("what is far less like the question than the best is not ranked, unless it 
     alike(all)
       .map(({ name }) => name)
       .join("");
-  expect(names([found("a", 0.8), found("b", 0.61), found("c", 0.59)])).toBe("ab");
+  expect(names([found("a", 0.8), found("b", 0.51), found("c", 0.49)])).toBe("ab");
   expect(names([found("a", 0.8, 5), found("b", 0.1, 4), found("c", 0.1, 3.9)])).toBe("ab");
   expect(names([found("a", 0.8), found("b", Number.NaN)])).toBe("ab");
   expect(names([])).toBe("");
 });
 
 test("a cross-encoder has a say only before outcomes are known", () => {
-  const final = 0.5;
-  expect(reread({ standing: { uses: 3 }, fact: undefined, final }, 9)).toBe(final);
-  expect(reread({ standing: { uses: 0 }, fact: undefined, final }, 0)).toBeCloseTo(0.5, 9);
-  expect(reread({ standing: { uses: 0 }, fact: undefined, final }, -40)).toBeCloseTo(0.3, 9);
-  expect(reread({ standing: { uses: 0 }, fact: USUAL, final }, 0)).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
+  const before = 0.5;
+  expect(reread({ standing: { uses: 3 }, fact: undefined, before }, 9)).toBe(before);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, 0)).toBeCloseTo(0.5, 9);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, -40)).toBeCloseTo(0.3, 9);
+  expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, 0)).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
 test("an id names its collection and keeps its digits in every other", () => {

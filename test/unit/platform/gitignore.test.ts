@@ -31,7 +31,8 @@ const ATOMS = [
 const ROUNDS = 600;
 const SEED = 20_261_123;
 
-test("what git ignores is ignored, for hundreds of seeded rule files over a real tree", () => {
+// Hundreds of processes of git, which take their time beside other suites.
+test("what git ignores is ignored, for hundreds of seeded rule files over a real tree", { timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
   try {
     const random = seededRandom(SEED);

@@ -4,12 +4,11 @@
  * on the facts of the entities they name, not on the size of the graph.
  */
 import type { GraphReader, NamedFact } from "../../port/graph.ts";
-import { isOver, type Now, startsAfter } from "../graph/temporal.ts";
 import { entityId } from "../text/text.ts";
-import type { Adjustment } from "./explain.ts";
+import { isOver, type Now, startsAfter } from "./temporal.ts";
 
-/** Takes the score of a drawer that states what has ended. */
-const STALE_FACTOR = 0.6;
+/** Takes the score of a drawer or memory that states what has ended. */
+export const STALE_FACTOR = 0.6;
 
 export type StaleFact = {
   fact: string;
@@ -84,10 +83,7 @@ function plainText(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** Empty where every ended fact was replaced in the same text. */
-export function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
-  const worst = stale.find(({ isReplaced }) => !isReplaced);
-  return worst === undefined
-    ? []
-    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
+/** The first that the text does not itself replace. */
+export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
+  return stale.find(({ isReplaced }) => !isReplaced);
 }
