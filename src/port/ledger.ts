@@ -2,7 +2,7 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
-import type { ConversationTx, Standing, StandingTx } from "./outcome.ts";
+import type { ConversationTx, Scored, Standing, StandingTx } from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -68,6 +68,8 @@ export interface LedgerReader {
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** Of those that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
+  /** A drawer's newest outcomes, the last one last. */
+  scored(id: string): Scored[];
   conversations(): number;
   /** Where a drawer was shown, the newest first. */
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];

@@ -1,10 +1,28 @@
 /** What came of a drawer that was shown: its outcomes, and what they add up to. Implemented in ledger/. */
+import type { HostSignal } from "../protocol/outcome.ts";
 
 /** An outcome that counts; `unknown` changes nothing and is not kept. */
 export type Telling = "worked" | "failed" | "partial";
 export type Outcome = Telling | "unknown";
 
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
+
+/** What tells an outcome although nobody has said it. */
+export type Signal = HostSignal | "asked-again";
+export type OutcomeSource = "agent" | "user" | Signal;
+
+/** One outcome of a drawer, and who has told it: ids and marks, no words. */
+export type Scored = {
+  atMs: number;
+  outcome: Telling;
+  source: OutcomeSource;
+  /** How much the source is believed, 0…1. */
+  weight: number;
+  /** Null where nobody knows which one it was told in. */
+  conversation: string | null;
+  /** The drawer of the question and answer that it is about. */
+  exchange: string | null;
+};
 
 /** What a drawer's outcomes add up to. */
 export type Standing = {
@@ -22,7 +40,8 @@ export type Standing = {
 export interface StandingTx {
   /** Undefined for a drawer that never had an outcome. */
   find(id: string): Standing | undefined;
-  put(id: string, standing: Standing): void;
+  /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
+  put(id: string, standing: Standing, scored?: Scored): void;
 }
 
 /** Where a talk between a user and an agent stands. */

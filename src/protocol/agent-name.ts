@@ -1,6 +1,9 @@
 /** Names that clients give themselves, as both sides write them. */
 const AGENT_MAX = 64;
 
+/** A person at `palace outcome`. */
+export const PERSON = "palace outcome";
+
 /** A name fit for logs: printable, short. */
 export function agentName(given: unknown): string {
   const name =

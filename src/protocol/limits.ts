@@ -101,6 +101,8 @@ export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
 /** Of what the user, and of what the agent has said in a turn, UTF-16 units: a session is filed whole elsewhere. */
 export const SAID_MAX = 40_000;
+/** Signals of one turn. */
+export const SIGNALS_MAX = 8;
 /** Of the id of a conversation, and of a project's name. */
 export const CONVERSATION_ID_MAX = 200;
 /** Of the text of a book. */

@@ -1,4 +1,12 @@
-/** Shapes of what a person is told of memory that learns from outcomes. Types alone. */
+/** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person is told. */
+
+/** What an agent's host has recorded of a turn, sent with its end: what they do is engine/outcome/signal.ts. */
+export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
+export type HostSignal = (typeof HOST_SIGNALS)[number];
+
+export function isHostSignal(value: unknown): value is HostSignal {
+  return HOST_SIGNALS.includes(value as HostSignal);
+}
 
 export type MemoryTold = {
   id: string;
@@ -11,8 +19,11 @@ export type MemoryTold = {
   successes: number;
   /** Wilson's lower bound of its success; null without uses. */
   proven: number | null;
-  /** The last ten, oldest first. */
-  outcomes: { at: string; outcome: string; reason: string | null }[];
+  /**
+   * The last ones, oldest first. `by`: `agent`, `user`, or a signal's name, and `weight` how much that was believed, 0…1; both null for
+   * an outcome of before ledgers noted them.
+   */
+  outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /** The fact of the graph that it states and that is over: it is shown after what still holds. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];

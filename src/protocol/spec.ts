@@ -17,7 +17,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
-import type { Book, MemoryStats, MemoryWhy } from "./outcome.ts";
+import type { Book, HostSignal, MemoryStats, MemoryWhy } from "./outcome.ts";
 
 export type * from "./status.ts";
 
@@ -218,9 +218,12 @@ export type Methods = {
     params: { conversation: string; prompt: string; project?: string; isFresh?: boolean; withinMs?: number };
     result: { context: string; scoring: string; plainScoring: string };
   };
-  /** The agent has answered: the exchange is kept, and what the user says next judges it. `id`: the memory; `scored`: the exchange before. */
+  /**
+   * The agent has answered: the exchange is kept, and what the user says next judges it. `signals`: what the host has recorded of the turn,
+   * eight at most. `id`: the memory; `scored`: the exchange before.
+   */
   "turn.end": {
-    params: { conversation: string; user: string; assistant: string; project?: string };
+    params: { conversation: string; user: string; assistant: string; project?: string; signals?: HostSignal[] };
     result: { id: string | null; scored: boolean };
   };
   /** `isNew` false: a book of that title is there, and stays as it is. */

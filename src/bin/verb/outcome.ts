@@ -1,6 +1,7 @@
 /** `palace outcome`: what memory that learns from outcomes holds, why a memory stands where it stands, and a person's own word on it. */
 import { resolve } from "node:path";
 import { type Client, connectClient } from "../../client/client.ts";
+import { PERSON } from "../../protocol/agent-name.ts";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { MemoryTold } from "../../protocol/outcome.ts";
@@ -18,7 +19,7 @@ palace outcome remove TITLE
 Memory that learns from outcomes (docs/learning.md).
 
   stats  how many memories each collection holds
-  why    what came of a memory: its outcomes, where it was moved, the conversations it was shown in. Any drawer that was scored has them
+  why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
   score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace undo\` takes an agent's scores back
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
@@ -45,7 +46,11 @@ export const verb = defineVerb({
     const [args, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
     if (rest.length !== args) throw usageError(USAGE, `${what} takes ${args} arguments`);
-    const client = await connectClient({ config, agent: config.agentName ?? "palace outcome", start: "auto" });
+    const client = await connectClient({
+      config,
+      agent: what === "score" ? PERSON : (config.agentName ?? PERSON),
+      start: "auto",
+    });
     const [first = "", second = ""] = rest;
     return run({ client, first, second, title, out }).finally(() => client.close());
   },
@@ -80,7 +85,12 @@ function print(told: MemoryTold, out: Output): void {
     ["score", score ?? "nobody has scored it"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
     ...(over === null ? [] : [["over", `${over.fact}, since ${over.ended}`] as const]),
-    ...outcomes.map(({ at, outcome, reason }) => [at, reason === null ? outcome : `${outcome}: ${reason}`]),
+    ...outcomes.map(({ at, outcome, reason, by, weight }) => [
+      at,
+      [outcome, by !== null && ` by ${by}, weight ${weight}`, reason !== null && `: ${reason}`]
+        .filter(Boolean)
+        .join(""),
+    ]),
     ...moves.map(({ timestamp, from, to, score: then, uses: times }) => [
       timestamp,
       `${from} → ${to}, score ${then}, uses ${times}`,

@@ -6,10 +6,11 @@ import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { askedMark } from "../../engine/outcome/asked.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { drawersToShow, told } from "../../engine/outcome/told.ts";
-import type { Begun } from "../../engine/outcome/turn.ts";
+import type { Beginning, Begun } from "../../engine/outcome/turn.ts";
 import { memoryStats, why } from "../../engine/outcome/why.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
@@ -108,7 +109,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
-    const { value } = await submit(dependencies, "turn.begin", { conversation }, call, drawers);
+    const beginning: Beginning = { drawers, mark: askedMark(prompt) };
+    const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
     return redactAnswer(told(reads, value as Begun, prompt, clean, Date.now()), redact);
   },
   "turn.end": write("turn.end"),

@@ -18,6 +18,11 @@ export function isCold({ turn }: Conversation): boolean {
   return turn === 0;
 }
 
+/** The user has spoken, and the agent has not answered yet. */
+export function isGoingOn(conversation: Conversation): boolean {
+  return !isCold(conversation) && !conversation.isCompleted;
+}
+
 /** What the user's message does. `hasExchange`: the exchange before it is still there. */
 export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
   const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;

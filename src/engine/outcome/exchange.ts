@@ -21,7 +21,8 @@ export function readExchange(text: string, userLength: number): Exchange {
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-function half(text: string): string {
+/** What is kept of a side's words. */
+export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;
 }

@@ -4,18 +4,17 @@
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { Conversation, Outcome, Telling } from "../../port/outcome.ts";
+import type { Conversation, Outcome } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
+import { PERSON } from "../../protocol/agent-name.ts";
 import { InvalidValue } from "../text/validate.ts";
-import { isOutcome, newStanding, OUTCOMES } from "./memory.ts";
-import { afterOutcome } from "./outcome.ts";
-import { fate } from "./promotion.ts";
-import { findShown, follow, toMemory } from "./store.ts";
+import { judge } from "./judge.ts";
+import { isOutcome, OUTCOMES } from "./memory.ts";
+import { findShown } from "./store.ts";
 
 /** Of one call; a turn shows four. */
 const SCORED_MAX = 100;
-const USUAL_SCORE = 0.5;
 /** An agent that was asked longer ago no longer answers. */
 const OWED_MS = 30 * 60_000;
 
@@ -29,13 +28,20 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
     const drawer = findShown(tx, id);
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
-  const conversation = owing(tx, call, [...judged.keys()], scores.length > 0);
+  const isPerson = call.peer.agent === PERSON;
+  // A person sets right what stands there, whatever was scored in a conversation.
+  const conversation = isPerson ? undefined : owing(tx, call, [...judged.keys()], scores.length > 0);
   const fresh = [...judged.values()].filter(({ drawer }) => conversation?.scored.includes(drawer.id) !== true);
-  for (const { drawer, outcome: one } of fresh) if (one !== "unknown") judge(tx, call, drawer, one);
+  const told = {
+    ...({ atMs: call.atMs, source: isPerson ? "user" : "agent" } as const),
+    ...{ conversation: conversation?.id ?? null, exchange: conversation?.exchange ?? null },
+  };
+  for (const { drawer, outcome: one } of fresh) if (one !== "unknown") judge(tx, drawer, { ...told, outcome: one });
   if (conversation !== undefined) {
     const { exchange, isScored, scored } = conversation;
     const answer = exchange === null || isScored ? undefined : tx.findDrawer(exchange);
-    if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id)) judge(tx, call, answer, outcome);
+    if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
+      judge(tx, answer, { ...told, outcome });
     tx.conversations.put({ ...conversation, isScored: true, scored: [...new Set([...scored, ...judged.keys()])] });
   }
   return `Scored (outcome=${outcome}, ${judged.size} memories updated)`;
@@ -66,20 +72,6 @@ function owing(
 
 function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
-}
-
-/** A book's chunk is never judged by its outcomes: asked for, it is as it is. */
-function judge(tx: LedgerTx, { atMs }: WriteCall, drawer: Drawer, outcome: Telling): void {
-  const before = tx.standings.find(drawer.id);
-  const memory = toMemory(drawer, before);
-  if (memory?.collection === "books") return;
-  const verdict = { outcome, atMs, reason: null, weight: 1 };
-  const standing = afterOutcome(memory?.standing ?? before ?? newStanding(USUAL_SCORE), verdict);
-  tx.standings.put(drawer.id, standing);
-  if (memory === undefined) return;
-  // Of one whose time cannot be read nobody knows that it is old.
-  const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
-  follow(tx, { ...memory, standing }, fate(memory.collection, standing, ageMs), atMs);
 }
 
 function readScores(given: unknown): [id: string, outcome: Outcome][] {

@@ -4,11 +4,15 @@
  */
 import type { Metadata } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { Conversation } from "../../port/outcome.ts";
+import type { Conversation, Signal } from "../../port/outcome.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
-import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
-import { isCold, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
-import { exchangeText } from "./exchange.ts";
+import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
+import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
+import { askedMark } from "./asked.ts";
+import { isCold, isGoingOn, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
+import { exchangeText, readExchange } from "./exchange.ts";
+import { judge } from "./judge.ts";
+import { SIGNALS } from "./signal.ts";
 import { isoTime, storeMemory } from "./store.ts";
 
 /** Ids of drawers. `asks`: what is to be scored, and what the agent was shown for it. */
@@ -18,9 +22,13 @@ export type Begun = {
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/** `findings`: drawers that the agent will be shown. Errors: PROTOCOL_BAD_PARAMS. */
+/** Findings of a turn that begins: drawers that the agent will be shown, and the mark of what the user asks. */
+export type Beginning = { drawers: readonly string[]; mark: string | undefined };
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
 export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
-  const { findings, atMs } = call;
+  const { atMs } = call;
+  const { drawers: shown = [], mark } = (call.findings ?? {}) as Partial<Beginning>;
   const before = found(tx, call);
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
@@ -28,7 +36,8 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
     now.isAsked && exchange !== null ? { exchange, shown: tx.conversations.shownAt(now.id, before.turn) } : null;
   if (isCold(before)) tx.conversations.dropBefore(atMs - KEPT_MS);
   tx.conversations.put(now);
-  const shown = Array.isArray(findings) ? (findings as string[]) : [];
+  if (mark !== undefined && asks !== null && askedBefore(tx, asks.exchange) === mark)
+    heed(tx, { signal: "asked-again", conversation: now, answer: null, atMs });
   tx.conversations.show(now.id, now.turn, shown);
   return { isCold: isCold(before), shown, asks };
 }
@@ -37,6 +46,7 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
 export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, atMs } = call;
   const before = found(tx, call);
+  const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
   const kept = exchangeText(said);
   const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
@@ -50,8 +60,50 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
     ...(project !== "" && { project }),
   };
   const id = kept === undefined ? undefined : storeMemory(tx, call, { collection: "working", text: kept.text, fields });
+  // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it.
+  if (isGoingOn(before))
+    for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   tx.conversations.put(onStop(before, id, atMs));
   return { id: id ?? null, scored: before.isScored };
+}
+
+type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
+
+/** Judges an exchange and what was shown for it; an exchange before that was not completed, or is gone, is judged by nothing. */
+function heed(
+  tx: LedgerTx,
+  { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
+): void {
+  const { outcome, of } = SIGNALS[signal];
+  const isOfBefore = of === "before";
+  if (isOfBefore && !isAsked) return;
+  const exchange = isOfBefore ? last : answer;
+  const ids = new Set([
+    ...(exchange === null ? [] : [exchange]),
+    ...tx.conversations.shownAt(id, isOfBefore ? turn - 1 : turn),
+  ]);
+  for (const one of ids) {
+    const drawer = tx.findDrawer(one);
+    if (drawer !== undefined) judge(tx, drawer, { atMs, outcome, source: signal, conversation: id, exchange });
+  }
+}
+
+function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
+  const { text = "", metadata } = tx.findDrawer(exchange) ?? {};
+  return askedMark(readExchange(text, Number(metadata?.["user_length"] ?? 0)).user);
+}
+
+/** Each name once. */
+function readSignals(given: unknown): Set<HostSignal> {
+  const list: unknown[] = Array.isArray(given) ? given : [];
+  const isRight =
+    given === undefined || (Array.isArray(given) && list.length <= SIGNALS_MAX && list.every(isHostSignal));
+  if (isRight) return new Set(list as HostSignal[]);
+  throw new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`,
+    BAD_PARAMS_HINT,
+  );
 }
 
 function found(tx: LedgerTx, { params, peer, atMs }: WriteCall): Conversation {

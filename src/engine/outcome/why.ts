@@ -1,5 +1,6 @@
 /** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
 import type { LedgerReader } from "../../port/ledger.ts";
+import type { PastOutcome, Scored } from "../../port/outcome.ts";
 import { staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import { nowAt } from "../graph/temporal.ts";
 import type { MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
@@ -21,11 +22,23 @@ export function why(reader: LedgerReader, id: string, nowMs: number): MemoryWhy 
   return {
     ...{ found: true, id: memory?.id ?? drawer.id, wing: drawer.wing, room: drawer.room, text: drawer.text },
     ...{ score, uses, successes, proven: uses === 0 ? null : Number(wilson(successes, uses).toFixed(2)) },
-    outcomes: past.map(({ outcome, atMs, reason }) => ({ at: isoTime(atMs), outcome, reason })),
+    outcomes: outcomesOf(past, reader.scored(drawer.id)),
     over: over === undefined ? null : { fact: over.fact, ended: over.ended },
     moves: records(drawer.metadata["promotion_history"]) as MemoryTold["moves"],
     shownIn: reader.showings(drawer.id, SHOWN_MAX),
   };
+}
+
+/** Who has told an outcome is noted since ledgers have a place for it. */
+function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): MemoryTold["outcomes"] {
+  const sinceMs = scored[0]?.atMs ?? Infinity;
+  const older = past.filter(({ atMs }) => atMs < sinceMs);
+  return [
+    ...older.map(({ atMs, outcome, reason }) => ({ at: isoTime(atMs), outcome, reason, by: null, weight: null })),
+    ...scored.map(({ atMs, outcome, source, weight }) => ({
+      ...{ at: isoTime(atMs), outcome, reason: null, by: source, weight },
+    })),
+  ];
 }
 
 export function memoryStats(reader: LedgerReader): MemoryStats {

@@ -4,13 +4,13 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
-import type { Standing } from "../../port/outcome.ts";
+import type { Scored, Standing } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
-import { type StandingRecord, toStanding } from "../standing-row.ts";
+import { type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
@@ -102,6 +102,11 @@ export class SqliteLedgerReader implements LedgerReader {
       .prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))")
       .all(JSON.stringify(ids));
     return new Map(records.map((record) => [record.id, toStanding(record)]));
+  }
+
+  scored(id: string): Scored[] {
+    const sql = "SELECT at_ms, outcome, source, weight, conversation, exchange FROM scored WHERE id = ? ORDER BY nth";
+    return this.#database.prepare<[string], ScoredRecord>(sql).all(id).map(toScored);
   }
 
   conversations(): number {

@@ -49,6 +49,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   link: "deleted where a matched text stands in the record",
   graph_outbox: "a deleted link's record, until the file has lost it",
   standing: "deleted with the drawer",
+  scored: "deleted with the drawer; rows of other drawers name an exchange by its id alone",
   conversation: "ids alone",
   shown: "ids alone",
   meta: "settings and marks of ours",

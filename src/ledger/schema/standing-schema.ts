@@ -14,5 +14,12 @@ CREATE TABLE IF NOT EXISTS standing (
 ) WITHOUT ROWID, STRICT;
 `;
 
-/** SQL that turns a row into one JSON array, in which no digit of a number is lost. */
-export const STANDING_BODY = "json_array(score, uses, successes, last_used_ms, json(past))";
+/**
+ * SQL that turns a row into one JSON array, in which no digit of a number is lost; the drawer's single outcomes stand at its end. A row
+ * without any reads as it did before there were any, so that what was written then can still be taken back.
+ */
+export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
+  THEN json_array(score, uses, successes, last_used_ms, json(past), json((
+    SELECT json_group_array(json_array(at_ms, outcome, source, weight, conversation, exchange) ORDER BY nth)
+      FROM scored WHERE scored.id = standing.id)))
+  ELSE json_array(score, uses, successes, last_used_ms, json(past)) END`;

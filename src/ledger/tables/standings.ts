@@ -1,13 +1,28 @@
 /** Implements StandingTx over SQLite: what came of drawers, inside one write. Lives on the writer thread. */
-import type { Standing, StandingTx } from "../../port/outcome.ts";
+import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type StandingRecord, toStanding } from "../standing-row.ts";
+
+/** Single outcomes of a drawer: each before-image of its standing holds all of them. */
+const SCORED_KEPT = 50;
+
+/** As STANDING_BODY writes it. */
+type Body = [
+  ...[score: number, uses: number, successes: number, lastUsedMs: number | null, past: Standing["past"]],
+  scored?: [
+    ...[atMs: number, outcome: Telling, source: OutcomeSource, weight: number],
+    ...[conversation: string | null, exchange: string | null],
+  ][],
+];
 
 export class SqliteStandingTx implements StandingTx {
   readonly #onChange: (id: string) => void;
   readonly #find;
   readonly #put;
   readonly #remove;
+  readonly #score;
+  readonly #forgetOld;
+  readonly #forgetAll;
 
   /** `onChange` is called before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
@@ -15,6 +30,14 @@ export class SqliteStandingTx implements StandingTx {
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");
     this.#put = database.prepare("INSERT OR REPLACE INTO standing VALUES (?, ?, ?, ?, ?, ?)");
     this.#remove = database.prepare("DELETE FROM standing WHERE id = ?");
+    this.#score = database.prepare(
+      `INSERT INTO scored SELECT @id, coalesce(max(nth), 0) + 1, @atMs, @outcome, @source, @weight, @conversation, @exchange
+         FROM scored WHERE id = @id`,
+    );
+    this.#forgetOld = database.prepare(
+      `DELETE FROM scored WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${SCORED_KEPT}`,
+    );
+    this.#forgetAll = database.prepare("DELETE FROM scored WHERE id = ?");
   }
 
   find(id: string): Standing | undefined {
@@ -22,24 +45,28 @@ export class SqliteStandingTx implements StandingTx {
     return record === undefined ? undefined : toStanding(record);
   }
 
-  put(id: string, { score, uses, successes, lastUsedMs, past }: Standing): void {
+  put(id: string, { score, uses, successes, lastUsedMs, past }: Standing, scored?: Scored): void {
     this.#onChange(id);
     this.#put.run(id, score, uses, successes, lastUsedMs, JSON.stringify(past));
+    if (scored === undefined) return;
+    this.#score.run({ id, ...scored });
+    this.#forgetOld.run({ id });
   }
 
   remove(id: string): void {
     if (this.#find.get(id) === undefined) return;
     this.#onChange(id);
     this.#remove.run(id);
+    this.#forgetAll.run(id);
   }
 
   /** `body`: the row as its before-image holds it; null where there was none. */
   restore(id: string, body: string | null): void {
     if (body === null) return this.remove(id);
-    const [score, uses, successes, lastUsedMs, past] = JSON.parse(body) as [
-      ...[number, number, number, number | null],
-      Standing["past"],
-    ];
+    const [score, uses, successes, lastUsedMs, past, scored = []] = JSON.parse(body) as Body;
     this.put(id, { score, uses, successes, lastUsedMs, past });
+    this.#forgetAll.run(id);
+    for (const [atMs, outcome, source, weight, conversation, exchange] of scored)
+      this.#score.run({ id, atMs, outcome, source, weight, conversation, exchange });
   }
 }

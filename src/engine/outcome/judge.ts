@@ -1,0 +1,32 @@
+/** One outcome of one drawer, whoever has told it: it is noted beside the drawer, which goes where that leads. Source: outcome-memory.md 2.6. */
+import type { Drawer } from "../../port/drawer.ts";
+import type { LedgerTx } from "../../port/ledger.ts";
+import type { Scored } from "../../port/outcome.ts";
+import { newStanding } from "./memory.ts";
+import { afterOutcome } from "./outcome.ts";
+import { fate } from "./promotion.ts";
+import { afterSignal, isSignal, SIGNALS } from "./signal.ts";
+import { follow, toMemory } from "./store.ts";
+
+const USUAL_SCORE = 0.5;
+
+/** A book's chunk is never judged by its outcomes: asked for, it is as it is. */
+export function judge(tx: LedgerTx, drawer: Drawer, told: Omit<Scored, "weight">): void {
+  const before = tx.standings.find(drawer.id);
+  const memory = toMemory(drawer, before);
+  if (memory?.collection === "books") return;
+  const { source, outcome, atMs } = told;
+  const known = memory?.standing ?? before ?? newStanding(USUAL_SCORE);
+  const weight = isSignal(source) ? SIGNALS[source].weight : 1;
+  const standing = isSignal(source)
+    ? afterSignal(known, source, atMs)
+    : afterOutcome(known, { outcome, atMs, reason: null, weight });
+  tx.standings.put(drawer.id, standing, { ...told, weight });
+  if (memory === undefined) return;
+  // Of one whose time cannot be read nobody knows that it is old.
+  const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
+  const next = fate(memory.collection, standing, ageMs);
+  // It was as bad before the signal.
+  if (next.kind === "goes" && isSignal(source)) return;
+  follow(tx, { ...memory, standing }, next, atMs);
+}

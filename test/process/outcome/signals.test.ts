@@ -1,0 +1,254 @@
+/** Outcomes that nobody has to tell: what an agent's host has recorded of a turn, and the same question asked again. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { type Client, connectClient } from "../../../src/client/client.ts";
+import type { HostSignal, MemoryTold } from "../../../src/protocol/outcome.ts";
+import type { Methods } from "../../../src/protocol/spec.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+const AGENT = "claude-code";
+const CONVERSATION = `${AGENT}/1`;
+const QUESTION = "why is the deployment flaky?";
+
+const agentOf = (palace: TestPalace): Promise<StdioMcp> =>
+  palace.shim({ MEMPALACE_TOOLS: "outcome", MEMPALACE_AGENT_NAME: AGENT });
+
+async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>): Promise<string> {
+  const result = (await agent.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
+  return result.content[0].text;
+}
+
+async function why(client: Client, id: string): Promise<MemoryTold> {
+  const told = await client.call("outcome.why", { id });
+  if (told.found) return told;
+  return expect.fail(`no memory ${id}`);
+}
+
+const saidOf = ({ outcomes }: MemoryTold): unknown[] =>
+  outcomes.map(({ outcome, by, weight }) => [outcome, by, weight]);
+
+type Scene = { palace: TestPalace; agent: StdioMcp; client: Client; shown: string };
+
+/** A turn that was shown one memory, and is not answered yet. */
+async function begun(): Promise<Scene & AsyncDisposable> {
+  const palace = createTestPalace();
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
+  const agent = await agentOf(palace);
+  const client = await connectClient({ config: palace.config, agent: AGENT, start: "auto" });
+  await ask(agent, "record_response", { key_takeaway: "The flaky deployment was fixed by a longer timeout" });
+  const { context } = await client.call("turn.begin", { conversation: CONVERSATION, prompt: QUESTION });
+  const shown = /\[id:(\w+)\]/.exec(context)?.[1] ?? expect.fail(context);
+  const close = async (): Promise<void> => {
+    client.close();
+    await agent[Symbol.asyncDispose]();
+    await palace[Symbol.asyncDispose]();
+  };
+  return { palace, agent, client, shown, [Symbol.asyncDispose]: close };
+}
+
+const say = (client: Client, prompt: string) => client.call("turn.begin", { conversation: CONVERSATION, prompt });
+
+async function answer(client: Client, signals?: HostSignal[], user = QUESTION): Promise<string> {
+  const said = { conversation: CONVERSATION, user, assistant: "Its timeout is too short." };
+  return (
+    (await client.call("turn.end", { ...said, ...(signals !== undefined && { signals }) })).id ??
+    expect.fail("nothing is kept")
+  );
+}
+
+test.each([
+  ["tests-passed", "worked", 0.5, 0.6],
+  ["tests-failed", "failed", 0.5, 0.35],
+  ["command-failed", "failed", 0.25, 0.425],
+] as const)(
+  "%s says %s of the answer and of what was shown for it, by its weight",
+  async (signal, outcome, weight, score) => {
+    await using scene = await begun();
+    const { client, palace, shown } = scene;
+    const exchange = await answer(client, [signal, signal]);
+    for (const id of [shown, exchange]) {
+      const told = await why(client, id);
+      expect(told).toMatchObject({ score, uses: 0, successes: 0 });
+      expect(saidOf(told)).toEqual([[outcome, signal, weight]]);
+    }
+    const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
+    expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
+    // The turn has ended: whatever comes after it is of no turn.
+    const twice = await answer(client, [signal]);
+    expect(saidOf(await why(client, shown))).toHaveLength(1);
+    expect(saidOf(await why(client, twice))).toEqual([]);
+  },
+);
+
+test("the agent is asked all the same, its own score counts beside the signal, and so does a person's", async () => {
+  await using scene = await begun();
+  const { client, palace, agent, shown } = scene;
+  const exchange = await answer(client, ["tests-passed"]);
+  const { scoring } = await say(client, "thanks, and the other service?");
+  expect(scoring).toContain(shown);
+  await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "partial" } });
+  expect((await palace.run("palace", ["outcome", "score", shown, "failed"])).code).toBe(0);
+  const told = await why(client, shown);
+  expect(told).toMatchObject({ score: 0.35, uses: 2, successes: 0.5 });
+  expect(saidOf(told)).toEqual([
+    ["worked", "tests-passed", 0.5],
+    ["partial", "agent", 1],
+    ["failed", "user", 1],
+  ]);
+  expect(await why(client, exchange)).toMatchObject({ score: 0.8, uses: 1, successes: 1 });
+});
+
+test("what is taken back is of the exchange before, and of what was shown for it", async () => {
+  await using scene = await begun();
+  const { client, shown } = scene;
+  const exchange = await answer(client);
+  await say(client, "no, take that back");
+  const undoing = await answer(client, ["reverted"], "no, take that back");
+  for (const id of [shown, exchange]) {
+    const told = await why(client, id);
+    expect(told).toMatchObject({ score: 0.275, uses: 0 });
+    expect(saidOf(told)).toEqual([["failed", "reverted", 0.75]]);
+  }
+  expect(saidOf(await why(client, undoing))).toEqual([]);
+});
+
+test("an exchange that was broken off has nothing to take back, and neither has the one before it", async () => {
+  await using scene = await begun();
+  const { client, shown } = scene;
+  const exchange = await answer(client);
+  await say(client, "and the other service?");
+  await say(client, "stop, take that back");
+  await answer(client, ["reverted"], "stop, take that back");
+  for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toEqual([]);
+});
+
+test("the same question asked again says that its answer has failed, once", async () => {
+  await using scene = await begun();
+  const { client, agent, shown } = scene;
+  const exchange = await answer(client);
+  expect((await say(client, "Why is the   deployment FLAKY")).scoring).toContain(QUESTION);
+  await say(client, QUESTION);
+  for (const id of [shown, exchange]) {
+    const told = await why(client, id);
+    expect(told).toMatchObject({ score: 0.35, uses: 0 });
+    expect(saidOf(told)).toEqual([["failed", "asked-again", 0.5]]);
+  }
+  await answer(client);
+  await say(client, "why is it slow?");
+  await ask(agent, "score_memories", { outcome: "worked", memory_scores: {} });
+  expect(saidOf(await why(client, exchange))).toHaveLength(1);
+});
+
+test("another question, and a word to go on, are none that is asked again", async () => {
+  await using scene = await begun();
+  const { client } = scene;
+  await answer(client);
+  await say(client, "go on");
+  const first = await answer(client, undefined, "go on");
+  await say(client, "Go on!");
+  expect(saidOf(await why(client, first))).toEqual([]);
+  const second = await answer(client, undefined, "Go on!");
+  await say(client, `${QUESTION} and how long has it been?`);
+  expect(saidOf(await why(client, second))).toEqual([]);
+});
+
+test.each([
+  [["tests-passed", "moon-full"]],
+  ["tests-passed"],
+  [["asked-again"]],
+  [Array(9).fill("reverted")],
+  [{}],
+  [null],
+])("signals that are none are refused, and nothing is changed: %j", async (given) => {
+  await using scene = await begun();
+  const { client, shown } = scene;
+  await expect(answer(client, given as HostSignal[])).rejects.toMatchObject({
+    code: "PROTOCOL_BAD_PARAMS",
+    message: expect.stringMatching(/^signals must be .*tests-passed/) as string,
+  });
+  expect(saidOf(await why(client, shown))).toEqual([]);
+  // The turn goes on: it can still be ended.
+  await answer(client, ["tests-failed"]);
+  expect(saidOf(await why(client, shown))).toHaveLength(1);
+});
+
+test("a turn whose beginning was missed is judged by no signal, and neither is what was shown before", async () => {
+  await using scene = await begun();
+  const { client, shown } = scene;
+  await answer(client);
+  await answer(client, ["tests-failed", "reverted"]);
+  const other: Methods["turn.end"]["params"] = { conversation: "x", user: "how?", assistant: "so" };
+  const { id } = await client.call("turn.end", { ...other, signals: ["tests-failed"] });
+  expect(saidOf(await why(client, shown))).toEqual([]);
+  expect(saidOf(await why(client, id ?? ""))).toEqual([]);
+});
+
+test("signals alone delete nothing and promote nothing, however many there are", async () => {
+  await using scene = await begun();
+  const { client, palace, shown } = scene;
+  const turn = async (signals: HostSignal[]): Promise<void> => {
+    await client.call("turn.begin", { conversation: CONVERSATION, prompt: QUESTION.repeat(2), isFresh: true });
+    await answer(client, signals, "another question");
+  };
+  for (let times = 0; times < 4; times++) await turn(["tests-failed", "command-failed"]);
+  expect(await why(client, shown)).toMatchObject({ score: 0.2, uses: 0 });
+  for (let times = 0; times < 12; times++) await turn(["tests-passed"]);
+  const told = await why(client, shown);
+  expect(told).toMatchObject({ score: 1, uses: 0, successes: 0, room: "working", moves: [] });
+  expect(told.outcomes.length).toBeGreaterThan(10);
+  expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
+});
+
+test("an end that is sent again after a kill counts once", async () => {
+  await using scene = await begun();
+  const { palace, client, shown } = scene;
+  const said = { conversation: CONVERSATION, user: QUESTION, assistant: "So." };
+  const end = (): Promise<Methods["turn.end"]["result"]> =>
+    client.call("turn.end", { ...said, signals: ["tests-failed"] }, { key: "the end" });
+  const first = await end();
+  const { pid } = JSON.parse(readFileSync(join(palace.config.paths.home, "broker.json"), "utf8")) as { pid: number };
+  process.kill(pid, "SIGKILL");
+  await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: join(palace.home, "model") });
+  await using next = await agentOf(palace);
+  const again = await connectClient({ config: palace.config, agent: AGENT, start: "auto" });
+  const repeated = await again.call("turn.end", { ...said, signals: ["tests-failed"] }, { key: "the end" });
+  expect(repeated).toEqual(first);
+  expect(saidOf(await why(again, shown))).toEqual([["failed", "tests-failed", 0.5]]);
+  expect(await ask(next, "search_memory", { id: shown })).toContain("s:0.3");
+  again.close();
+});
+
+test("undo takes a signal back with what it did, and forget leaves no row", async () => {
+  await using scene = await begun();
+  const { palace, client, agent, shown } = scene;
+  const before = await why(client, shown);
+  const at = Date.now();
+  const exchange = await answer(client, ["tests-failed"]);
+  await say(client, "and now?");
+  await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "worked" } });
+  const after = await why(client, shown);
+  expect(saidOf(after)).toHaveLength(2);
+  const window = { sinceMs: at, untilMs: Date.now() };
+  const person = await connectClient({ config: palace.config, agent: "person", start: "auto" });
+  await person.call("memory.undo", { agent: AGENT, ...window });
+  expect(await why(client, shown)).toMatchObject({ score: before.score, uses: 0, outcomes: [] });
+  expect(await client.call("outcome.why", { id: exchange })).toEqual({ found: false });
+  await client.call("memory.undo", { agent: "person", sinceMs: at, untilMs: Date.now() });
+  expect(saidOf(await why(client, shown))).toEqual(saidOf(after));
+  person.close();
+
+  const rows = (): unknown[] => {
+    const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
+    const found = ledger.prepare("SELECT count(*) FROM scored WHERE id = ?").pluck().all(shown);
+    ledger.close();
+    return found;
+  };
+  expect(rows()).toEqual([2]);
+  expect((await palace.run("palace", ["forget", shown, "--yes"])).code).toBe(0);
+  expect(rows()).toEqual([0]);
+});
