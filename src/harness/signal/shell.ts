@@ -1,0 +1,133 @@
+/**
+ * A shell's command line as far as its exit code has to be understood: simple commands, and what stands behind each. Linear in its
+ * length. Pure. Used by `command.ts`.
+ */
+
+/** What stands behind a command; a new line is a `;`, the end of the line is empty. */
+export type Operator = "&&" | "||" | "|" | ";" | "&" | "";
+export type SimpleCommand = { words: string[]; before: Operator; after: Operator };
+
+/** A longer one is a program, not a command. */
+const LINE_MAX = 4_000;
+const OPERATORS = ["&&", "||", "|&", "&", "|", ";"] as const;
+const IN_QUOTES = /["\\`$]/;
+
+/**
+ * Undefined for what is too involved to be understood: substitutions, texts of several lines (`<<`), groups within a line, quotes that do not end.
+ * Redirections and comments are left out.
+ */
+export function readCommands(text: string): SimpleCommand[] | undefined {
+  const line = text.length > LINE_MAX ? "" : inner(text.trim());
+  return line === "" ? undefined : new Reader(line).read();
+}
+
+/** A line that is one group as a whole: `(cd x && y)`. */
+function inner(line: string): string {
+  const isGroup = line.startsWith("(") && line.endsWith(")");
+  return isGroup ? line.slice(1, -1) : line;
+}
+
+class Reader {
+  readonly #line: string;
+  #at = 0;
+  #commands: SimpleCommand[] = [];
+  #words: string[] = [];
+  /** Undefined between words: a word may be empty. */
+  #word: string | undefined;
+  /** The next word is a file's name, or a number of one. */
+  #isTarget = false;
+  #before: Operator = "";
+
+  constructor(line: string) {
+    this.#line = line;
+  }
+
+  read(): SimpleCommand[] | undefined {
+    while (this.#at < this.#line.length) if (!this.#step()) return undefined;
+    this.#endCommand("");
+    return this.#commands;
+  }
+
+  /** False where the line cannot be understood. */
+  #step(): boolean {
+    const sign = this.#line.charAt(this.#at);
+    if (sign === "'" || sign === '"') return this.#quoted(sign);
+    if (sign === "`" || sign === "(" || sign === ")" || this.#isAt("$(")) return false;
+    if (sign === "\\") return this.#escaped();
+    if (sign === "<" || sign === ">" || this.#isAt("&>")) return this.#redirected();
+    if (sign === "#" && this.#word === undefined) return this.#skipTo("\n");
+    this.#at += 1;
+    if (sign === "\n") this.#endCommand(";");
+    else if (sign === " " || sign === "\t" || sign === "\r") this.#endWord();
+    else if (sign === "&" || sign === "|" || sign === ";") this.#operator(this.#at - 1);
+    else this.#word = (this.#word ?? "") + sign;
+    return true;
+  }
+
+  #isAt(text: string): boolean {
+    return this.#line.startsWith(text, this.#at);
+  }
+
+  #skipTo(sign: string): boolean {
+    const end = this.#line.indexOf(sign, this.#at);
+    this.#at = end === -1 ? this.#line.length : end;
+    return true;
+  }
+
+  #escaped(): boolean {
+    const next = this.#line.charAt(this.#at + 1);
+    this.#at += 2;
+    if (next !== "\n") this.#word = (this.#word ?? "") + next;
+    return true;
+  }
+
+  #quoted(quote: string): boolean {
+    let text = "";
+    for (let at = this.#at + 1; at < this.#line.length; at++) {
+      const sign = this.#line.charAt(at);
+      if (sign === quote) {
+        this.#word = (this.#word ?? "") + text;
+        this.#at = at + 1;
+        return true;
+      }
+      const isPlain = quote === "'" || !IN_QUOTES.test(sign);
+      if (!isPlain && (sign === "`" || this.#line.startsWith("$(", at))) return false;
+      text += !isPlain && sign === "\\" ? this.#line.charAt(++at) : sign;
+    }
+    return false;
+  }
+
+  #redirected(): boolean {
+    if (this.#isAt("<<") || this.#isAt("<(") || this.#isAt(">(")) return false;
+    // `2>file`: the number is no word.
+    if (this.#word !== undefined && /^\d+$/.test(this.#word)) this.#word = undefined;
+    this.#endWord();
+    while (/[<>&|]/.test(this.#line.charAt(this.#at))) this.#at += 1;
+    this.#isTarget = true;
+    return true;
+  }
+
+  #operator(at: number): void {
+    const operator = OPERATORS.find((one) => this.#line.startsWith(one, at)) ?? ";";
+    this.#at = at + operator.length;
+    this.#endCommand(operator === "|&" ? "|" : operator);
+  }
+
+  #endWord(): void {
+    if (this.#word === undefined) return;
+    if (!this.#isTarget) this.#words.push(this.#word);
+    this.#isTarget = false;
+    this.#word = undefined;
+  }
+
+  #endCommand(after: Operator): void {
+    this.#endWord();
+    this.#isTarget = false;
+    const words = this.#words;
+    this.#words = [];
+    // `a &&` and a new line: the command that follows is on the next one.
+    if (words.length === 0) return;
+    this.#commands.push({ words, before: this.#before, after });
+    this.#before = after;
+  }
+}
