@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Client } from "../client/client.ts";
 import { isRecord } from "../platform/is-record.ts";
-import { CONVERSATION_ID_MAX, SAID_MAX } from "../protocol/limits.ts";
+import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
+import { isHostSignal } from "../protocol/outcome.ts";
+import type { Exchange } from "./signal/signals.ts";
 
 export type Turn = Readonly<{
   /** The agent's name, and its own id of the session. */
@@ -36,27 +38,28 @@ export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...mor
 }
 
 /** Errors: the client's. */
-export async function keepExchange(
-  client: Client,
-  turn: Turn,
-  { user, assistant }: Readonly<{ user: string; assistant: string }>,
-): Promise<void> {
+export async function keepExchange(client: Client, turn: Turn, { user, assistant, signals }: Exchange): Promise<void> {
   const project = projectOf(turn);
   // One character more than is kept: the broker sees that something is missing.
   const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
-  await client.call("turn.end", { conversation: idOf(turn), ...said, ...(project !== "" && { project }) });
+  const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
+  await client.call("turn.end", { conversation: idOf(turn), ...said, ...more });
 }
 
-/** What the extension and the plugin send to `palace hook`, as JSON on stdin. Fields of another type are empty. */
-export function readTurn(text: string): Readonly<Record<"prompt" | "user" | "assistant" | "cwd", string>> {
+/**
+ * What the extension and the plugin send to `palace hook`, as JSON on stdin. Fields of another type are empty, and signals of another
+ * version are left out: the exchange is kept all the same.
+ */
+export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const word = (value: unknown): string => (typeof value === "string" ? value : "");
   try {
     const value: unknown = JSON.parse(text);
     const given = isRecord(value) ? value : {};
-    const { prompt, user, assistant, cwd } = given;
-    return { prompt: word(prompt), user: word(user), assistant: word(assistant), cwd: word(cwd) };
+    const { prompt, user, assistant, cwd, signals } = given;
+    const known = Array.isArray(signals) ? signals.filter(isHostSignal).slice(0, SIGNALS_MAX) : [];
+    return { prompt: word(prompt), user: word(user), assistant: word(assistant), cwd: word(cwd), signals: known };
   } catch {
-    return { prompt: "", user: "", assistant: "", cwd: "" };
+    return { prompt: "", user: "", assistant: "", cwd: "", signals: [] };
   }
 }
 

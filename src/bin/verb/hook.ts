@@ -18,6 +18,7 @@ import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
 import { recallText } from "../../harness/recall.ts";
 import { askBeside, type Asking, type Beside, keepExchange, readTurn, type Turn } from "../../harness/turn.ts";
+import type { Exchange } from "../../harness/signal/signals.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
@@ -50,8 +51,8 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
   wake-up      prints that text; --resumed: only what the same session was told before
   turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
-  turn-end     reads {"user", "assistant", "cwd"} from stdin and keeps that exchange, in 30 s at most: what the user
-               says next judges it
+  turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
+               user says next judges it, and so do signals (docs/learning.md)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
@@ -187,7 +188,7 @@ async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "i
   });
 }
 
-async function keep(scene: Scene, turn: Turn, said: () => { user: string; assistant: string }): Promise<void> {
+async function keep(scene: Scene, turn: Turn, said: () => Exchange): Promise<void> {
   if (readHarness(scene.env).outcomes === "off") return;
   await withClient(scene, (client) => keepExchange(client, turn, said()));
 }
@@ -200,8 +201,8 @@ async function turn(scene: Scene, { session = "", fresh = false }: Values): Prom
 }
 
 async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
-  const { user, assistant, cwd } = readTurn(await readAll(process.stdin));
-  if (session !== "") await keep(scene, { conversation: session, cwd }, () => ({ user, assistant }));
+  const said = readTurn(await readAll(process.stdin));
+  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
   return "";
 }
 

@@ -1,8 +1,10 @@
 /**
- * The last question and its answer in a transcript of Claude Code. Pure. Source: outcome-memory.md 6.3; transcripts of Claude Code
- * 2.1.330.
+ * The last question and its answer in a transcript of Claude Code, and what the tools in between tell. Pure. Source: outcome-memory.md
+ * 6.3; transcripts of Claude Code 2.1.330.
  */
 import { isRecord } from "../../platform/is-record.ts";
+import { type Exchange, signalsOf } from "../signal/signals.ts";
+import { ToolUses } from "./tool-uses.ts";
 
 /** What the host puts around a user's words, or in their place. */
 const HOST_TAGS = [
@@ -11,22 +13,24 @@ const HOST_TAGS = [
 ];
 
 /** `transcript`: its end, by lines; the first may be half of one. `lastAnswer`: what the host says that the agent said last. */
-export function lastExchange(transcript: string, lastAnswer: string): { user: string; assistant: string } {
+export function lastExchange(transcript: string, lastAnswer: string): Exchange {
   let user = "";
   let answers: string[] = [];
+  let tools = new ToolUses();
   for (const line of transcript.split("\n")) {
-    const { type, text } = readLine(line);
-    if (type === "user" && text !== "") [user, answers] = [text, []];
+    const { type, text, entry } = readLine(line);
+    if (type === "user" && text !== "") [user, answers, tools] = [text, [], new ToolUses()];
     if (type === "assistant" && text !== "") answers.push(text);
+    tools.read(entry);
   }
   // At the time of the hook the transcript often lacks the last answer.
   if (lastAnswer.trim() !== "" && answers.at(-1) !== lastAnswer.trim()) answers.push(lastAnswer.trim());
-  return { user, assistant: answers.join("\n") };
+  return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()) };
 }
 
 /** The host's own entries, and those of a subagent, say nothing. */
-function readLine(line: string): { type: string; text: string } {
-  const nothing = { type: "", text: "" };
+function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
+  const nothing = { type: "", text: "", entry: {} };
   if (!line.startsWith("{")) return nothing;
   try {
     const entry: unknown = JSON.parse(line);
@@ -35,7 +39,7 @@ function readLine(line: string): { type: string; text: string } {
     const { type, message } = entry;
     if (isHosts || (type !== "user" && type !== "assistant")) return nothing;
     const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
-    return { type, text: HOST_TAGS.reduce(withoutBlocks, text).trim() };
+    return { type, text: HOST_TAGS.reduce(withoutBlocks, text).trim(), entry };
   } catch {
     return nothing;
   }

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
+import type { Exchange } from "../signal/signals.ts";
 
 /** The longest that a turn of an agent waits for the memory. */
 export const TURN_MAX_MS = 1_000;
@@ -91,11 +92,7 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
 }
 
 /** Hands an exchange over, to a process that outlives this one. Resolves when it has all of it. */
-export async function endTurn(
-  hook: Hook,
-  { harness, id }: Session,
-  said: { user: string; assistant: string },
-): Promise<void> {
+export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchange): Promise<void> {
   const [command = "", ...first] = hook.argv;
   const { promise, resolve } = Promise.withResolvers<void>();
   try {

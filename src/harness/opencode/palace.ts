@@ -84,6 +84,7 @@ export default function palace(): Promise<Hooks> {
         }
         if (type === "message.part.updated" && part !== undefined) turns.answer(part);
         if (type === "message.updated" && info !== undefined) turns.broke(info);
+        if (type === "message.removed") turns.removed(sessionID);
         if (type === "session.idle") {
           keep(sessionID);
           file(sessionID);

@@ -2,7 +2,9 @@
  * What the plugin follows of opencode's turns for memory that learns from outcomes: the user's text, the agent's, and what the memory
  * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
  */
+import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside } from "../extension/hook.ts";
+import { type Exchange, signalsOf, type Step, stepOf } from "../signal/signals.ts";
 
 /** Parts of opencode 1.18's messages. */
 export type Part = {
@@ -12,12 +14,20 @@ export type Part = {
   synthetic?: boolean;
   sessionID?: string;
   messageID?: string;
+  tool?: string;
+  state?: { status?: string; input?: unknown; metadata?: { exit?: unknown } };
 };
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: the user's, whose parts are no answers. */
-type Turn = { message: string; prompt: string; answers: Map<string, string>; isBroken: boolean };
+/** `message`: the user's, whose parts are no answers; `steps`: by their parts, in the order in which they ended. */
+type Turn = {
+  message: string;
+  prompt: string;
+  answers: Map<string, string>;
+  steps: Map<string, Step>;
+  isBroken: boolean;
+};
 
 /** Later ones push out what was said long ago. */
 const MESSAGES_KEPT = 500;
@@ -26,9 +36,11 @@ export class Turns {
   readonly #turns = new Map<string, Turn>();
   /** By a user's message. */
   readonly #told = new Map<string, Beside>();
+  /** Sessions whose user has taken messages back since the last turn ended. */
+  readonly #reverted = new Set<string>();
 
   begin(session: string, message: string, prompt: string): void {
-    this.#turns.set(session, { message, prompt, answers: new Map(), isBroken: false });
+    this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
   tell(message: string, beside: Beside): void {
@@ -40,9 +52,17 @@ export class Turns {
   }
 
   /** A part's text is all of it so far. */
-  answer({ id = "", type, text = "", synthetic, sessionID = "", messageID = "" }: Part): void {
+  answer(part: Part): void {
+    const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
+    const step = type === "tool" ? stepIn(part) : undefined;
+    if (step !== undefined) turn?.steps.set(id, step);
     if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
+  }
+
+  /** opencode removes what was taken back when the user goes on. */
+  removed(session: string): void {
+    this.#reverted.add(session);
   }
 
   /** An answer that was broken off, or failed, is none. */
@@ -52,16 +72,23 @@ export class Turns {
   }
 
   /** Once a turn; undefined where one of them has said nothing. */
-  end(session: string): { user: string; assistant: string } | undefined {
+  end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
     this.#turns.delete(session);
     const assistant = [...turn.answers.values()].filter((text) => text.trim() !== "").join("\n");
-    return turn.isBroken || assistant === "" ? undefined : { user: turn.prompt, assistant };
+    const reverted: HostSignal[] = this.#reverted.delete(session) ? ["reverted"] : [];
+    if (turn.isBroken || assistant === "") return undefined;
+    return {
+      user: turn.prompt,
+      assistant,
+      signals: [...new Set([...signalsOf([...turn.steps.values()]), ...reverted])],
+    };
   }
 
   drop(session: string): void {
     this.#turns.delete(session);
+    this.#reverted.delete(session);
   }
 
   /**
@@ -81,6 +108,13 @@ export class Turns {
       return { ...message, parts };
     });
   }
+}
+
+/** Undefined for a tool that goes on, was broken off, or is none that tells anything. */
+function stepIn({ tool, state }: Part): Step | undefined {
+  if (state?.status !== "completed") return undefined;
+  const exit = state.metadata?.exit;
+  return stepOf(tool, state.input, typeof exit === "number" ? exit : undefined);
 }
 
 function isTyped({ type, text, synthetic }: Part): boolean {

@@ -35,7 +35,16 @@ export type PiMessage = { customType: string; content: string; display: boolean 
 export type PiEvent = {
   reason?: string;
   prompt?: string;
-  messages?: readonly { role?: string; content?: unknown; stopReason?: string }[];
+  messages?: readonly PiRunMessage[];
+};
+
+/** `toolCallId`, `isError`: of a tool's result. */
+export type PiRunMessage = {
+  role?: string;
+  content?: unknown;
+  stopReason?: string;
+  toolCallId?: string;
+  isError?: boolean;
 };
 
 export type Pi = {

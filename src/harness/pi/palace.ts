@@ -7,9 +7,11 @@ import { basename } from "node:path";
 import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
 import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, shimOf, TURN_MAX_MS } from "../extension/hook.ts";
+import { signalsOf } from "../signal/signals.ts";
 import type { Pi, PiContext, PiEvent, PiMessage } from "./host.ts";
 import { McpServer, type McpTool } from "./mcp-server.ts";
 import { isServedByPi } from "./native-mcp.ts";
+import { stepsIn } from "./tool-calls.ts";
 
 const WAKE_UP = "mempalace-wake-up";
 const TURN = "mempalace-turn";
@@ -102,7 +104,8 @@ export default function palace(pi: Pi): void {
     const user = prompt;
     prompt = "";
     if (user === "" || assistant === "") return;
-    await endTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, { user, assistant });
+    const said = { user, assistant, signals: signalsOf(stepsIn(messages)) };
+    await endTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, said);
   });
   on("agent_start", () => Promise.resolve(started.resolve()));
   // The summary may have dropped the wake-up text.

@@ -9,6 +9,9 @@ import { readCommand } from "./command.ts";
 /** One use of a tool that has ended, in the order of use: a command with its exit code, or a change of a file. */
 export type Step = { kind: "ran"; command: string; exit: number } | { kind: "edited" };
 
+/** What was said in a turn, and what its tools tell. */
+export type Exchange = Readonly<{ user: string; assistant: string; signals: readonly HostSignal[] }>;
+
 const EDITORS: ReadonlySet<string> = new Set([
   ...["edit", "write", "multiedit", "notebookedit", "patch", "apply_patch"],
 ]);

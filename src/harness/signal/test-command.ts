@@ -47,7 +47,7 @@ const PYTHON_MODULES: ReadonlySet<string> = new Set(["pytest", "unittest", "nose
 /** Tests are listed, built, left out, or not even that. */
 const NOT_RUN: ReadonlySet<string> = new Set([
   ...["--help", "-h", "--version", "--list", "-list", "--listTests", "--collect-only", "--co", "--no-run", "--dry-run"],
-  ...["-DskipTests", "-Dmaven.test.skip", "--show-only", "-N"],
+  ...["--show-only", "-N"],
 ]);
 const SCRIPT_NAMES: ReadonlySet<string> = new Set(["test", "tests", "run-tests", "run_tests", "runtests"]);
 const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(["bash", "sh", "zsh", "node", "python", "python3", "bun"]);
@@ -55,7 +55,7 @@ const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(["bash", "sh", "zsh", "node"
 /** `words`: of one simple command. */
 export function runsTests(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
-  if (rest.some((word) => NOT_RUN.has(word.split("=")[0] ?? ""))) return false;
+  if (rest.some((word) => NOT_RUN.has(word) || isSkipped(word))) return false;
   const name = nameOf(program);
   const first = rest.find((word) => !/^[-+]/.test(word)) ?? "";
   if (ALWAYS.has(name)) return !["list", "init", "bench"].includes(first);
@@ -65,6 +65,11 @@ export function runsTests(words: readonly string[]): boolean {
   if (isGoal(name, rest)) return true;
   if (name.startsWith("python") && isPythonTest(rest)) return true;
   return isScript(SCRIPT_RUNNERS.has(name) ? first : program);
+}
+
+/** `-DskipTests`, and Maven's other properties of that kind. */
+function isSkipped(word: string): boolean {
+  return word.startsWith("-D") && word.toLowerCase().includes("skip");
 }
 
 /** A command without what stands before it: assignments, `timeout 60`, `npx`, `uv run`. */

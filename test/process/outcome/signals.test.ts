@@ -1,5 +1,5 @@
 /** Outcomes that nobody has to tell: what an agent's host has recorded of a turn, and the same question asked again. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -221,6 +221,41 @@ test("an end that is sent again after a kill counts once", async () => {
   expect(saidOf(await why(again, shown))).toEqual([["failed", "tests-failed", 0.5]]);
   expect(await ask(next, "search_memory", { id: shown })).toContain("s:0.3");
   again.close();
+});
+
+const AT_WORK = { MEMPALACE_OUTCOMES: "on", MEMPALACE_AGENT_NAME: AGENT };
+
+test("a hook of Claude Code reads the transcript's commands, and sends what they tell with the end of the turn", async () => {
+  await using scene = await begun();
+  const { palace, client, shown } = scene;
+  const line = (type: string, content: unknown): string => JSON.stringify({ type, message: { role: type, content } });
+  const transcript = join(palace.home, "t.jsonl");
+  writeFileSync(
+    transcript,
+    [
+      line("user", QUESTION),
+      line("assistant", [{ type: "tool_use", id: "a", name: "Bash", input: { command: "cd app && npm test" } }]),
+      line("user", [{ type: "tool_result", tool_use_id: "a", is_error: true, content: "Exit code 1\n3 failed" }]),
+      line("assistant", [{ type: "text", text: "All tests passed." }]),
+    ].join("\n"),
+  );
+  const input = { hook_event_name: "Stop", session_id: "1", transcript_path: transcript, cwd: palace.home };
+  const { code } = await palace.run("palace", ["hook", "claude-code", "--within", "30000"], {
+    ...{ env: AT_WORK, input: JSON.stringify(input) },
+  });
+  expect(code).toBe(0);
+  expect(saidOf(await why(client, shown))).toEqual([["failed", "tests-failed", 0.5]]);
+});
+
+test("the extension's and the plugin's hook sends their signals, and keeps the exchange with one of another version", async () => {
+  await using scene = await begun();
+  const { palace, client, shown } = scene;
+  const input = { user: QUESTION, assistant: "So.", cwd: "/", signals: ["command-failed", "moon-full", 5] };
+  const { code } = await palace.run("palace", ["hook", "turn-end", "--session", CONVERSATION, "--agent", AGENT], {
+    ...{ env: AT_WORK, input: JSON.stringify(input) },
+  });
+  expect(code).toBe(0);
+  expect(saidOf(await why(client, shown))).toEqual([["failed", "command-failed", 0.25]]);
 });
 
 test("undo takes a signal back with what it did, and forget leaves no row", async () => {

@@ -1,6 +1,6 @@
 /** What the opencode plugin follows of a turn, and what it shows the model of it. */
 import { expect, test } from "vitest";
-import { type Message, textOf, Turns } from "../../../src/harness/opencode/turns.ts";
+import { type Message, type Part, textOf, Turns } from "../../../src/harness/opencode/turns.ts";
 
 const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
 
@@ -15,7 +15,7 @@ test("a turn ends once, with the user's words and the whole of each part of the 
   turns.answer(part({ id: "p2", messageID: "m2", text: "hidden", synthetic: true }));
   turns.answer(part({ id: "p3", messageID: "m3", text: "There." }));
   turns.answer(part({ id: "p4", messageID: "m9", sessionID: "other", text: "elsewhere" }));
-  expect(turns.end("s")).toEqual({ user: "how?", assistant: "I look.\nThere." });
+  expect(turns.end("s")).toEqual({ user: "how?", assistant: "I look.\nThere.", signals: [] });
   expect(turns.end("s")).toBeUndefined();
 });
 
@@ -27,7 +27,7 @@ test("an answer that was broken off is none, and the next one is", () => {
   expect(turns.end("s")).toBeUndefined();
   turns.begin("s", "m3", "again?");
   turns.answer(part({ id: "p2", messageID: "m4", text: "So." }));
-  expect(turns.end("s")).toEqual({ user: "again?", assistant: "So." });
+  expect(turns.end("s")).toEqual({ user: "again?", assistant: "So.", signals: [] });
 });
 
 test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
@@ -45,4 +45,50 @@ test("what was told stands in front of its message in a copy, and the host's own
   // Once the user has gone on, the question for scores is of the past.
   const later = turns.shown([...messages, { info: { id: "m3", role: "user" }, parts: [part({ text: "and?" })] }]);
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
+});
+
+const tool = (id: string, command: string, state: object): Part => ({
+  ...{ id, type: "tool", tool: "bash", sessionID: "s", messageID: "m2" },
+  state: { input: { command }, ...state },
+});
+const done = (exit: unknown): object => ({ status: "completed", metadata: { output: "", exit } });
+
+function signals(...parts: Part[]): unknown {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  for (const one of parts) turns.answer(one);
+  turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));
+  return turns.end("s")?.signals;
+}
+
+test("commands of the turn tell what their exit codes tell", () => {
+  expect(signals(tool("a", "npm test", done(1)), tool("b", "npm test", done(0)))).toEqual(["tests-passed"]);
+  expect(signals(tool("a", "npm test", { status: "running" }), tool("a", "npm test", done(1)))).toEqual([
+    "tests-failed",
+  ]);
+  expect(signals(tool("a", "npm run build", done(2)))).toEqual(["command-failed"]);
+  expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
+});
+
+test("a tool that goes on, was broken off, or is of another session tells nothing", () => {
+  expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
+  expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
+  expect(signals(tool("a", "npm test", done(null)))).toEqual([]);
+  expect(signals({ ...tool("a", "npm test", done(1)), sessionID: "child" })).toEqual([]);
+  expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
+});
+
+test("messages that the user has taken back tell so at the end of the next turn, once", () => {
+  const turns = new Turns();
+  const turn = (): unknown => {
+    turns.begin("s", "m1", "how?");
+    turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));
+    return turns.end("s")?.signals;
+  };
+  turns.removed("s");
+  turns.removed("s");
+  expect([turn(), turn()]).toEqual([["reverted"], []]);
+  turns.removed("s");
+  turns.drop("s");
+  expect(turn()).toEqual([]);
 });

@@ -1,0 +1,43 @@
+/** The tools that a turn of Claude Code has used, and how they ended, as its transcript has them. Source: Claude Code 2.1.330. */
+import { isRecord } from "../../platform/is-record.ts";
+import { type Step, stepOf } from "../signal/signals.ts";
+
+/** `exit`: undefined until it has ended, and where that is not known. */
+type Use = { tool: unknown; input: unknown; exit: number | undefined };
+
+const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
+
+export class ToolUses {
+  readonly #uses = new Map<string, Use>();
+
+  /** `entry`: a line of the transcript. */
+  read({ message, toolUseResult }: Record<string, unknown>): void {
+    const content = isRecord(message) ? message["content"] : undefined;
+    for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
+      if (!isRecord(part)) continue;
+      const { type, id, name: tool, input } = part;
+      if (type === "tool_use" && typeof id === "string") this.#uses.set(id, { tool, input, exit: undefined });
+      const use = type === "tool_result" ? this.#uses.get(String(part["tool_use_id"])) : undefined;
+      if (use !== undefined && !isOpen(use.input, toolUseResult)) use.exit = exitOf(part);
+    }
+  }
+
+  /** In the order of use. */
+  steps(): Step[] {
+    return [...this.#uses.values()].flatMap(({ tool, input, exit }) => stepOf(tool, input, exit) ?? []);
+  }
+}
+
+/** It goes on in the background, or was broken off. */
+function isOpen(input: unknown, result: unknown): boolean {
+  if (isRecord(input) && input["run_in_background"] === true) return true;
+  return isRecord(result) && (typeof result["backgroundTaskId"] === "string" || result["interrupted"] === true);
+}
+
+/** A tool that was refused, or not found, has no exit code. */
+function exitOf({ is_error: isError, content }: Record<string, unknown>): number | undefined {
+  if (isError !== true) return 0;
+  const first: unknown = Array.isArray(content) ? (content as unknown[])[0] : { text: content };
+  const code = EXIT.exec(isRecord(first) ? String(first["text"]) : "")?.[1];
+  return code === undefined ? undefined : Number(code);
+}

@@ -1,0 +1,32 @@
+/** The tools that a run of pi has called, and how they ended, as its messages have them. Pure. Source: pi 1.5's bash tool. */
+import { isRecord } from "../../platform/is-record.ts";
+import { type Step, stepOf } from "../signal/signals.ts";
+import type { PiRunMessage } from "./host.ts";
+
+/** What the tool writes at the end of the output of a command that has failed. */
+const EXIT = "Command exited with code ";
+
+/** In the order of the calls. */
+export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
+  const exits = new Map(
+    messages.flatMap((one) => (one.role === "toolResult" ? [[one.toolCallId, exitOf(one)] as const] : [])),
+  );
+  const calls = messages.filter(({ role }) => role === "assistant").flatMap(({ content }) => listOf(content));
+  return calls.flatMap((call) => {
+    if (!isRecord(call) || call["type"] !== "toolCall") return [];
+    return stepOf(call["name"], call["arguments"], exits.get(String(call["id"]))) ?? [];
+  });
+}
+
+/** A tool that was refused, broken off, or took too long, has no exit code. */
+function exitOf({ isError, content }: PiRunMessage): number | undefined {
+  if (isError !== true) return 0;
+  const last = listOf(content).findLast((part) => isRecord(part) && part["type"] === "text");
+  const text = isRecord(last) ? String(last["text"]) : "";
+  const code = text.slice(text.lastIndexOf(EXIT) + EXIT.length);
+  return text.includes(EXIT) && /^\d{1,3}$/.test(code) ? Number(code) : undefined;
+}
+
+function listOf(content: unknown): unknown[] {
+  return Array.isArray(content) ? (content as unknown[]) : [];
+}
