@@ -96,6 +96,7 @@ test.each([
   ["turn.begin", `{"conversation":"a","prompt":"x","project":${WILD}}`, BAD_PARAMS],
   ["turn.end", `{"conversation":"a","user":${WILD},"assistant":"x"}`, BAD_PARAMS],
   ["turn.end", `{"conversation":"a","user":"x","assistant":"y","project":${WILD}}`, BAD_PARAMS],
+  ["turn.end", `{"conversation":"a","user":"x","assistant":"y","signals":[${WILD}]}`, BAD_PARAMS],
   ["book.ingest", `{"title":${WILD},"source":"","content":"x"}`, BAD_PARAMS],
   ["book.ingest", `{"title":"t","source":"","content":${WILD}}`, BAD_PARAMS],
   ["book.remove", `{"title":${WILD}}`, BAD_PARAMS],
