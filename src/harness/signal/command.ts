@@ -40,17 +40,21 @@ function testsOf(commands: readonly SimpleCommand[], exit: number): Told["tests"
   const deciders = last.filter(({ words, after }) => runsTests(words) && (after !== "|" || hasPipefail));
   if (deciders.length === 0 || NOT_THEIRS.has(exit)) return "unclear";
   if (exit === 0) return "passed";
-  const isSure = last.every(({ words }) => runsTests(words) || QUIET.has(nameOf(programOf(words)[0] ?? "")));
+  // Under `set -e` whatever fails ends the line.
+  const isStrict = isSet(commands, (option) => option.startsWith("-") && option.includes("e"));
+  const isSure = (isStrict ? commands : last).every(({ words }) => runsTests(words) || isQuiet(words));
   return isSure ? "failed" : "unclear";
 }
 
-/** The commands whose exit codes become that of the line; none where an `||` may have put another in its place. */
+/** The commands whose exit codes become that of the line; none where an `||`, an `&` or a `!` may have put another in its place. */
 function deciding(commands: readonly SimpleCommand[]): readonly SimpleCommand[] {
-  const isStrict = isSet(commands, (option) => option.startsWith("-") && option.includes("e"));
-  const ends = (operator: string): boolean => operator === "&" || (operator === ";" && !isStrict);
-  if (commands.at(-1)?.after === "&") return [];
-  const last = commands.slice(commands.findLastIndex(({ after }, at) => at < commands.length - 1 && ends(after)) + 1);
-  return last.some(({ after }) => after === "||") ? [] : last;
+  const end = commands.findLastIndex(({ after }, at) => at < commands.length - 1 && (after === ";" || after === "&"));
+  const last = commands.slice(end + 1);
+  return last.some(({ words, after }) => after === "||" || after === "&" || words[0] === "!") ? [] : last;
+}
+
+function isQuiet(words: readonly string[]): boolean {
+  return QUIET.has(nameOf(programOf(words)[0] ?? ""));
 }
 
 function isSet(commands: readonly SimpleCommand[], isMeant: (option: string) => boolean): boolean {

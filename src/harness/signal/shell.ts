@@ -44,8 +44,7 @@ class Reader {
 
   read(): SimpleCommand[] | undefined {
     while (this.#at < this.#line.length) if (!this.#step()) return undefined;
-    this.#endCommand("");
-    return this.#commands;
+    return this.#endCommand("") ? this.#commands : undefined;
   }
 
   /** False where the line cannot be understood. */
@@ -56,10 +55,10 @@ class Reader {
     if (sign === "\\") return this.#escaped();
     if (sign === "<" || sign === ">" || this.#isAt("&>")) return this.#redirected();
     if (sign === "#" && this.#word === undefined) return this.#skipTo("\n");
+    if (sign === "&" || sign === "|" || sign === ";") return this.#operator();
     this.#at += 1;
-    if (sign === "\n") this.#endCommand(";");
-    else if (sign === " " || sign === "\t" || sign === "\r") this.#endWord();
-    else if (sign === "&" || sign === "|" || sign === ";") this.#operator(this.#at - 1);
+    if (sign === "\n") return this.#endLine();
+    if (sign === " " || sign === "\t" || sign === "\r") this.#endWord();
     else this.#word = (this.#word ?? "") + sign;
     return true;
   }
@@ -107,10 +106,16 @@ class Reader {
     return true;
   }
 
-  #operator(at: number): void {
-    const operator = OPERATORS.find((one) => this.#line.startsWith(one, at)) ?? ";";
-    this.#at = at + operator.length;
-    this.#endCommand(operator === "|&" ? "|" : operator);
+  #operator(): boolean {
+    const operator = OPERATORS.find((one) => this.#isAt(one)) ?? ";";
+    this.#at += operator.length;
+    return this.#endCommand(operator === "|&" ? "|" : operator);
+  }
+
+  /** An empty line is none, and `a &&` goes on in the next one. */
+  #endLine(): boolean {
+    this.#endWord();
+    return this.#words.length === 0 || this.#endCommand(";");
   }
 
   #endWord(): void {
@@ -120,14 +125,15 @@ class Reader {
     this.#word = undefined;
   }
 
-  #endCommand(after: Operator): void {
+  /** False where a command is missing: only the last one may be, and only where nothing waits for it. */
+  #endCommand(after: Operator): boolean {
     this.#endWord();
     this.#isTarget = false;
     const words = this.#words;
     this.#words = [];
-    // `a &&` and a new line: the command that follows is on the next one.
-    if (words.length === 0) return;
+    if (words.length === 0) return after === "" && ["", ";", "&"].includes(this.#before);
     this.#commands.push({ words, before: this.#before, after });
     this.#before = after;
+    return true;
   }
 }
