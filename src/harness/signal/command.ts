@@ -50,7 +50,8 @@ function testsOf(commands: readonly SimpleCommand[], exit: number): Told["tests"
 function deciding(commands: readonly SimpleCommand[]): readonly SimpleCommand[] {
   const end = commands.findLastIndex(({ after }, at) => at < commands.length - 1 && (after === ";" || after === "&"));
   const last = commands.slice(end + 1);
-  return last.some(({ words, after }) => after === "||" || after === "&" || words[0] === "!") ? [] : last;
+  const isTurned = commands.some(({ words }) => words[0] === "!");
+  return isTurned || last.some(({ after }) => after === "||" || after === "&") ? [] : last;
 }
 
 function isQuiet(words: readonly string[]): boolean {

@@ -21,9 +21,9 @@ export function readCommands(text: string): SimpleCommand[] | undefined {
   return line === "" ? undefined : new Reader(line).read();
 }
 
-/** A line that is one group as a whole: `(cd x && y)`. */
+/** A line that is one group as a whole: `(cd x && y)`. A comment in it may hold its end. */
 function inner(line: string): string {
-  const isGroup = line.startsWith("(") && line.endsWith(")");
+  const isGroup = line.startsWith("(") && line.endsWith(")") && !line.includes("#");
   return isGroup ? line.slice(1, -1) : line;
 }
 

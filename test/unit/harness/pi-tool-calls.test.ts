@@ -36,6 +36,7 @@ test("a command that was broken off, refused, took too long, or only writes such
     "refused",
     "Command exited with code 1, it said",
     "Command exited with code ",
+    `${"x".repeat(24)}1`,
   ])
     expect(signals(called("a", "npm test"), ended("a", text, true)), text).toEqual([]);
   expect(signals(called("a", "npm test"), ended("a", "Command exited with code 1", false))).toEqual(["tests-passed"]);
