@@ -2,7 +2,7 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
-import type { ConversationTx, Scored, Standing, StandingTx } from "./outcome.ts";
+import type { Conversation, ConversationTx, Scored, Standing, StandingTx } from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -71,6 +71,7 @@ export interface LedgerReader {
   /** A drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
   conversations(): number;
+  conversation(id: string): Conversation | undefined;
   /** Where a drawer was shown, the newest first. */
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];
   /** Drawers that the conversation was shown. */

@@ -1,4 +1,4 @@
-/** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person is told. */
+/** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person or a program is told. */
 
 /** What an agent's host has recorded of a turn, sent with its end: what they do is engine/outcome/signal.ts. */
 export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
@@ -37,3 +37,49 @@ export type MemoryStats = { collections: Record<string, number>; archived: numbe
 
 /** `source`: the file it was read from; `at`: when. */
 export type Book = { title: string; source: string; at: string; chunks: number };
+
+/** A memory as programs are told of it; more fields by its collection, and of a search (outcome-memory.md 2.12). */
+export type MemoryFields = Record<string, unknown> & { id: string; content: string; collection: string };
+
+/** `exchange` null: nothing is asked. `toScore`: what was shown for it. */
+export type TurnFields = {
+  exchange: { user: string; assistant: string } | null;
+  toScore: readonly { id: string; text: string }[];
+  /** Those that are always shown, and what fits the prompt. */
+  facts: readonly MemoryFields[];
+  memories: readonly MemoryFields[];
+};
+
+export type FactRequest = {
+  content: string;
+  tags?: string[];
+  importance?: number;
+  confidence?: number;
+  always_inject?: boolean;
+};
+
+/**
+ * `conversation`: whose exchange it is, where that is known; else the memories tell. `related`: ids that have the exchange's outcome,
+ * in place of `memory_scores`. `exchange_summary`: takes the place of the exchange.
+ */
+export type ScoreRequest = {
+  outcome?: string;
+  memory_scores?: Record<string, string>;
+  related?: string[];
+  conversation?: string;
+  exchange_summary?: string;
+};
+
+/** `memories`: those that were found; `summary`: characters of the one that is kept. */
+export type ScoreResult = { outcome: string; memories: number; summary: number };
+
+/** `query` empty: everything, the newest first. `id`: that memory alone. `metadata_filters`: outcome-memory.md 3.4. */
+export type RecallRequest = {
+  query?: string;
+  id?: string;
+  days_back?: number;
+  collections?: string[];
+  limit?: number;
+  metadata_filters?: Record<string, unknown>;
+  sort_by?: "relevance" | "recency" | "score";
+};

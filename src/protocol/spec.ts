@@ -17,7 +17,18 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
-import type { Book, HostSignal, MemoryStats, MemoryWhy } from "./outcome.ts";
+import type {
+  Book,
+  FactRequest,
+  HostSignal,
+  MemoryFields,
+  MemoryStats,
+  MemoryWhy,
+  RecallRequest,
+  ScoreRequest,
+  ScoreResult,
+  TurnFields,
+} from "./outcome.ts";
 
 export type * from "./status.ts";
 
@@ -215,8 +226,16 @@ export type Methods = {
    * how long it waits, after which nothing is said.
    */
   "turn.begin": {
-    params: { conversation: string; prompt: string; project?: string; isFresh?: boolean; withinMs?: number };
-    result: { context: string; scoring: string; plainScoring: string };
+    params: {
+      conversation: string;
+      prompt: string;
+      project?: string;
+      isFresh?: boolean;
+      withinMs?: number;
+      /** The same is told field by field, too. */
+      isDetailed?: boolean;
+    };
+    result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
    * The agent has answered: the exchange is kept, and what the user says next judges it. `signals`: what the host has recorded of the turn,
@@ -226,13 +245,32 @@ export type Methods = {
     params: { conversation: string; user: string; assistant: string; project?: string; signals?: HostSignal[] };
     result: { id: string | null; scored: boolean };
   };
-  /** `isNew` false: a book of that title is there, and stays as it is. */
+  /** `isAsked`: the turn asks for scores; `isScored`: it has got them. */
+  "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
+  /** `isNew` false: a book of that title is there, and stays as it is. `size`, `overlap`: characters of a chunk. `id`: a chunk's is `ID_chunk_0`. */
   "book.ingest": {
-    params: { title: string; source: string; content: string };
-    result: { title: string; chunks: number; isNew: boolean };
+    params: { title: string; source: string; content: string; size?: number; overlap?: number };
+    result: { title: string; chunks: number; isNew: boolean; id: string };
   };
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
+  "fact.add": { params: FactRequest; result: { id: string } };
+  /** What is old, or is to be archived: the fact's text or id. `id` null: no fact is meant by it. */
+  "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
+  "fact.archive": { params: { content: string }; result: { id: string | null } };
+  /** `text`: the takeaway as it is kept. */
+  "outcome.record": {
+    params: { key_takeaway: string; initial_score?: "worked" | "failed" | "partial" };
+    result: { id: string; text: string };
+  };
+  "outcome.score": { params: ScoreRequest; result: ScoreResult };
+  "outcome.search": { params: RecallRequest; result: { memories: MemoryFields[] } };
+  "outcome.insights": { params: { query: string }; result: { facts: MemoryFields[]; memories: MemoryFields[] } };
+  /** `id` null: that collection has no such memory. */
+  "outcome.rewrite": {
+    params: { id: string; collection: string; new_content: string };
+    result: { id: string | null; length: number };
+  };
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
   /** `id`: any that the memory was shown by, or a drawer's. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };

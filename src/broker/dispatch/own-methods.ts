@@ -9,8 +9,9 @@ import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
-import { drawersToShow, told } from "../../engine/outcome/told.ts";
-import type { Beginning, Begun } from "../../engine/outcome/turn.ts";
+import { insightFields, recallFields } from "../../engine/outcome/recall-fields.ts";
+import { drawersToShow, told, toldFields } from "../../engine/outcome/told.ts";
+import { type Beginning, type Begun, scoredIn } from "../../engine/outcome/turn.ts";
 import { memoryStats, why } from "../../engine/outcome/why.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
@@ -111,12 +112,27 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
       return { context: "", scoring: "", plainScoring: "" };
     const beginning: Beginning = { drawers, mark: askedMark(prompt) };
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
-    return redactAnswer(told(reads, value as Begun, prompt, clean, Date.now()), redact);
+    const [begun, nowMs] = [value as Begun, Date.now()];
+    const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, clean, nowMs) } : {};
+    return redactAnswer({ ...told(reads, begun, prompt, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),
+  "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),
   "book.ingest": write("book.ingest"),
   "book.remove": write("book.remove"),
   "book.list": read(({ reads }) => listBooks(reads.reader)),
+  "fact.add": write("fact.add"),
+  "fact.update": write("fact.update"),
+  "fact.archive": write("fact.archive"),
+  "outcome.record": write("outcome.record"),
+  "outcome.score": write("outcome.score"),
+  "outcome.search": read(async ({ reads }, { params }, { redact }) =>
+    redactAnswer({ memories: await recallFields(reads, params, Date.now()) }, redact),
+  ),
+  "outcome.insights": read(async ({ reads }, { params }, { redact }) =>
+    redactAnswer(await insightFields(reads, stringOf(params, "query"), Date.now()), redact),
+  ),
+  "outcome.rewrite": write("outcome.rewrite"),
   "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),
   "outcome.why": read(({ reads }, { params }, { redact }) =>
     redactAnswer(why(reads.reader, stringOf(params, "id"), Date.now()), redact),

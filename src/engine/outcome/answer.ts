@@ -1,13 +1,17 @@
 /** What a tool of this surface answers: text for the agent, an error too (outcome-memory.md 5.1). */
 import { InvalidValue } from "../text/validate.ts";
+import type { Outcome } from "../../port/outcome.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 
-/** A refused value is an answer. Errors: any other. */
-export function answering<A extends unknown[]>(answer: (...given: A) => string): (...given: A) => OutcomeAnswer {
+/** What a write has done, told in a sentence. A refused value is an answer. Errors: any other. */
+export function answering<A extends unknown[], D>(
+  write: (...given: A) => D,
+  say: (done: D) => string,
+): (...given: A) => OutcomeAnswer {
   return (...given) => {
     try {
-      return { text: answer(...given) };
+      return { text: say(write(...given)) };
     } catch (error) {
       return refusal(error);
     }
@@ -31,3 +35,15 @@ function refusal(error: unknown): OutcomeAnswer {
   if (error instanceof InvalidValue) return { text: `Error: ${error.message}`, isError: true };
   throw error;
 }
+
+/** The sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` null: no fact was meant. */
+export const SAID = {
+  added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
+  updated: ({ id }: { id: string | null }) =>
+    id === null ? "Memory not found for update" : `Updated memory (ID: ${id})`,
+  archived: ({ id }: { id: string | null }) =>
+    id === null ? "Memory not found for deletion" : "Memory deleted successfully",
+  recorded: ({ text }: { text: string }) => `Recorded: ${text}`,
+  scored: ({ outcome, memories, summary }: { outcome: Outcome; memories: number; summary: number }) =>
+    `Scored (outcome=${outcome}, ${memories} memories updated)${summary === 0 ? "" : `. Summary stored (${summary} chars)`}`,
+};

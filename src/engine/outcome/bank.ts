@@ -16,7 +16,7 @@ const STARTING_SCORES: ReadonlyMap<unknown, number> = new Map([
   ["partial", 0.55],
 ]);
 
-export function addToBank(tx: LedgerTx, call: WriteCall): string {
+export function addToBank(tx: LedgerTx, call: WriteCall): { id: string } {
   const { params } = call;
   const text = validContent(params["content"]);
   const tags = readTags(params["tags"]);
@@ -27,28 +27,29 @@ export function addToBank(tx: LedgerTx, call: WriteCall): string {
     ...{ tags: JSON.stringify(tags), ...weightOf(params), status: "active", mentioned_count: 1 },
     ...{ last_mentioned: isoTime(call.atMs), always_inject: params["always_inject"] === true },
   };
-  return `Added to memory bank (ID: ${storeMemory(tx, call, { collection: "memory_bank", text, fields })})`;
+  return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-export function updateFact(tx: LedgerTx, call: WriteCall): string {
+/** `id`: the fact that was meant, or null. */
+export function updateFact(tx: LedgerTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
-  if (fact === undefined) return "Memory not found for update";
+  if (fact === undefined) return { id: null };
   const metadata = { ...fact.metadata, updated_at: isoTime(call.atMs), update_reason: "update_memory" };
   tx.updateDrawer(fact.id, { text, metadata });
-  return `Updated memory (ID: ${fact.id})`;
+  return { id: fact.id };
 }
 
 /** The fact is archived: no tool of this surface finds it any more, and `undo` brings it back. */
-export function archiveFact(tx: LedgerTx, call: WriteCall): string {
+export function archiveFact(tx: LedgerTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
-  if (fact === undefined) return "Memory not found for deletion";
+  if (fact === undefined) return { id: null };
   const archived = { status: "archived", archived_at: isoTime(call.atMs), archive_reason: "delete_memory" };
   tx.updateDrawer(fact.id, { metadata: { ...fact.metadata, room: ARCHIVE_ROOM, ...archived } });
-  return "Memory deleted successfully";
+  return { id: fact.id };
 }
 
-export function recordTakeaway(tx: LedgerTx, call: WriteCall): string {
+export function recordTakeaway(tx: LedgerTx, call: WriteCall): { id: string; text: string } {
   const { key_takeaway: given, initial_score: outcome } = call.params;
   if (given === undefined) throw new InvalidValue("'key_takeaway' is required");
   const text = validContent(given, "key_takeaway");
@@ -59,11 +60,11 @@ export function recordTakeaway(tx: LedgerTx, call: WriteCall): string {
     ...{ type: "key_takeaway", timestamp: isoTime(call.atMs), query: text },
     ...(typeof outcome === "string" && { initial_outcome: outcome }),
   };
-  storeMemory(tx, call, {
+  const id = storeMemory(tx, call, {
     ...{ collection: "working", text: `Key takeaway: ${text}`, fields },
     ...(score !== undefined && { score }),
   });
-  return `Recorded: ${text}`;
+  return { id, text };
 }
 
 function meant(tx: LedgerTx, { findings }: WriteCall): Drawer | undefined {

@@ -4,29 +4,33 @@
  */
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
-import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
+import { BOOK_MAX_BYTES, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 import type { Book } from "../../protocol/outcome.ts";
+import type { Methods } from "../../protocol/spec.ts";
 import { sha256Hex, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
-import { chunks } from "./books.ts";
+import { chunks, type Cut, USUAL_CUT } from "./books.ts";
 import { memoriesIn } from "./find.ts";
 import { newStanding, USUAL_SCORE } from "./memory.ts";
 import { isoTime, MEMORY_WING } from "./store.ts";
 
 const TITLE_MAX = 500;
+const CHUNK_MIN = 100;
 /** A title is the name of a source, as no file has it. */
 const SOURCE = "roampal book: ";
 
 /** A title that is there keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
-export function ingestBook(tx: LedgerTx, call: WriteCall): { title: string; chunks: number; isNew: boolean } {
+export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"]["result"] {
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
   const content = wellFormed(textOf(params, "content").replaceAll("\0", ""));
   if (content.trim() === "") throw refused("content holds no text");
   if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw refused(`content exceeds ${BOOK_MAX_BYTES} bytes`);
-  const held = tx.drawersOfSource(SOURCE + title).length;
-  if (held > 0) return { title, chunks: held, isNew: false };
-  const texts = chunks(content).filter((text) => text.trim() !== "");
+  const cut = cutOf(params);
+  const held = tx.drawersOfSource(SOURCE + title);
+  const [first] = held;
+  if (first !== undefined) return { title, chunks: held.length, isNew: false, id: first.id.replace(/_chunk_\d+$/, "") };
+  const texts = chunks(content, cut).filter((text) => text.trim() !== "");
   const common = {
     ...{ wing: MEMORY_WING, room: "books", source_file: SOURCE + title, title, source: textOf(params, "source") },
     ...{ total_chunks: texts.length, added_by: peer.agent, created_at: isoTime(atMs) },
@@ -39,7 +43,7 @@ export function ingestBook(tx: LedgerTx, call: WriteCall): { title: string; chun
   }));
   tx.insertDrawers(drawers);
   for (const { id } of drawers) tx.standings.put(id, newStanding(USUAL_SCORE.books));
-  return { title, chunks: drawers.length, isNew: true };
+  return { title, chunks: drawers.length, isNew: true, id: book };
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
@@ -66,6 +70,17 @@ function freeBook(tx: LedgerTx, seed: string): string {
     const book = `books_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
     if (tx.findDrawer(`${book}_chunk_0`) === undefined) return book;
   }
+}
+
+/** An overlap of more than half would make a book many times as long. */
+function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
+  const size = givenSize ?? USUAL_CUT.size;
+  if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))
+    throw refused(`size must be ${CHUNK_MIN} to ${DRAWER_SIZE_MAX} characters`);
+  const overlap = givenOverlap ?? Math.min(USUAL_CUT.overlap, size / 2);
+  if (typeof overlap !== "number" || !(overlap >= 0 && overlap <= size / 2))
+    throw refused("overlap must be 0 to half of size");
+  return { size: Math.trunc(size), overlap: Math.trunc(overlap) };
 }
 
 function titleOf(params: WriteCall["params"]): string {

@@ -13,7 +13,7 @@ import { wilson } from "./wilson.ts";
 const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
-const DAYS_MAX = 365;
+export const DAYS_MAX = 365;
 /** So many that the best of each collection is among them. */
 const CANDIDATES = 20;
 
@@ -26,16 +26,19 @@ export async function searchMemory(context: FindContext, values: Values, nowMs: 
   const days = within(values["days_back"], "days_back", DAYS_MAX);
   if (query === "" && days === undefined) return "Provide at least one of: query, days_back, or id";
   const limit = within(values["limit"], "limit", LIMIT_MAX) ?? USUAL_LIMIT;
-  const collections = readCollections(values["collections"]);
   const filters = readFilters(values["metadata"], days, nowMs);
   const sort = readSort(values["sort_by"]) ?? usualSort(query, days);
-  const found =
-    query === ""
-      ? sorted(listMemories(context, { ...collections, filters }).map(sortable), sort).slice(0, limit)
-      : sorted((await findMemories(context, { query, ...collections, limit, filters, nowMs })).map(sortable), sort);
+  const request = { query, ...readCollections(values["collections"]), limit, filters, nowMs };
+  const found = await findOrList(context, request, sort);
   const described = query === "" ? `last ${days} days` : query;
   if (found.length === 0) return `No results found for '${cut(described)}'.`;
   return listed(described, found, nowMs);
+}
+
+/** Without a question all that is there is listed. */
+export async function findOrList(context: FindContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
+  if (request.query === "") return sorted(listMemories(context, request).map(sortable), sort).slice(0, request.limit);
+  return sorted((await findMemories(context, request)).map(sortable), sort);
 }
 
 /** Without a question there is no relevance to go by. */
@@ -47,9 +50,13 @@ function sortable<M extends Memory>(memory: M): M & { score: number } {
   return { ...memory, score: memory.standing.score };
 }
 
-function lookUp({ reader }: FindContext, id: string, nowMs: number): string {
+export function memoryById({ reader }: Pick<FindContext, "reader">, id: string): Memory | undefined {
   const drawer = findShown(reader, id);
-  const memory = drawer && toMemory(drawer, reader.standings([drawer.id]).get(drawer.id));
+  return drawer && toMemory(drawer, reader.standings([drawer.id]).get(drawer.id));
+}
+
+function lookUp(context: FindContext, id: string, nowMs: number): string {
+  const memory = memoryById(context, id);
   return memory === undefined ? `Memory '${cut(id)}' not found.` : listed(id, [memory], nowMs);
 }
 
@@ -82,8 +89,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
 export async function contextInsights(context: FindContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
-  const memories = await bestFour(context, { query, nowMs });
-  const facts = fitting(listMemories(context, { collections: ["memory_bank"], filters: { always_inject: true } }));
+  const { facts, memories } = await insights(context, query, nowMs);
   const ids = new Set([...facts, ...memories].map(({ id }) => id));
   return [
     `Known Context for '${cut(query)}':`,
@@ -93,6 +99,17 @@ export async function contextInsights(context: FindContext, values: Values, nowM
     ...(facts.length + memories.length === 0 ? ["Nothing is known of this yet.", ""] : []),
     `_Cached ${ids.size} doc_ids for outcome scoring._`,
   ].join("\n");
+}
+
+/** Facts that are always shown, and the best four. */
+export async function insights(
+  context: FindContext,
+  query: string,
+  nowMs: number,
+): Promise<{ facts: Memory[]; memories: Found[] }> {
+  const memories = await bestFour(context, { query, nowMs });
+  const always = { collections: ["memory_bank"] as const, filters: { always_inject: true } };
+  return { facts: fitting(listMemories(context, always)), memories };
 }
 
 /** One of the day, one of what has helped, and the best two of all, by one search. */
@@ -119,13 +136,13 @@ function insight({ collection, standing, text }: Memory): string {
   return `• [${collection}] (score:${standing.score.toFixed(2)}) ${quoted(text)}`;
 }
 
-function readCollections(given: unknown): { collections?: readonly Collection[] } {
+export function readCollections(given: unknown): { collections?: readonly Collection[] } {
   if (given === undefined || given === null) return {};
   if (!Array.isArray(given)) throw new InvalidValue("collections must be a list of names");
   return { collections: [...new Set(given)].filter(isCollection) };
 }
 
-function readFilters(given: unknown, days: number | undefined, nowMs: number): Filters {
+export function readFilters(given: unknown, days: number | undefined, nowMs: number): Filters {
   if (given !== undefined && given !== null && !isRecord(given)) throw new InvalidValue("metadata must be an object");
   const filters = { ...given, ...(days !== undefined && { created_at: { $gte: isoTime(nowMs - days * DAY_MS) } }) };
   const unknown = unknownOperator(filters);
@@ -133,13 +150,13 @@ function readFilters(given: unknown, days: number | undefined, nowMs: number): F
   return filters;
 }
 
-function readSort(given: unknown): Sort | undefined {
+export function readSort(given: unknown): Sort | undefined {
   if (given === undefined || given === null) return undefined;
   if (SORTS.includes(given as Sort)) return given as Sort;
   throw new InvalidValue(`sort_by must be one of ${SORTS.join(", ")}`);
 }
 
-function within(given: unknown, name: string, maximum: number): number | undefined {
+export function within(given: unknown, name: string, maximum: number): number | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given === "number" && given >= 1 && given <= maximum) return Math.trunc(given);
   throw new InvalidValue(`${name} must be 1 to ${maximum}`);

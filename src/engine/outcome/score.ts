@@ -8,43 +8,86 @@ import type { Conversation, Outcome } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
-import { InvalidValue } from "../text/validate.ts";
+import { asText, InvalidValue, validContent } from "../text/validate.ts";
 import { judge } from "./judge.ts";
 import { isOutcome, OUTCOMES } from "./memory.ts";
-import { findShown } from "./store.ts";
+import { findShown, isoTime, storeMemory } from "./store.ts";
 
 /** Of one call; a turn shows four. */
 const SCORED_MAX = 100;
 /** An agent that was asked longer ago no longer answers. */
 const OWED_MS = 30 * 60_000;
+/** Names that clients give themselves, and what they say when they know of no conversation. */
+const CLIENT_PREFIX = "mcp_";
+const NO_TALK = "default";
 
-export function scoreMemories(tx: LedgerTx, call: WriteCall): string {
-  const given = call.params["outcome"] ?? call.params["exchange_outcome"] ?? "unknown";
-  const outcome = readOutcome(given, "outcome");
+/** `memories`: those that were found; `summary`: characters that took the exchange's place. */
+export type Scored = { outcome: Outcome; memories: number; summary: number };
+
+/** `conversation`: where the client knows it, as programs do; agents do not. */
+export function scoreMemories(tx: LedgerTx, call: WriteCall): Scored {
+  const { params } = call;
+  const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
+  const summary = readSummary(params["exchange_summary"]);
   // A memory that was shown twice, under the ids it had before and after a move, is judged once.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
-  const scores = readScores(call.params["memory_scores"]);
+  const scores = readScores(params, outcome);
   for (const [id, one] of scores) {
     const drawer = findShown(tx, id);
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
   const isPerson = call.peer.agent === PERSON;
   // A person sets right what stands there, whatever was scored in a conversation.
-  const conversation = isPerson ? undefined : owing(tx, call, [...judged.keys()], scores.length > 0);
+  const conversation = isPerson
+    ? undefined
+    : (named(tx, call) ?? owing(tx, call, [...judged.keys()], scores.length > 0));
   const fresh = [...judged.values()].filter(({ drawer }) => conversation?.scored.includes(drawer.id) !== true);
   const told = {
     ...({ atMs: call.atMs, source: isPerson ? "user" : "agent" } as const),
     ...{ conversation: conversation?.id ?? null, exchange: conversation?.exchange ?? null },
   };
   for (const { drawer, outcome: one } of fresh) if (one !== "unknown") judge(tx, drawer, { ...told, outcome: one });
+  const answer = conversation && unscored(tx, conversation);
+  if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id)) judge(tx, answer, { ...told, outcome });
+  if (summary !== undefined) summarise(tx, call, answer?.id, { text: summary, outcome });
   if (conversation !== undefined) {
-    const { exchange, isScored, scored } = conversation;
-    const answer = exchange === null || isScored ? undefined : tx.findDrawer(exchange);
-    if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
-      judge(tx, answer, { ...told, outcome });
-    tx.conversations.put({ ...conversation, isScored: true, scored: [...new Set([...scored, ...judged.keys()])] });
+    const scored = new Set([...conversation.scored, ...judged.keys(), ...(answer === undefined ? [] : [answer.id])]);
+    const isScored = conversation.isScored || conversation.isAsked;
+    tx.conversations.put({ ...conversation, isScored, scored: [...scored] });
   }
-  return `Scored (outcome=${outcome}, ${judged.size} memories updated)`;
+  return { outcome, memories: judged.size, summary: summary?.length ?? 0 };
+}
+
+/**
+ * The conversation that the client names, if it is one. Undefined for a name that is the client's own and no talk's: the memories tell
+ * then. Source: outcome-memory.md 4.9.
+ */
+function named(tx: LedgerTx, { params }: WriteCall): Conversation | undefined {
+  const { conversation: id } = params;
+  if (typeof id !== "string" || id === NO_TALK || id.startsWith(CLIENT_PREFIX)) return undefined;
+  return tx.conversations.find(id);
+}
+
+/** The exchange that this turn asks about. What comes after the turn's end is no longer of it. */
+function unscored(tx: LedgerTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
+  return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
+}
+
+/** The exchange is from now on what the agent makes of it; where it is not known, that is a memory of its own. */
+function summarise(
+  tx: LedgerTx,
+  call: WriteCall,
+  exchange: string | undefined,
+  { text, outcome }: { text: string; outcome: Outcome },
+): void {
+  // It may have been so bad that it is gone.
+  const drawer = exchange === undefined ? undefined : tx.findDrawer(exchange);
+  const fields = {
+    ...{ memory_type: "exchange_summary", exchange_outcome: outcome, summarized_at: isoTime(call.atMs) },
+    original_length: (drawer?.text ?? text).length,
+  };
+  if (drawer === undefined) storeMemory(tx, call, { collection: "working", text, fields });
+  else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
 /**
@@ -74,12 +117,20 @@ function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
 }
 
-function readScores(given: unknown): [id: string, outcome: Outcome][] {
-  if (given === undefined || given === null) return [];
+/** `related`, which older clients send instead: each has the outcome of the exchange. */
+function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
+  const given = params["memory_scores"] ?? {};
   if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
-  const scores = Object.entries(given);
+  const { related } = params;
+  const isRelated = Array.isArray(related) && Object.keys(given).length === 0;
+  const scores = isRelated ? related.map((id): [string, unknown] => [asText(id), common]) : Object.entries(given);
   if (scores.length > SCORED_MAX) throw new InvalidValue(`memory_scores holds more than ${SCORED_MAX} ids`);
   return scores.map(([id, outcome]) => [id, readOutcome(outcome, `memory_scores["${id}"]`)]);
+}
+
+function readSummary(given: unknown): string | undefined {
+  const isNone = given === undefined || given === null || (typeof given === "string" && given.trim() === "");
+  return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
 function readOutcome(given: unknown, name: string): Outcome {

@@ -4,10 +4,12 @@
  */
 import type { LedgerReader } from "../../port/ledger.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
+import type { MemoryFields, TurnFields } from "../../protocol/outcome.ts";
 import { type Exchange, readExchange } from "./exchange.ts";
 import { type FindContext, listMemories, memoriesIn } from "./find.ts";
 import { injectionText, nameIn, type Shown } from "./injection.ts";
 import { tagsOf } from "./memory-bank.ts";
+import { memoryFields } from "./memory-fields.ts";
 import { age } from "./memory-object.ts";
 import { profileText } from "./profile.ts";
 import type { Collection } from "./memory.ts";
@@ -87,6 +89,20 @@ export function told(context: TextContext, begun: Begun, prompt: string, clean: 
     context: parts.filter((part) => part !== "").join("\n"),
     scoring: exchange === undefined ? "" : scoringPrompt(exchange, toScore, message),
     plainScoring: exchange === undefined ? "" : plainScoringPrompt(exchange, toScore, message),
+  };
+}
+
+/** The same field by field. */
+export function toldFields(context: TextContext, { shown, asks }: Begun, clean: Clean, nowMs: number): TurnFields {
+  const exchange = asks === null ? null : (exchangeOf(context, asks.exchange, clean) ?? null);
+  const isFact = ({ metadata }: Memory): boolean => metadata["always_inject"] === true;
+  const memories = memoriesOf(context, shown);
+  const fields = (list: readonly Memory[]): MemoryFields[] => list.map((memory) => memoryFields(memory, nowMs));
+  return {
+    exchange,
+    toScore: asks === null || exchange === null ? [] : scorable(memoriesOf(context, asks.shown), clean),
+    facts: fields(memories.filter(isFact)),
+    memories: fields(memories.filter((memory) => !isFact(memory))),
   };
 }
 

@@ -3,11 +3,12 @@
  * agent has answered. No text of the turn stands in the answers, because the journal keeps those. Source: outcome-memory.md 4.4, 4.5.
  */
 import type { Metadata } from "../../port/drawer.ts";
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Conversation, Signal } from "../../port/outcome.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
 import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
+import type { Methods } from "../../protocol/spec.ts";
 import { askedMark } from "./asked.ts";
 import { isCold, isGoingOn, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
 import { exchangeText, readExchange } from "./exchange.ts";
@@ -104,6 +105,12 @@ function readSignals(given: unknown): Set<HostSignal> {
     `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`,
     BAD_PARAMS_HINT,
   );
+}
+
+/** False of a conversation that nobody knows. What came after the turn's end counts as well. */
+export function scoredIn(reader: Pick<LedgerReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
+  const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
+  return { isAsked, isScored: isScored || scored.length > 0 };
 }
 
 function found(tx: LedgerTx, { params, peer, atMs }: WriteCall): Conversation {

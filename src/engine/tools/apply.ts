@@ -18,11 +18,13 @@ import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
 import { ageMemories } from "../outcome/retention.ts";
-import { answering } from "../outcome/answer.ts";
+import { answering, SAID } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
 import { ingestBook, removeBook } from "../outcome/library.ts";
+import { rewriteMemory } from "../outcome/rewrite.ts";
 import { scoreMemories } from "../outcome/score.ts";
 import { beginTurn, endTurn } from "../outcome/turn.ts";
+import { asTyped } from "../text/validate.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../events/log-tools.ts";
 import { rebuildClosets } from "../source/closet-writes.ts";
 import { replaceConversation } from "../source/conversation.ts";
@@ -56,11 +58,11 @@ const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Wri
   create_tunnel: createTunnel,
   delete_tunnel: deleteTunnel,
   delete_hallway: deleteHallway,
-  add_to_memory_bank: answering(addToBank),
-  update_memory: answering(updateFact),
-  delete_memory: answering(archiveFact),
-  record_response: answering(recordTakeaway),
-  score_memories: answering(scoreMemories),
+  add_to_memory_bank: answering(addToBank, SAID.added),
+  update_memory: answering(updateFact, SAID.updated),
+  delete_memory: answering(archiveFact, SAID.archived),
+  record_response: answering(recordTakeaway, SAID.recorded),
+  score_memories: answering(scoreMemories, SAID.scored),
 };
 
 const METHODS = {
@@ -78,7 +80,24 @@ const METHODS = {
   "book.remove": removeBook,
   "turn.begin": beginTurn,
   "turn.end": endTurn,
+  "fact.add": typed(addToBank),
+  "fact.update": typed(updateFact),
+  "fact.archive": typed(archiveFact),
+  "outcome.record": typed(recordTakeaway),
+  "outcome.score": typed(scoreMemories),
+  "outcome.rewrite": typed(rewriteMemory),
 } satisfies Partial<Record<MethodName, Write>>;
+
+/** As a method of our own, whose clients go by codes, what is an agent's tool as well. Errors: PROTOCOL_BAD_PARAMS. */
+function typed(write: Write): Write {
+  return (tx, call, settings) => {
+    try {
+      return write(tx, call, settings);
+    } catch (error) {
+      throw asTyped(error);
+    }
+  };
+}
 
 export type WriteMethod = keyof typeof METHODS;
 

@@ -5,6 +5,7 @@
 import type { GraphReader, RoomCount } from "../../port/graph.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { SourceFiles } from "../../port/source.ts";
+import type { MethodName } from "../../protocol/spec.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { getDrawers } from "../drawer/batch.ts";
 import { readDiary } from "../drawer/diary.ts";
@@ -168,13 +169,25 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 }
 
 /** Findings of this thread that a write needs before the other thread applies it; most writes need none. */
-const PREPARATIONS: Readonly<Record<ToolsWith<{ isPrepared: true }>, ReadTool>> = {
+const PREPARATIONS: Readonly<
+  Record<ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive">, ReadTool>
+> = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
-  update_memory: (context, { old_content: given }) => findFact(context, given, "update"),
-  delete_memory: (context, { content: given }) => findFact(context, given, "archive"),
+  update_memory: factToUpdate,
+  "fact.update": factToUpdate,
+  delete_memory: factToArchive,
+  "fact.archive": factToArchive,
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
+
+function factToUpdate(context: ReadContext, { old_content: given }: Arguments): Promise<string | undefined> {
+  return findFact(context, given, "update");
+}
+
+function factToArchive(context: ReadContext, { content: given }: Arguments): Promise<string | undefined> {
+  return findFact(context, given, "archive");
+}
 
 export function needsFindings(method: string): method is keyof typeof PREPARATIONS {
   return Object.hasOwn(PREPARATIONS, method);

@@ -4,9 +4,10 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
-import type { Scored, Standing } from "../../port/outcome.ts";
+import type { Conversation, Scored, Standing } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
+import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
@@ -111,6 +112,12 @@ export class SqliteLedgerReader implements LedgerReader {
 
   conversations(): number {
     return this.#database.prepare<[], number>("SELECT count(*) FROM conversation").pluck().get() ?? 0;
+  }
+
+  conversation(id: string): Conversation | undefined {
+    const sql = "SELECT * FROM conversation WHERE id = ?";
+    const record = this.#database.prepare<[string], ConversationRecord>(sql).get(id);
+    return record === undefined ? undefined : toConversation(record);
   }
 
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[] {

@@ -74,7 +74,7 @@ test("what came of a drawer stays, is told without its teller, and what is score
   expect(ledger.pragma("user_version", { simple: true })).toBe(SCHEMA_VERSION);
   expect(ledger.pragma("integrity_check", { simple: true })).toBe("ok");
   ledger.close();
-  expect(told((reader) => why(reader, id))).toMatchObject({
+  expect(told((reader) => why(reader, id, 0))).toMatchObject({
     ...{ score: 0.4, uses: 2 },
     outcomes: [
       { outcome: "worked", by: null, weight: null },

@@ -1,0 +1,38 @@
+/** A memory as programs are told of it, field by field. Pure. Source: outcome-memory.md 2.12. */
+import type { MemoryFields } from "../../protocol/outcome.ts";
+import type { Found } from "./find.ts";
+import { tagsOf } from "./memory-bank.ts";
+import { age, pastSigns, recency } from "./memory-object.ts";
+import { learnedScore } from "./ranking.ts";
+import type { Memory } from "./store.ts";
+import { wilson } from "./wilson.ts";
+
+const MINUTE_MS = 60_000;
+const UNUSED = 0.5;
+
+/** What a search has found out about it comes last. */
+export function memoryFields(memory: Memory | Found, nowMs: number): MemoryFields {
+  const { id, collection, text, metadata, standing, madeMs, weight } = memory;
+  const { score, uses, successes, past } = standing;
+  const isDated = !Number.isNaN(madeMs);
+  return {
+    ...{ id, content: text, collection, created_at: metadata["created_at"] ?? null },
+    ...{ age: isDated ? age(madeMs, nowMs) : "", score, uses, success_count: successes },
+    ...{ last_outcome: past.at(-1)?.outcome ?? null, outcome_history: pastSigns(past) },
+    wilson_score: uses === 0 ? UNUSED : Number(wilson(successes, uses).toFixed(4)),
+    ...{ learned_score: learnedScore(memory), tags: tagsOf(metadata) },
+    metadata: collection === "working" && isDated ? { ...metadata, ...recent(madeMs, nowMs) } : metadata,
+    ...(collection === "memory_bank" && weight),
+    ...("rank" in memory && found(memory)),
+  };
+}
+
+function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: number } {
+  const minutes = Math.floor(Math.max(nowMs - madeMs, 0) / MINUTE_MS);
+  return { recency: recency(madeMs, nowMs), minutes_ago: minutes };
+}
+
+/** `similarity` 0…1; the distance that it comes of is that between unit vectors, squared. */
+function found({ rank: { similarity, learned, final } }: Found): Record<string, number> {
+  return { distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned };
+}
