@@ -49,6 +49,8 @@ export type Config = Readonly<{
    * time.
    */
   listen: Readonly<{ host: string; port: number }> | "off" | undefined;
+  /** Port of the door for programs that speak Roampal's HTTP API; undefined: there is none. */
+  outcomePort: number | undefined;
   allowedHosts: readonly string[];
   /** Folders that agents on other machines may have mined. */
   mineRoots: readonly string[];
@@ -94,6 +96,8 @@ export type Config = Readonly<{
 const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
 const CHUNKS_MAX = 50_000;
+/** Roampal's own. */
+const OUTCOME_PORT = 27_182;
 
 /** The modes of engine/text/redact.ts. */
 const REDACT = ["off", "recall", "strict"] as const;
@@ -120,6 +124,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
     tools: toolProfile(env),
     listen: listenAddress(env),
+    outcomePort: outcomePort(env),
     allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
     chunksMax: chunksMax(env),
     mineRoots: list(env, "MEMPALACE_MINE_ROOTS", ":"),
@@ -180,6 +185,19 @@ function listenAddress(env: Env): Config["listen"] {
     "CONFIG_BAD_VALUE",
     `MEMPALACE_LISTEN=${value} is no address to listen at`,
     "export MEMPALACE_LISTEN=tcp://127.0.0.1:7780",
+  );
+}
+
+function outcomePort(env: Env): number | undefined {
+  const value = readVariable(env, "MEMPALACE_OUTCOME_PORT")?.trim();
+  if (value === undefined || value === "off") return undefined;
+  if (value === "on") return OUTCOME_PORT;
+  const port = Number(value);
+  if (/^\d{1,5}$/.test(value) && port > 0 && port <= 65_535) return port;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_OUTCOME_PORT=${value} is no port, and not one of on, off`,
+    `export MEMPALACE_OUTCOME_PORT=${OUTCOME_PORT}`,
   );
 }
 

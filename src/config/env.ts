@@ -42,6 +42,12 @@ export const VARIABLES = {
     meaning:
       "TCP door besides the socket, tcp://HOST:PORT; HOST `docker` = where containers find host.docker.internal; remembered until `off`",
   },
+  MEMPALACE_OUTCOME_PORT: {
+    group: "broker",
+    default: "off",
+    meaning:
+      "door for programs that speak Roampal's HTTP API (docs/learning.md), on 127.0.0.1 alone, for holders of a token: a port, `on` = 27182, or `off`",
+  },
   MEMPALACE_ALLOWED_HOSTS: {
     group: "broker",
     default: "",

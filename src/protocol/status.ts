@@ -3,6 +3,9 @@ import type { WireErrorData } from "./errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
+/** The door for programs that speak Roampal's HTTP API, which is never among `doors`. `why`: who has its port, or what it lacks. */
+export type OutcomeDoorReport = { port: number } & ({ state: "open" } | { state: "shut"; why: string; hint: string });
+
 /** The door through which a peer came; an SSH bridge ends at the gate. */
 export type DoorName = Door["kind"] | "gate";
 
@@ -97,6 +100,8 @@ export type StatusReport = {
   topology: string;
   /** Present when this broker serves another machine (MEMPALACE_BROKER is set there). */
   doors: Door[];
+  /** Absent where it was not asked for. */
+  outcomeDoor?: OutcomeDoorReport;
   home: string;
   state: Health["status"];
   error?: { message: string } & WireErrorData;

@@ -21,6 +21,7 @@ test("the environment variables are these", () => {
     "MEMPALACE_CONFIG_DIR",
     "MEMPALACE_BROKER",
     "MEMPALACE_LISTEN",
+    "MEMPALACE_OUTCOME_PORT",
     "MEMPALACE_ALLOWED_HOSTS",
     "MEMPALACE_MINE_ROOTS",
     "MEMPALACE_MAX_CHUNKS_PER_FILE",

@@ -22,6 +22,7 @@ import { checkBuild } from "../doctor/build.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 import { type Asked, checkClock } from "../doctor/clock.ts";
 import { checkDisk } from "../doctor/disk.ts";
+import { checkOutcomeDoor } from "../doctor/outcome-door.ts";
 import { checkTokens } from "../doctor/tokens.ts";
 import { checkUid } from "../doctor/uid.ts";
 import { checkVolumes } from "../doctor/volumes.ts";
@@ -84,6 +85,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     checkClock(config, health, reached.asked),
     checkTopology(config, health, endpoint),
   );
+  if (!(status instanceof PalaceError)) checks.push(...checkOutcomeDoor(status));
   checks.push(...checkPalace(status, config));
   const forgetting = describeErasure(reached.erasure);
   if (forgetting !== undefined)

@@ -8,6 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { isStopped, vanishedPalace } from "../../platform/state-files.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
+import { addressOf } from "../doctor/outcome-door.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
 import { describeClosets } from "../report/closets.ts";
 import { describeGraph } from "../report/graph.ts";
@@ -90,6 +91,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)
       .map((door): Row => ["door", door]),
+    ...describeOutcomeDoor(status),
     ["topology", status.topology],
     ["peers", `${status.peers}`],
     [
@@ -101,6 +103,12 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
     ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),
   ];
+}
+
+function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {
+  if (door === undefined) return [];
+  const shut = door.state === "open" ? "" : ` is shut: ${printable(door.why)}; ${door.hint}`;
+  return [["outcome door", `${addressOf(door)}${shut}`]];
 }
 
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {

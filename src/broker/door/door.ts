@@ -19,6 +19,9 @@ import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
 import { Stream } from "./stream.ts";
 import { REVOKED_CHECK_MS } from "./tokens.ts";
 
+/** How the paths of the HTTP API of memory with outcomes begin. */
+export const API_PATHS = "/api/";
+
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
 
 export type DoorOptions = {
@@ -34,7 +37,7 @@ export type DoorOptions = {
     | ({ kind: "tcp"; guard: Guard } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
-  /** Path → answer. */
+  /** Path → answer; that of API_PATHS is for all paths that begin so. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
@@ -216,12 +219,13 @@ export class OpenDoor {
     if (admitted === undefined) return void request.socket.destroy();
     if (!("peer" in admitted)) {
       const { status, why, headers } = admitted;
-      return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end(`${why}\n`);
+      const { type, body } = inItsForm(path, why);
+      return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
-    const route = routes.get(path);
+    const route = routes.get(path) ?? (path.startsWith(API_PATHS) ? routes.get(API_PATHS) : undefined);
     if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
-    if (path === "/mcp") onPeers();
+    if (path === "/mcp" || path.startsWith(API_PATHS)) onPeers();
     await route(request, response, admitted.peer);
   }
 
@@ -232,6 +236,12 @@ export class OpenDoor {
 }
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
+
+/** Clients of the API read JSON. */
+function inItsForm(path: string, why: string): { type: string; body: string } {
+  if (path.startsWith(API_PATHS)) return { type: "application/json", body: `${JSON.stringify({ detail: why })}\n` };
+  return { type: "text/plain", body: `${why}\n` };
+}
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";

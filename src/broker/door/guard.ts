@@ -13,6 +13,7 @@ import {
   serverProof,
   tokenId,
 } from "../../protocol/proof.ts";
+import { isLoopback } from "./listen.ts";
 import type { TokenBook, TokenRecord } from "./tokens.ts";
 
 /** `headers` go into the answer. */
@@ -33,15 +34,16 @@ const HOST_NAMES = /^(?:localhost|(?:host|gateway)\.docker\.internal|host\.conta
 
 export class Guard {
   readonly #tokens: TokenBook;
-  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #isOurs: (host: string) => boolean;
   readonly #now: () => number;
   /** The nonce of a connection; it serves for one proof. */
   readonly #nonces = new WeakMap<Socket, string>();
   readonly #failures = new Map<string, { count: number; sinceMs: number }>();
 
-  constructor(tokens: TokenBook, allowedHosts: readonly string[], now: () => number = Date.now) {
+  /** `hosts`: names besides the usual ones; `loopback`: those of this machine's loopback alone. */
+  constructor(tokens: TokenBook, hosts: readonly string[] | "loopback", now: () => number = Date.now) {
     this.#tokens = tokens;
-    this.#allowedHosts = new Set(allowedHosts.map((host) => host.toLowerCase()));
+    this.#isOurs = hosts === "loopback" ? isLoopback : oneOf(hosts);
     this.#now = now;
   }
 
@@ -108,10 +110,6 @@ export class Guard {
     return { ok: true, token, headers: { [PROOF_HEADER]: serverProof(token, context) } };
   }
 
-  #isOurs(host: string): boolean {
-    return isIP(host) !== 0 || HOST_NAMES.test(host) || this.#allowedHosts.has(host.toLowerCase());
-  }
-
   #failuresOf(key: string): { count: number; sinceMs: number } | undefined {
     const failures = this.#failures.get(key);
     if (failures === undefined || this.#now() - failures.sinceMs <= WINDOW_MS) return failures;
@@ -127,6 +125,11 @@ export class Guard {
     this.#failures.set(key, failures);
     return refused;
   }
+}
+
+function oneOf(hosts: readonly string[]): (host: string) => boolean {
+  const named = new Set(hosts.map((host) => host.toLowerCase()));
+  return (host) => isIP(host) !== 0 || HOST_NAMES.test(host) || named.has(host.toLowerCase());
 }
 
 const WANTED = { "www-authenticate": "Bearer, Palace" };

@@ -112,7 +112,7 @@ export function rememberAddress(file: string, address: TcpAddress | undefined): 
 
 /** True when only this machine reaches the address. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+  return /^localhost$/i.test(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 function listening(server: Server, listen: () => void): Promise<void> {

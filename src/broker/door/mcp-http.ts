@@ -7,14 +7,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import { VERSION } from "../../platform/version.ts";
-import { PalaceError } from "../../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../../protocol/spec.ts";
 import { INSTRUCTIONS } from "../../protocol/introduction.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";
-import { decodeFrame } from "../../transport/frame.ts";
 import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
+import { readBody, type RefusedBody } from "./body.ts";
 
 /** The server's name and version in `initialize`. */
 const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION }, instructions: INSTRUCTIONS };
@@ -34,13 +33,14 @@ class WireError extends Error {
 
 /** Methods that the SDK answers or refuses itself; it cannot even build a request of others. */
 const METHODS = ["POST", "GET", "DELETE"];
+const ONE_MESSAGE = "send one JSON-RPC message a request";
 
 export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | undefined): McpHttp {
   return async (request, response, peer) => {
     const { method = "" } = request;
     if (!METHODS.includes(method))
       return void response.writeHead(405, { allow: METHODS.join(", "), "content-length": 0 }).end();
-    const body = method === "POST" ? await readMessage(request) : { message: undefined };
+    const body = method === "POST" ? await readBody(request, ONE_MESSAGE) : { message: undefined };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
     // The door has checked the host name; the SDK only builds a URL from it that nobody reads, and fails on some names.
@@ -63,39 +63,9 @@ export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | un
   };
 }
 
-type Refused = { status: 400 | 413; code: number; error: PalaceError };
-
-/**
- * Reads the body by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Its message is undefined for
- * an empty body; the whole result is undefined where the peer disconnected midway.
- */
-async function readMessage(request: IncomingMessage): Promise<{ message: unknown } | Refused | undefined> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  try {
-    // Leaving the loop must not close the connection, which the refusal still needs.
-    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      parts.push(part);
-      size += part.length;
-      if (size > FRAME_SIZE_MAX_BYTES) break;
-    }
-  } catch {
-    return undefined;
-  }
-  if (size > FRAME_SIZE_MAX_BYTES) {
-    const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
-    const error = new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once");
-    return { status: 413, code: RPC.INVALID_REQUEST, error };
-  }
-  const decoded = decodeFrame(Buffer.concat(parts));
-  if (decoded.ok) return { message: decoded.message };
-  if (decoded.why === "") return { message: undefined };
-  const error = new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, "send one JSON-RPC message a request");
-  return { status: 400, code: RPC.PARSE_ERROR, error };
-}
-
 /** Closes the connection: the rest of an oversized body is not read. */
-function refuse(response: ServerResponse, { status, code, error }: Refused): void {
+function refuse(response: ServerResponse, { status, error }: RefusedBody): void {
+  const code = status === 413 ? RPC.INVALID_REQUEST : RPC.PARSE_ERROR;
   const body = JSON.stringify({
     jsonrpc: "2.0",
     id: null,

@@ -1,22 +1,24 @@
 /**
- * The doors of one broker: its user's socket, the socket behind the SSH gate, and TCP where it was asked for. Opened by
- * lifecycle.ts.
+ * The doors of one broker: its user's socket, the socket behind the SSH gate, TCP and the port of memory with outcomes where they were
+ * asked for. Opened by lifecycle.ts.
  */
 import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Door } from "../../protocol/spec.ts";
+import type { Door, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
 import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
 import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
 import { TokenBook } from "../door/tokens.ts";
+import { OutcomeDoor } from "./outcome-door.ts";
 
 export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Config };
 
 export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
+  readonly #outcome: OutcomeDoor | undefined;
   /** Doors that clients are told about. */
   readonly published: Door[] = [];
   /** Time of the last connection, request or disconnection. */
@@ -24,15 +26,27 @@ export class Doors {
 
   constructor(options: DoorsOptions) {
     this.#options = options;
+    const { config, log } = options;
+    if (config.outcomePort === undefined) return;
+    const tokens = tokenBook(config, log);
+    this.#outcome = new OutcomeDoor({
+      ...{ port: config.outcomePort, tokens: () => tokens.size, log },
+      open: (at) => openDoor(this.#doorAt({ kind: "tcp", ...at, guard: new Guard(tokens, "loopback") })),
+    });
   }
 
   peers(): number {
-    return this.#open.reduce((total, door) => total + door.peers, 0);
+    return this.#open.reduce((total, door) => total + door.peers, this.#outcome?.peers ?? 0);
   }
 
   /** True when there is no TCP door, whose clients could not start the next broker. */
   get isSocketOnly(): boolean {
-    return this.published.length === 1;
+    return this.published.length === 1 && this.#outcome === undefined;
+  }
+
+  /** Undefined: that door was not asked for. */
+  outcomeDoor(): OutcomeDoorReport | undefined {
+    return this.#outcome?.report();
   }
 
   async openAll(): Promise<void> {
@@ -46,16 +60,22 @@ export class Doors {
     // The gate's socket is not published: only `palace gate` leads there, for keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
+    // Who has its port may take a while to say so.
+    void this.#outcome?.open();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#open.map((door) => door.close()));
+    const doors = this.#outcome === undefined ? this.#open : [...this.#open, this.#outcome];
+    await Promise.all(doors.map((door) => door.close()));
   }
 
   async #openAt(at: DoorOptions["at"]): Promise<void> {
+    this.#open.push(await openDoor(this.#doorAt(at)));
+  }
+
+  #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, ...options } = this.#options;
-    const onPeers = (): void => void (this.lastUsedMs = performance.now());
-    this.#open.push(await openDoor({ ...options, at, onPeers }));
+    return { ...options, at, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 
@@ -79,9 +99,13 @@ async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promis
   }
 }
 
-function placeOf({ paths, allowedHosts }: Config, door: Door, log: Log): DoorOptions["at"] {
+function placeOf(config: Config, door: Door, log: Log): DoorOptions["at"] {
   if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
-  const tokens = new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
+  const tokens = tokenBook(config, log);
   requireToken(door, tokens.size);
-  return { ...door, guard: new Guard(tokens, allowedHosts) };
+  return { ...door, guard: new Guard(tokens, config.allowedHosts) };
+}
+
+function tokenBook({ paths }: Config, log: Log): TokenBook {
+  return new TokenBook(paths.tokensFile, (error) => log.error("no token is valid", { why: String(error) }));
 }

@@ -206,6 +206,7 @@ class Broker {
   #status(): StatusReport {
     const { paths, topology } = this.#options.config;
     const { status: state, ...error } = this.#now();
+    const outcomeDoor = this.#doors.outcomeDoor();
     return {
       version: VERSION,
       instanceId: this.#instanceId,
@@ -218,6 +219,7 @@ class Broker {
       ...error,
       engine: this.#engine.report(),
       peers: this.#doors.peers(),
+      ...(outcomeDoor !== undefined && { outcomeDoor }),
       ...this.#engine.status(),
     };
   }

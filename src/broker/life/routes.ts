@@ -1,8 +1,8 @@
-/** Plain HTTP answers of every door: health, readiness, metrics, MCP. Made by lifecycle.ts. */
+/** Plain HTTP answers of every door: health, readiness, metrics, MCP, memory with outcomes. Made by lifecycle.ts. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import type { Route } from "../door/door.ts";
+import { API_PATHS, type Route } from "../door/door.ts";
 import type { Engine } from "../engine.ts";
 
 export type RoutesOptions = {
@@ -15,6 +15,7 @@ export type RoutesOptions = {
 /** Path → answer. */
 export function createRoutes({ engine, metrics, health, status }: RoutesOptions): ReadonlyMap<string, Route> {
   let mcpHttp: Promise<Route> | undefined;
+  let outcomeApi: Promise<Route> | undefined;
   return new Map<string, Route>([
     ["/health", (_request, response, peer) => sendJson(response, 200, health(peer.door))],
     [
@@ -38,6 +39,16 @@ export function createRoutes({ engine, metrics, health, status }: RoutesOptions)
           createMcpHttp(engine.dispatch, () => engine.identity?.()),
         );
         const answer = await mcpHttp;
+        await answer(request, response, peer);
+      },
+    ],
+    [
+      API_PATHS,
+      async (request, response, peer) => {
+        outcomeApi ??= import("../outcome-api/api.ts").then(({ createOutcomeApi }) =>
+          createOutcomeApi({ dispatch: engine.dispatch, health: ({ door }) => health(door), status }),
+        );
+        const answer = await outcomeApi;
         await answer(request, response, peer);
       },
     ],

@@ -1,0 +1,37 @@
+/** Reads the body of a request by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Used by HTTP answers. */
+import type { IncomingMessage } from "node:http";
+import { PalaceError } from "../../protocol/errors.ts";
+import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { decodeFrame } from "../../transport/frame.ts";
+
+export type RefusedBody = { status: 400 | 413; error: PalaceError };
+
+/**
+ * `message` is undefined for an empty body; the whole result is undefined where the peer disconnected midway. After a 413 the rest is
+ * not read: the answer must close the connection.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  hint: string,
+): Promise<{ message: unknown } | RefusedBody | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    // Leaving the loop must not close the connection, which the refusal still needs.
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      parts.push(part);
+      size += part.length;
+      if (size > FRAME_SIZE_MAX_BYTES) break;
+    }
+  } catch {
+    return undefined;
+  }
+  if (size > FRAME_SIZE_MAX_BYTES) {
+    const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
+    return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
+  }
+  const decoded = decodeFrame(Buffer.concat(parts));
+  if (decoded.ok) return { message: decoded.message };
+  if (decoded.why === "") return { message: undefined };
+  return { status: 400, error: new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint) };
+}

@@ -1,0 +1,132 @@
+/**
+ * The door at Roampal's port, for programs that speak its HTTP API: beside the other doors, on this machine's loopback alone, never told
+ * to our own clients. It stays shut while somebody else has the port, or nobody has a token, says so, and looks again. Opened by doors.ts.
+ */
+import { request } from "node:http";
+import { isRecord } from "../../platform/is-record.ts";
+import type { Log } from "../../platform/log.ts";
+import type { OutcomeDoorReport } from "../../protocol/spec.ts";
+import type { OpenDoor } from "../door/door.ts";
+import type { TcpAddress } from "../door/listen.ts";
+import { SERVICE } from "../outcome-api/health.ts";
+
+export type OutcomeDoorOptions = {
+  port: number;
+  /** Errors: any; those of listening have the system's error as their cause. */
+  open: (at: TcpAddress) => Promise<OpenDoor>;
+  tokens: () => number;
+  log: Log;
+};
+
+const HOST = "127.0.0.1";
+const AGAIN_MS = 5_000;
+const ASK_MAX_MS = 2_000;
+const BODY_MAX = 64 * 1024;
+
+export class OutcomeDoor {
+  readonly #options: OutcomeDoorOptions;
+  #door: OpenDoor | undefined;
+  #shut = { why: "it is about to be opened", hint: "" };
+  #again: NodeJS.Timeout | undefined;
+  #trying: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: OutcomeDoorOptions) {
+    this.#options = options;
+  }
+
+  report(): OutcomeDoorReport {
+    const { port } = this.#options;
+    return this.#door === undefined ? { port, state: "shut", ...this.#shut } : { port, state: "open" };
+  }
+
+  get peers(): number {
+    return this.#door?.peers ?? 0;
+  }
+
+  /** Never rejects: the broker goes on without this door, which is tried again. */
+  open(): Promise<void> {
+    return (this.#trying ??= this.#try().finally(() => (this.#trying = undefined)));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#again);
+    await this.#trying;
+    await this.#door?.close();
+  }
+
+  async #try(): Promise<void> {
+    const { port, open, tokens, log } = this.#options;
+    const shut = tokens() === 0 ? NO_TOKEN : await this.#listen(open);
+    if (shut === undefined) return log.info("the door of memory with outcomes is open", { port });
+    if (shut.why !== this.#shut.why)
+      log.warn("the door of memory with outcomes stays shut", { port, why: shut.why, hint: shut.hint });
+    this.#shut = shut;
+    if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
+  }
+
+  /** Undefined: it is open. */
+  async #listen(open: OutcomeDoorOptions["open"]): Promise<{ why: string; hint: string } | undefined> {
+    const { port } = this.#options;
+    try {
+      this.#door = await open({ host: HOST, port });
+      return undefined;
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
+      if (code === "EADDRINUSE")
+        return { why: `port ${port} is taken: ${await whoListens(port)}`, hint: makeWay(port) };
+      const why = `${HOST}:${port} cannot be listened at (${code ?? String(error)})`;
+      return { why, hint: "MEMPALACE_OUTCOME_PORT=27183 palace restart" };
+    }
+  }
+}
+
+const NO_TOKEN = {
+  why: "there is no token yet, and nobody comes in without one",
+  hint: "palace token add NAME --role agent",
+};
+
+function makeWay(port: number): string {
+  const other = port === 27_183 ? 27_184 : 27_183;
+  return `ss -ltnp 'sport = :${port}' names the process; end it, and the door opens by itself; or: MEMPALACE_OUTCOME_PORT=${other} palace restart`;
+}
+
+/** Who has the port, by what it answers to `GET /api/health`; it is told nothing, no token either. Never rejects. */
+export async function whoListens(port: number): Promise<string> {
+  const answer = await ask(port).catch(() => undefined);
+  if (answer === undefined) return "a process that does not answer as an HTTP server does";
+  const { status, wants, body } = answer;
+  if (isRecord(body) && body["service"] === SERVICE)
+    return `a palace broker of another memory (pid ${JSON.stringify(body["pid"])}, ${JSON.stringify(body["data_path"])})`;
+  if (wants.includes("Palace")) return "a palace broker of another memory, which asks for a token";
+  if (isRecord(body) && "memory_initialized" in body) return "a Roampal server, which is not us";
+  return `an HTTP server that is not us (GET /api/health: ${status})`;
+}
+
+function ask(port: number): Promise<{ status: number; wants: string; body: unknown }> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(ASK_MAX_MS);
+    const asked = request({ host: HOST, port, path: "/api/health", agent: false, signal }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("error", reject);
+      response.on("data", (part: string) => {
+        text += part;
+        if (text.length > BODY_MAX) response.destroy();
+      });
+      response.on("close", () => {
+        const wants = String(response.headers["www-authenticate"] ?? "");
+        resolve({ status: response.statusCode ?? 0, wants, body: parsed(text) });
+      });
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Answers `/api/`: finds the row of routes.ts, reads and checks the request, and lets the row answer through the route table that every
+ * door has. Loaded at the first such request.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PalaceError } from "../../protocol/errors.ts";
+import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
+import { readBody } from "../door/body.ts";
+import type { Route } from "../door/door.ts";
+import type { Dispatch } from "../engine.ts";
+import type { Peer } from "../peer.ts";
+import { checkFields, type Values } from "./fields.ts";
+import { Refused, refusalOf } from "./refused.ts";
+import { API_ROUTES, type ApiRoute, type Asker } from "./routes.ts";
+
+export type OutcomeApiOptions = { dispatch: Dispatch; health: (peer: Peer) => Health; status: () => StatusReport };
+
+export function createOutcomeApi(options: OutcomeApiOptions): Route {
+  return async (request, response, peer) => {
+    try {
+      const route = routeOf(request);
+      const given = route.method === "GET" ? Object.fromEntries(urlOf(request).searchParams) : await bodyOf(request);
+      if (given === GONE) return;
+      const values = checked(route, given);
+      sendJson(response, 200, await route.answer(askerFor(options, request, peer), values as never));
+    } catch (error) {
+      const { status, detail, fields, headers } = error instanceof Refused ? error : unforeseen(error);
+      // The rest of an oversized body is not read.
+      const more = status === 413 ? { connection: "close" } : {};
+      sendJson(response, status, { ...fields, detail }, { ...headers, ...more });
+    }
+  };
+}
+
+/** Errors: Refused. */
+function routeOf(request: IncomingMessage): ApiRoute {
+  const { pathname } = urlOf(request);
+  const route = Object.hasOwn(API_ROUTES, pathname) ? API_ROUTES[pathname] : undefined;
+  if (route === undefined) throw new Refused(404, "Not Found");
+  if (request.method === route.method) return route;
+  throw new Refused(405, "Method Not Allowed", { headers: { allow: route.method } });
+}
+
+/** The peer has disconnected midway. */
+const GONE = Symbol("gone");
+
+/** Whatever type it says it has. An empty body holds no fields. Errors: Refused. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const body = await readBody(request, "send one JSON object");
+  if (body === undefined) return GONE;
+  if (!("error" in body)) return body.message ?? (body.message === undefined ? {} : null);
+  if (body.status === 413) throw new Refused(413, body.error.message);
+  throw new Refused(422, [{ loc: ["body"], msg: body.error.message.replace("line", "body"), type: "value_error" }]);
+}
+
+/** Errors: Refused. */
+function checked({ fields, needs }: ApiRoute, given: unknown): Values {
+  const result = checkFields(fields, given);
+  if ("wrong" in result) throw new Refused(422, result.wrong);
+  const needed = needs === undefined ? "" : result.values[needs];
+  const isMissing = needs !== undefined && (typeof needed !== "string" || needed.trim() === "");
+  if (isMissing) throw new Refused(400, needs === "title" ? "Title required" : "Content required");
+  return result.values;
+}
+
+/** The call's key is the request's, as each route writes once at most. */
+function askerFor({ dispatch, health, status }: OutcomeApiOptions, request: IncomingMessage, peer: Peer): Asker {
+  const key = request.headers[IDEMPOTENCY_HEADER];
+  const meta = typeof key === "string" ? { _meta: { [IDEMPOTENCY_META]: key } } : {};
+  return {
+    call: async (method, params) => {
+      const message = { jsonrpc: "2.0", id: 0, method, params: { ...params, ...meta } };
+      const answer = await dispatch(peer, message, JSON.stringify(params).length);
+      if (answer === undefined || "error" in answer)
+        throw refusalOf(answer?.error ?? { code: 0, message: "no answer" });
+      return answer.result as never;
+    },
+    health: () => health(peer),
+    status,
+  };
+}
+
+function unforeseen(error: unknown): Refused {
+  if (error instanceof PalaceError) return refusalOf({ code: 0, message: error.message, data: error.toWire() });
+  return new Refused(500, error instanceof Error ? error.message : String(error));
+}
+
+function urlOf({ url = "/" }: IncomingMessage): { pathname: string; searchParams: URLSearchParams } {
+  const [pathname = "/", query = ""] = url.split("?", 2);
+  return { pathname, searchParams: new URLSearchParams(query) };
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
+  const body = `${JSON.stringify(value)}\n`;
+  const type = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  response.writeHead(status, { ...headers, ...type }).end(body);
+}

@@ -1,0 +1,25 @@
+/** `GET /api/health`: whose server this is, and whether its memory is open. Pure. Source: outcome-memory.md 4.12. */
+import type { Health, StatusReport } from "../../protocol/spec.ts";
+import { Refused } from "./refused.ts";
+
+/** Tells this server from whatever else may listen at the port; other brokers look for it (life/outcome-door.ts). */
+export const SERVICE = "palace-devbox";
+
+/** Without a model the memory is found by words alone, which is no failure. Errors: Refused, with the same fields. */
+export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
+  const { status, error, engine } = health;
+  const fields = {
+    ...{ service: SERVICE, version: health.version, pid, instance_id: health.instanceId, data_path: home },
+    ...{ memory_initialized: status === "ready", session_manager_ready: status === "ready" },
+    ...{ embedding_ok: engine.kind === "builtin" && search.modelState === "ready" },
+    embedding: engine.kind === "builtin" ? search.modelState : "none",
+    timestamp: new Date().toISOString(),
+  };
+  if (status === "opening")
+    throw new Refused(503, "Memory system not ready: it is starting", { fields: { status: "starting", ...fields } });
+  if (status !== "ready" || engine.kind !== "builtin") {
+    const why = error?.message ?? (status === "draining" ? "it is ending" : "another engine is in use");
+    throw new Refused(503, `Memory system not ready: ${why}`, { fields: { status: "unhealthy", ...fields } });
+  }
+  return { status: "healthy", ...fields };
+}

@@ -1,0 +1,43 @@
+/** A refusal of the API: its status, and `detail`, which tells why. Also: what a failed call of ours is as one. Pure. */
+import { isRecord } from "../../platform/is-record.ts";
+import { BAD_PARAMS_HINT, isErrorCode } from "../../protocol/errors.ts";
+import type { RpcError } from "../../protocol/spec.ts";
+import type { Wrong } from "./fields.ts";
+
+export type RefusalStatus = 400 | 403 | 404 | 405 | 413 | 422 | 500 | 503;
+
+export class Refused extends Error {
+  readonly status: RefusalStatus;
+  readonly detail: string | readonly Wrong[];
+  /** More of the body, and of the head, of the answer. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: RefusalStatus,
+    detail: Refused["detail"],
+    { fields = {}, headers = {} }: Partial<Pick<Refused, "fields" | "headers">> = {},
+  ) {
+    super(typeof detail === "string" ? detail : "the request does not fit");
+    this.status = status;
+    this.detail = detail;
+    this.fields = fields;
+    this.headers = headers;
+  }
+}
+
+const OF_CODE: Readonly<Partial<Record<string, RefusalStatus>>> = {
+  BROKER_DENIED: 403,
+  PROTOCOL_BAD_PARAMS: 422,
+  PROTOCOL_KEY_REUSED: 422,
+  TRANSPORT_FRAME_TOO_LARGE: 413,
+};
+
+/** What is none of the request's doing, and may be over the next time, is 503. */
+export function refusalOf({ message, data }: RpcError): Refused {
+  const { code, hint, retryAfterMs } = isRecord(data) ? data : {};
+  if (!isErrorCode(code)) return new Refused(500, message);
+  const told = typeof hint === "string" && hint !== "" && hint !== BAD_PARAMS_HINT ? `${message}: ${hint}` : message;
+  const after = typeof retryAfterMs === "number" ? { "retry-after": String(Math.ceil(retryAfterMs / 1000)) } : {};
+  return new Refused(OF_CODE[code] ?? 503, told, { headers: after });
+}

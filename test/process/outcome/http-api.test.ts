@@ -1,0 +1,462 @@
+/** Roampal's HTTP API on a real broker: the loop of a conversation, every status, and who comes in at its port (outcome-memory.md 4). */
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { loadConfig } from "../../../src/config/config.ts";
+import type { StatusReport } from "../../../src/protocol/spec.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
+/** `at`: a socket's path, or a port of the loopback. */
+type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
+type Memory = { id: string; content: string; collection: string; uses: number; score: number; outcome_history: string };
+
+function send({ at, method = "POST", headers = {} }: Ask, path: string, body?: string | Buffer): Promise<Answer> {
+  const place = typeof at === "string" ? { socketPath: at } : { host: "127.0.0.1", port: at };
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest({ ...place, path, method, headers, agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part)).on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(parts).toString();
+        const isJson = response.headers["content-type"] === "application/json";
+        const told = isJson ? (JSON.parse(text) as Answer["body"]) : {};
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: told });
+      });
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+const post = (ask: Ask, path: string, body: unknown): Promise<Answer> => send(ask, path, JSON.stringify(body));
+const get = (ask: Ask, path: string): Promise<Answer> => send({ ...ask, method: "GET" }, path);
+
+/** What a request is answered that must succeed. */
+async function told(ask: Ask, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  const answer = await (body === undefined ? get(ask, path) : post(ask, path, body));
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+}
+
+type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
+
+/** A palace whose broker has both doors, and a token for the one that wants it. */
+async function withDoors(model = true): Promise<Behind> {
+  const port = await freePort();
+  const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+  const token = await addToken(palace, "program");
+  await palace.startBroker(model ? { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) } : {});
+  await opened(palace, port);
+  const door = { at: port, headers: { authorization: `Bearer ${token}` } };
+  return Object.assign(palace, { port, socket: { at: palace.config.paths.socketPath }, door });
+}
+
+async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", ["token", "add", name, ...options, "--json"]);
+  expect(code, stderr).toBe(0);
+  return (JSON.parse(stdout) as { token: string }).token;
+}
+
+async function doorOf(palace: TestPalace): Promise<StatusReport["outcomeDoor"]> {
+  const client = await palace.client();
+  try {
+    return (await client.call("palace.status", {})).outcomeDoor;
+  } finally {
+    client.close();
+  }
+}
+
+async function opened(palace: TestPalace, port: number): Promise<void> {
+  await vi.waitFor(async () => expect(await doorOf(palace)).toEqual({ port, state: "open" }), {
+    timeout: 20_000,
+    interval: 50,
+  });
+}
+
+test.each(["socket", "door"] as const)("the loop of a conversation, through the %s", async (which) => {
+  await using palace = await withDoors();
+  const ask = palace[which];
+  const conversation_id = "ses_1";
+  const kept = await told(ask, "/api/record-response", { key_takeaway: "Flaky deployments want a longer timeout" });
+  const fact = { content: "My name is Ada", tags: ["identity"], always_inject: true, importance: 0.9 };
+  await told(ask, "/api/memory-bank/add", fact);
+
+  const query = "why is the deployment flaky?";
+  const first = await told(ask, "/api/hooks/get-context", { query, conversation_id, recent_messages: [] });
+  expect(first).toMatchObject({ scoring_required: false, scoring_exchange: null, scoring_memories: null });
+  expect(first["formatted_injection"]).toBe(first["context_only"]);
+  expect(first["context_only"]).toContain("User: Ada");
+  const [shown = expect.fail()] = first["relevant_memories"] as Memory[];
+  expect(shown).toMatchObject({ id: kept["doc_id"], collection: "working", uses: 0, age: "now", wilson_score: 0.5 });
+  expect(first["user_facts"]).toMatchObject([{ content: "My name is Ada", importance: 0.9, tags: ["identity"] }]);
+
+  const said = { conversation_id, user_message: query, assistant_response: "Its timeout is short." };
+  const stopped = await told(ask, "/api/hooks/stop", said);
+  expect(stopped).toMatchObject({ stored: true, scoring_complete: false, should_block: false, block_message: null });
+
+  const second = await told(ask, "/api/hooks/get-context", { query: "thanks!", conversation_id });
+  expect(second).toMatchObject({
+    ...{ scoring_required: true, scoring_exchange: { user: query, assistant: "Its timeout is short." } },
+    context_summary: "",
+  });
+  expect(second["scoring_memories"]).toContainEqual({
+    ...{ id: shown.id, content: shown.content, content_hint: shown.content.slice(0, 60) },
+  });
+  expect(second["formatted_injection"]).toMatch(/^<roampal-score-required>\n/);
+  expect(second["scoring_prompt"]).toContain(`"${shown.id}": "___"`);
+  expect(second["scoring_prompt_simple"]).toContain("score_memories");
+  expect(await told(ask, `/api/hooks/check-scored?conversation_id=${conversation_id}`)).toEqual({ scored: false });
+
+  const scores = {
+    conversation_id,
+    outcome: "worked",
+    memory_scores: { [shown.id]: "worked", working_00000000: "failed" },
+  };
+  expect(await told(ask, "/api/record-outcome", scores)).toEqual({
+    ...{ success: true, outcome: "worked", documents_scored: 1, summary_stored: false },
+  });
+  expect(await told(ask, `/api/hooks/check-scored?conversation_id=${conversation_id}`)).toEqual({ scored: true });
+  for (const id of [shown.id, String(stopped["doc_id"])]) {
+    const found = await told(ask, "/api/search", { id });
+    expect(found).toMatchObject({ query: id, count: 1 });
+    expect(found["results"]).toMatchObject([
+      { id, uses: 1, score: 0.7, success_count: 1, last_outcome: "worked", outcome_history: "[Y]" },
+    ]);
+  }
+  const found = await told(ask, "/api/search", { query: "flaky deployment timeout", limit: 5 });
+  expect((found["results"] as Memory[])[0]).toMatchObject({ id: shown.id, uses: 1 });
+  for (const field of ["distance", "similarity", "final_rank_score", "combined_score", "quality", "learned_score"])
+    expect((found["results"] as Record<string, unknown>[])[0]?.[field], field).toBeTypeOf("number");
+  const stats = await told(ask, "/api/stats");
+  expect(stats).toMatchObject({ initialized: true, data_path: palace.config.paths.home });
+  expect(stats["collections"]).toMatchObject({ working: { count: 2 }, memory_bank: { count: 1 } });
+  // The same turn is judged once, and its end tells that it was.
+  await told(ask, "/api/record-outcome", scores);
+  expect((await told(ask, "/api/search", { id: shown.id }))["results"]).toMatchObject([{ uses: 1 }]);
+  const end = { conversation_id, user_message: "thanks!", assistant_response: "You are welcome." };
+  expect(await told(ask, "/api/hooks/stop", end)).toMatchObject({ stored: true, scoring_complete: true });
+});
+
+test("each request that does not fit has its status, a detail, and changes nothing", async () => {
+  await using palace = await withDoors(false);
+  const ask = palace.socket;
+  const before = await told(ask, "/api/stats");
+  const deep = `{"query":${"[".repeat(100)}${"]".repeat(100)}}`;
+  const wrong: [status: number, path: string, body: unknown, detail: unknown][] = [
+    [400, "/api/memory-bank/add", {}, "Content required"],
+    [400, "/api/memory-bank/add", { content: "  " }, "Content required"],
+    [400, "/api/memory-bank/archive", { content: "" }, "Content required"],
+    [400, "/api/ingest", { title: "x" }, "Content required"],
+    [400, "/api/remove-book", { title: " " }, "Title required"],
+    [400, "/api/search", { query: "x", collections: ["shelves"] }, "Unknown collection: shelves"],
+    [400, "/api/memory/update-content", { doc_id: "x", collection: "y", new_content: "z" }, "Unknown collection: y"],
+    [404, "/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "z" }, /No such document/],
+    [404, "/api/nothing", {}, "Not Found"],
+    [404, "/api/toString", {}, "Not Found"],
+    [413, "/api/ingest", { content: "x".repeat(10 * 1024 ** 2 + 1) }, /content exceeds/],
+    [413, "/api/record-response", { key_takeaway: "x".repeat(16 * 1024 ** 2 + 1) }, /a message may have/],
+    [422, "/api/hooks/get-context", {}, [{ loc: ["body", "query"], msg: "Field required", type: "missing" }]],
+    [422, "/api/hooks/get-context", { query: 5 }, [{ loc: ["body", "query"], msg: "must be a string" }]],
+    [
+      422,
+      "/api/hooks/stop",
+      { user_message: "a", assistant_response: ["b"] },
+      [{ loc: ["body", "assistant_response"] }],
+    ],
+    [422, "/api/hooks/stop", { conversation_id: "x".repeat(201), user_message: "a", assistant_response: "b" }, [{}]],
+    [422, "/api/search", { limit: 501 }, [{ msg: "must be at most 500" }]],
+    [
+      422,
+      "/api/search",
+      { days_back: 0, sort_by: "age" },
+      [{ loc: ["body", "days_back"] }, { loc: ["body", "sort_by"] }],
+    ],
+    [422, "/api/search", { query: "x".repeat(2001) }, [{}]],
+    [422, "/api/search", { metadata_filters: { score: { $near: 1 } } }, /unknown operator/],
+    [422, "/api/memory-bank/add", { content: "x", importance: 2 }, [{ msg: "must be at most 1" }]],
+    [422, "/api/memory-bank/add", { content: "x\0y" }, /null bytes/],
+    [422, "/api/record-outcome", { outcome: "great" }, [{ loc: ["body", "outcome"] }]],
+    [422, "/api/record-outcome", { outcome: "worked", memory_scores: { a: "great" } }, /must be one of/],
+    [422, "/api/record-response", { key_takeaway: "x", initial_score: "unknown" }, [{}]],
+    [422, "/api/ingest", { content: "x", chunk_size: 1 }, /size must be/],
+    [422, "/api/context-insights", [], [{ loc: ["body"] }]],
+    [422, "/api/context-insights", null, [{ loc: ["body"] }]],
+  ];
+  for (const [status, path, body, detail] of wrong) {
+    const answer = await post(ask, path, body);
+    const what = `${path} ${JSON.stringify(body)?.slice(0, 80)}: ${answer.text.slice(0, 200)}`;
+    expect(answer.status, what).toBe(status);
+    if (detail instanceof RegExp) expect(answer.body["detail"], what).toMatch(detail);
+    else if (typeof detail === "string") expect(answer.body["detail"], what).toBe(detail);
+    else expect(answer.body["detail"], what).toMatchObject(detail as object);
+  }
+  for (const body of ["{", "", deep, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])]) {
+    const answer = await send(ask, "/api/record-response", body);
+    expect(answer.status, answer.text).toBe(422);
+  }
+  for (const [method, path, allow] of [
+    ["GET", "/api/search", "POST"],
+    ["PUT", "/api/hooks/stop", "POST"],
+    ["OPTIONS", "/api/ingest", "POST"],
+    ["POST", "/api/stats", "GET"],
+  ] as const) {
+    const answer = await send({ ...ask, method }, path);
+    expect([answer.status, answer.headers.allow, answer.body]).toEqual([405, allow, { detail: "Method Not Allowed" }]);
+  }
+  expect(await told(ask, "/api/stats")).toEqual(before);
+  // Fields that nobody knows, and any type of content, are let be.
+  const odd = { ...ask, headers: { "content-type": "text/plain" } };
+  expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
+});
+
+test("health tells whose server it is, and that a memory is not open", async () => {
+  await using palace = await withDoors();
+  const health = await told(palace.door, "/api/health");
+  const client = await palace.client();
+  const { instanceId, pid } = await client.call("palace.status", {});
+  client.close();
+  expect(health).toMatchObject({
+    ...{ status: "healthy", service: "palace-devbox", pid, instance_id: instanceId, memory_initialized: true },
+    data_path: palace.config.paths.home,
+  });
+  await vi.waitFor(async () => expect(await told(palace.door, "/api/health")).toMatchObject({ embedding_ok: true }));
+});
+
+test("a memory that cannot be opened is 503, and says so", async () => {
+  await using palace = createTestPalace({
+    env: { MEMPALACE_ENGINE: JSON.stringify(["command:", process.execPath]).replace(/^\["command:",/, "command:[") },
+  });
+  await palace.startBroker();
+  const ask = { at: palace.config.paths.socketPath };
+  for (const answer of [
+    await get(ask, "/api/health"),
+    await get(ask, "/api/stats"),
+    await post(ask, "/api/search", {}),
+  ]) {
+    expect(answer.status, answer.text).toBe(503);
+    expect(answer.body["detail"]).toMatch(/engine|not ready/);
+  }
+});
+
+test("facts, takeaways, books and texts are written, changed and taken out", async () => {
+  await using palace = await withDoors();
+  const ask = palace.door;
+  const { doc_id: id } = await told(ask, "/api/memory-bank/add", { content: "The user likes tea" });
+  const changed = { old_content: "The user likes tea", new_content: "The user likes coffee" };
+  expect(await told(ask, "/api/memory-bank/update", changed)).toEqual({ success: true, doc_id: id });
+  const gone = { old_content: "zebra crossings of Lima", new_content: "x" };
+  expect(await told(ask, "/api/memory-bank/update", gone)).toEqual({ success: false, doc_id: null });
+  const insights = await told(ask, "/api/context-insights", { query: "what does the user like?" });
+  expect(insights).toMatchObject({ user_facts: [], relevant_memories: [{ id, content: "The user likes coffee" }] });
+  expect(insights["doc_ids"]).toEqual([id]);
+  expect(await told(ask, "/api/memory-bank/archive", { content: id })).toEqual({ success: true });
+  expect(await told(ask, "/api/memory-bank/archive", { content: id })).toEqual({ success: false });
+  expect(await told(ask, "/api/search", { id })).toMatchObject({ count: 0 });
+
+  const content = "Boilers want water. ".repeat(50);
+  const book = { content, title: "Boilers", source: "b.md", chunk_size: 300, chunk_overlap: 50 };
+  const filed = await told(ask, "/api/ingest", book);
+  expect(filed).toMatchObject({ success: true, title: "Boilers", is_new: true });
+  const ids = filed["doc_ids"] as string[];
+  expect(ids).toHaveLength(Number(filed["chunks"]));
+  expect(await told(ask, "/api/search", { id: ids.at(-1) })).toMatchObject({ results: [{ collection: "books" }] });
+  expect(await told(ask, "/api/ingest", book)).toEqual({ ...filed, is_new: false });
+  expect(await told(ask, "/api/books")).toMatchObject({
+    books: [{ title: "Boilers", source: "b.md", chunk_count: ids.length }],
+  });
+  const removed = { success: true, removed: ids.length, title: "Boilers", cleaned_kg_refs: 0 };
+  expect(await told(ask, "/api/remove-book", { title: "Boilers" })).toMatchObject(removed);
+  expect(await told(ask, "/api/remove-book", { title: "Boilers" })).toMatchObject({ success: false, removed: 0 });
+
+  const { doc_id } = await told(ask, "/api/record-response", { key_takeaway: "a long story", initial_score: "worked" });
+  const rewritten = { doc_id, collection: "working", new_content: "short" };
+  expect(await told(ask, "/api/memory/update-content", rewritten)).toEqual({ success: true, doc_id, new_length: 5 });
+  const [memory] = (await told(ask, "/api/search", { id: doc_id }))["results"] as Record<string, unknown>[];
+  expect(memory).toMatchObject({ content: "short", score: 0.7, metadata: { original_length: 27 } });
+  const listed = await told(ask, "/api/search", { metadata_filters: { type: "key_takeaway" }, days_back: 1 });
+  expect(listed).toMatchObject({ query: "", count: 1 });
+});
+
+test("two conversations keep their own state, and a score goes where it is meant", async () => {
+  await using palace = await withDoors();
+  const ask = palace.door;
+  const context = (conversation_id: string) =>
+    told(ask, "/api/hooks/get-context", { query: `how is ${conversation_id}?`, conversation_id });
+  const stop = async (conversation_id: string, more = {}): Promise<string> => {
+    const said = { conversation_id, user_message: `how is ${conversation_id}?`, assistant_response: "Well." };
+    return String((await told(ask, "/api/hooks/stop", { ...said, ...more }))["doc_id"]);
+  };
+  const usesOf = async (id: string): Promise<number> =>
+    ((await told(ask, "/api/search", { id }))["results"] as Memory[])[0]?.uses ?? -1;
+  const kept = new Map<string, string>();
+  for (const talk of ["a", "b"]) {
+    await context(talk);
+    kept.set(talk, await stop(talk));
+  }
+  for (const talk of ["a", "b"])
+    expect(await context(talk)).toMatchObject({ scoring_exchange: { user: `how is ${talk}?`, assistant: "Well." } });
+  await told(ask, "/api/record-outcome", { conversation_id: "a", outcome: "worked" });
+  expect([await usesOf(kept.get("a") ?? ""), await usesOf(kept.get("b") ?? "")]).toEqual([1, 0]);
+  const scored = (talk: string) => told(ask, `/api/hooks/check-scored?conversation_id=${talk}`);
+  expect([await scored("a"), await scored("b"), await scored("nobody")]).toEqual(
+    [true, false, false].map((one) => ({ scored: one })),
+  );
+  // A client that has a name of its own and no conversation scores the one that still owes.
+  const summary = { outcome: "failed", exchange_summary: "b was asked for" };
+  expect(await told(ask, "/api/record-outcome", { conversation_id: "mcp_1", ...summary })).toMatchObject({
+    summary_stored: true,
+  });
+  expect(await usesOf(kept.get("b") ?? "")).toBe(1);
+  expect(await told(ask, "/api/search", { id: kept.get("b") })).toMatchObject({
+    results: [{ content: "b was asked for", metadata: { exchange_outcome: "failed" } }],
+  });
+  // What comes after the turn's end is no longer of its exchange; the next prompt of a bare one asks nothing.
+  const next = await stop("a");
+  await told(ask, "/api/record-outcome", { conversation_id: "a", outcome: "failed" });
+  expect(await usesOf(next)).toBe(0);
+  expect(await scored("a")).toEqual({ scored: false });
+  expect(await stop("b", { lifecycle_only: true })).toBe("");
+  expect(await context("b")).toMatchObject({ scoring_required: false });
+});
+
+test("the end of a turn waits a moment for scores that are under way", async () => {
+  await using palace = await withDoors(false);
+  const ask = palace.socket;
+  const said = { user_message: "how?", assistant_response: "so" };
+  const context = () => told(ask, "/api/hooks/get-context", { query: "how?" });
+  await context();
+  await told(ask, "/api/hooks/stop", said);
+  expect(await context()).toMatchObject({ scoring_required: true });
+  const stopping = told(ask, "/api/hooks/stop", said);
+  await delay(100);
+  await told(ask, "/api/record-outcome", { outcome: "worked" });
+  expect(await stopping).toMatchObject({ scoring_complete: true });
+});
+
+test("a request that comes again with its key is done once, and undo knows it", async () => {
+  await using palace = await withDoors();
+  const again = { ...palace.door, headers: { ...palace.door.headers, "idempotency-key": "k1" } };
+  const first = await told(again, "/api/record-response", { key_takeaway: "once" });
+  expect(await told(again, "/api/record-response", { key_takeaway: "once" })).toEqual(first);
+  expect((await told(palace.door, "/api/stats"))["collections"]).toMatchObject({ working: { count: 1 } });
+  const other = await post(again, "/api/record-response", { key_takeaway: "twice" });
+  expect([other.status, other.body["detail"]]).toEqual([422, expect.stringContaining("key")]);
+  const long = { ...palace.door, headers: { ...palace.door.headers, "idempotency-key": "k".repeat(201) } };
+  expect((await post(long, "/api/record-response", { key_takeaway: "x" })).status).toBe(422);
+  const undone = await palace.run("palace", ["undo", "--client", "program:http", "--since", "1h", "--yes"]);
+  expect(undone.code, undone.stderr).toBe(0);
+  expect((await told(palace.door, "/api/stats"))["collections"]).toMatchObject({ working: { count: 0 } });
+});
+
+test("at the port comes in who has a token, calls this machine by its name, and is no other page", async () => {
+  await using palace = await withDoors(false);
+  const { at, headers = {} } = palace.door;
+  const path = "/api/health";
+  const refused = async (given: Record<string, string>): Promise<number> => {
+    const answer = await get({ at, headers: given }, path);
+    expect(answer.body["detail"], answer.text).toBeTypeOf("string");
+    return answer.status;
+  };
+  expect(await refused({})).toBe(401);
+  expect(await refused({ authorization: "Bearer pdx_wrong" })).toBe(401);
+  expect(await refused({ ...headers, origin: "https://evil.example" })).toBe(403);
+  expect(await refused({ ...headers, host: "evil.example" })).toBe(421);
+  expect(await refused({ ...headers, host: "192.168.1.2" })).toBe(421);
+  expect(await refused({ ...headers, host: "host.docker.internal" })).toBe(421);
+  expect((await get({ at, headers: { ...headers, origin: `http://127.0.0.1:${at}` } }, path)).status).toBe(200);
+  const reader = { at, headers: { authorization: `Bearer ${await addToken(palace, "eyes", "--role", "reader")}` } };
+  expect(await told(reader, "/api/search", { query: "x" })).toMatchObject({ count: 0 });
+  for (const [write, body] of [
+    ["/api/record-response", { key_takeaway: "x" }],
+    ["/api/record-outcome", { outcome: "worked" }],
+    ["/api/hooks/get-context", { query: "x" }],
+    ["/api/hooks/stop", { user_message: "x", assistant_response: "y" }],
+    ["/api/memory-bank/add", { content: "x" }],
+    ["/api/memory-bank/update", { old_content: "x", new_content: "y" }],
+    ["/api/memory-bank/archive", { content: "x" }],
+    ["/api/ingest", { content: "x" }],
+    ["/api/remove-book", { title: "x" }],
+    ["/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "y" }],
+  ] as const)
+    expect((await post(reader, write, body)).status, write).toBe(403);
+  // Our own clients are not told of it, and it ends with the broker.
+  const client = await palace.client();
+  expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
+  await client.call("broker.stop", { sticky: false });
+  client.close();
+  await vi.waitFor(() => expect(get(palace.door, path)).rejects.toMatchObject({ code: "ECONNREFUSED" }), 15_000);
+});
+
+test.each([
+  ["an HTTP server that is not us", () => createServer((_asked, response) => response.writeHead(418).end("tea"))],
+  ["a Roampal server", () => createServer((_asked, response) => response.end('{"memory_initialized":true}'))],
+  [
+    "a process that does not answer",
+    () => createTcpServer((socket) => socket.on("error", () => {}).end("220 hello\r\n")),
+  ],
+])("%s on the port is named and left alone, and the door opens when it is gone", async (name, start) => {
+  const port = await freePort();
+  const foreign = start().listen(port, "127.0.0.1");
+  await once(foreign, "listening");
+  await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+  await addToken(palace, "program");
+  await palace.startBroker();
+  await vi.waitFor(
+    async () => expect(await doorOf(palace)).toMatchObject({ why: expect.stringContaining(name) }),
+    10_000,
+  );
+  const status = await palace.run("palace", ["status"]);
+  expect(status.stdout).toMatch(
+    new RegExp(`outcome door +http://127.0.0.1:${port} is shut: port ${port} is taken: ${name}.*ss -ltnp`),
+  );
+  const { stdout } = await palace.run("palace", ["doctor"]);
+  expect(stdout).toContain(`port ${port} is taken: ${name}`);
+  expect(palace.log()).toContain(name);
+  // The broker works on, and the other one as well.
+  expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
+  expect(foreign.listening).toBe(true);
+  foreign.close();
+  await opened(palace, port);
+});
+
+test("without a token the door stays shut, and opens when there is one", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+  await palace.startBroker();
+  expect(await doorOf(palace)).toMatchObject({
+    state: "shut",
+    why: expect.stringContaining("no token"),
+    hint: expect.stringContaining("palace token add"),
+  });
+  await expect(get({ at: port }, "/api/health")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  const token = await addToken(palace, "late");
+  await opened(palace, port);
+  await told({ at: port, headers: { authorization: `Bearer ${token}` } }, "/api/health");
+});
+
+test("a second palace names the first one's broker, and neither is hurt", async () => {
+  await using first = await withDoors(false);
+  await using second = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${first.port}` } });
+  await addToken(second, "program");
+  await second.startBroker();
+  await vi.waitFor(async () =>
+    expect(await doorOf(second)).toMatchObject({ why: expect.stringContaining("a palace broker of another memory") }),
+  );
+  expect(await told(first.door, "/api/health")).toMatchObject({ data_path: first.config.paths.home });
+});
+
+test("the setting takes a port, on and off, and nothing else", () => {
+  const portOf = (value?: string): number | undefined =>
+    loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
+  expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([
+    ...[undefined, undefined, undefined, 27_182, 27_182, 8080],
+  ]);
+  for (const value of ["0", "65536", "-1", "yes", "0x10", "1e3"])
+    expect(() => portOf(value), value).toThrow(/MEMPALACE_OUTCOME_PORT/);
+});
