@@ -1,83 +1,8 @@
-/** Roampal's HTTP API on a real broker: the loop of a conversation, every status, and who comes in at its port (outcome-memory.md 4). */
-import { once } from "node:events";
-import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { createServer as createTcpServer } from "node:net";
-import { join } from "node:path";
+/** Roampal's HTTP API on a real broker: the loop of a conversation, what each route does, and every status (outcome-memory.md 4). */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { loadConfig } from "../../../src/config/config.ts";
-import type { StatusReport } from "../../../src/protocol/spec.ts";
-import { freePort } from "../../helpers/free-port.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { writeTinyModel } from "../../helpers/tiny-model.ts";
-
-type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
-/** `at`: a socket's path, or a port of the loopback. */
-type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
-type Memory = { id: string; content: string; collection: string; uses: number; score: number; outcome_history: string };
-
-function send({ at, method = "POST", headers = {} }: Ask, path: string, body?: string | Buffer): Promise<Answer> {
-  const place = typeof at === "string" ? { socketPath: at } : { host: "127.0.0.1", port: at };
-  return new Promise((resolve, reject) => {
-    const asked = httpRequest({ ...place, path, method, headers, agent: false }, (response) => {
-      const parts: Buffer[] = [];
-      response.on("data", (part: Buffer) => parts.push(part)).on("error", reject);
-      response.on("end", () => {
-        const text = Buffer.concat(parts).toString();
-        const isJson = response.headers["content-type"] === "application/json";
-        const told = isJson ? (JSON.parse(text) as Answer["body"]) : {};
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: told });
-      });
-    });
-    asked.on("error", reject);
-    asked.end(body);
-  });
-}
-
-const post = (ask: Ask, path: string, body: unknown): Promise<Answer> => send(ask, path, JSON.stringify(body));
-const get = (ask: Ask, path: string): Promise<Answer> => send({ ...ask, method: "GET" }, path);
-
-/** What a request is answered that must succeed. */
-async function told(ask: Ask, path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const answer = await (body === undefined ? get(ask, path) : post(ask, path, body));
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body;
-}
-
-type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
-
-/** A palace whose broker has both doors, and a token for the one that wants it. */
-async function withDoors(model = true): Promise<Behind> {
-  const port = await freePort();
-  const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
-  const token = await addToken(palace, "program");
-  await palace.startBroker(model ? { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) } : {});
-  await opened(palace, port);
-  const door = { at: port, headers: { authorization: `Bearer ${token}` } };
-  return Object.assign(palace, { port, socket: { at: palace.config.paths.socketPath }, door });
-}
-
-async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {
-  const { code, stdout, stderr } = await palace.run("palace", ["token", "add", name, ...options, "--json"]);
-  expect(code, stderr).toBe(0);
-  return (JSON.parse(stdout) as { token: string }).token;
-}
-
-async function doorOf(palace: TestPalace): Promise<StatusReport["outcomeDoor"]> {
-  const client = await palace.client();
-  try {
-    return (await client.call("palace.status", {})).outcomeDoor;
-  } finally {
-    client.close();
-  }
-}
-
-async function opened(palace: TestPalace, port: number): Promise<void> {
-  await vi.waitFor(async () => expect(await doorOf(palace)).toEqual({ port, state: "open" }), {
-    timeout: 20_000,
-    interval: 50,
-  });
-}
+import { get, type Memory, post, send, told, withDoors } from "../../helpers/outcome-http.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
 
 test.each(["socket", "door"] as const)("the loop of a conversation, through the %s", async (which) => {
   await using palace = await withDoors();
@@ -229,9 +154,7 @@ test("health tells whose server it is, and that a memory is not open", async () 
 });
 
 test("a memory that cannot be opened is 503, and says so", async () => {
-  await using palace = createTestPalace({
-    env: { MEMPALACE_ENGINE: JSON.stringify(["command:", process.execPath]).replace(/^\["command:",/, "command:[") },
-  });
+  await using palace = createTestPalace({ env: { MEMPALACE_ENGINE: `command:${process.execPath} -e 0` } });
   await palace.startBroker();
   const ask = { at: palace.config.paths.socketPath };
   for (const answer of [
@@ -278,7 +201,7 @@ test("facts, takeaways, books and texts are written, changed and taken out", asy
   const rewritten = { doc_id, collection: "working", new_content: "short" };
   expect(await told(ask, "/api/memory/update-content", rewritten)).toEqual({ success: true, doc_id, new_length: 5 });
   const [memory] = (await told(ask, "/api/search", { id: doc_id }))["results"] as Record<string, unknown>[];
-  expect(memory).toMatchObject({ content: "short", score: 0.7, metadata: { original_length: 27 } });
+  expect(memory).toMatchObject({ content: "short", score: 0.7, metadata: { original_length: 26 } });
   const listed = await told(ask, "/api/search", { metadata_filters: { type: "key_takeaway" }, days_back: 1 });
   expect(listed).toMatchObject({ query: "", count: 1 });
 });
@@ -320,6 +243,8 @@ test("two conversations keep their own state, and a score goes where it is meant
   const next = await stop("a");
   await told(ask, "/api/record-outcome", { conversation_id: "a", outcome: "failed" });
   expect(await usesOf(next)).toBe(0);
+  expect(await scored("a")).toEqual({ scored: true });
+  expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
   expect(await stop("b", { lifecycle_only: true })).toBe("");
   expect(await context("b")).toMatchObject({ scoring_required: false });
@@ -352,111 +277,4 @@ test("a request that comes again with its key is done once, and undo knows it", 
   const undone = await palace.run("palace", ["undo", "--client", "program:http", "--since", "1h", "--yes"]);
   expect(undone.code, undone.stderr).toBe(0);
   expect((await told(palace.door, "/api/stats"))["collections"]).toMatchObject({ working: { count: 0 } });
-});
-
-test("at the port comes in who has a token, calls this machine by its name, and is no other page", async () => {
-  await using palace = await withDoors(false);
-  const { at, headers = {} } = palace.door;
-  const path = "/api/health";
-  const refused = async (given: Record<string, string>): Promise<number> => {
-    const answer = await get({ at, headers: given }, path);
-    expect(answer.body["detail"], answer.text).toBeTypeOf("string");
-    return answer.status;
-  };
-  expect(await refused({})).toBe(401);
-  expect(await refused({ authorization: "Bearer pdx_wrong" })).toBe(401);
-  expect(await refused({ ...headers, origin: "https://evil.example" })).toBe(403);
-  expect(await refused({ ...headers, host: "evil.example" })).toBe(421);
-  expect(await refused({ ...headers, host: "192.168.1.2" })).toBe(421);
-  expect(await refused({ ...headers, host: "host.docker.internal" })).toBe(421);
-  expect((await get({ at, headers: { ...headers, origin: `http://127.0.0.1:${at}` } }, path)).status).toBe(200);
-  const reader = { at, headers: { authorization: `Bearer ${await addToken(palace, "eyes", "--role", "reader")}` } };
-  expect(await told(reader, "/api/search", { query: "x" })).toMatchObject({ count: 0 });
-  for (const [write, body] of [
-    ["/api/record-response", { key_takeaway: "x" }],
-    ["/api/record-outcome", { outcome: "worked" }],
-    ["/api/hooks/get-context", { query: "x" }],
-    ["/api/hooks/stop", { user_message: "x", assistant_response: "y" }],
-    ["/api/memory-bank/add", { content: "x" }],
-    ["/api/memory-bank/update", { old_content: "x", new_content: "y" }],
-    ["/api/memory-bank/archive", { content: "x" }],
-    ["/api/ingest", { content: "x" }],
-    ["/api/remove-book", { title: "x" }],
-    ["/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "y" }],
-  ] as const)
-    expect((await post(reader, write, body)).status, write).toBe(403);
-  // Our own clients are not told of it, and it ends with the broker.
-  const client = await palace.client();
-  expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
-  await client.call("broker.stop", { sticky: false });
-  client.close();
-  await vi.waitFor(() => expect(get(palace.door, path)).rejects.toMatchObject({ code: "ECONNREFUSED" }), 15_000);
-});
-
-test.each([
-  ["an HTTP server that is not us", () => createServer((_asked, response) => response.writeHead(418).end("tea"))],
-  ["a Roampal server", () => createServer((_asked, response) => response.end('{"memory_initialized":true}'))],
-  [
-    "a process that does not answer",
-    () => createTcpServer((socket) => socket.on("error", () => {}).end("220 hello\r\n")),
-  ],
-])("%s on the port is named and left alone, and the door opens when it is gone", async (name, start) => {
-  const port = await freePort();
-  const foreign = start().listen(port, "127.0.0.1");
-  await once(foreign, "listening");
-  await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
-  await addToken(palace, "program");
-  await palace.startBroker();
-  await vi.waitFor(
-    async () => expect(await doorOf(palace)).toMatchObject({ why: expect.stringContaining(name) }),
-    10_000,
-  );
-  const status = await palace.run("palace", ["status"]);
-  expect(status.stdout).toMatch(
-    new RegExp(`outcome door +http://127.0.0.1:${port} is shut: port ${port} is taken: ${name}.*ss -ltnp`),
-  );
-  const { stdout } = await palace.run("palace", ["doctor"]);
-  expect(stdout).toContain(`port ${port} is taken: ${name}`);
-  expect(palace.log()).toContain(name);
-  // The broker works on, and the other one as well.
-  expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
-  expect(foreign.listening).toBe(true);
-  foreign.close();
-  await opened(palace, port);
-});
-
-test("without a token the door stays shut, and opens when there is one", async () => {
-  const port = await freePort();
-  await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
-  await palace.startBroker();
-  expect(await doorOf(palace)).toMatchObject({
-    state: "shut",
-    why: expect.stringContaining("no token"),
-    hint: expect.stringContaining("palace token add"),
-  });
-  await expect(get({ at: port }, "/api/health")).rejects.toMatchObject({ code: "ECONNREFUSED" });
-  const token = await addToken(palace, "late");
-  await opened(palace, port);
-  await told({ at: port, headers: { authorization: `Bearer ${token}` } }, "/api/health");
-});
-
-test("a second palace names the first one's broker, and neither is hurt", async () => {
-  await using first = await withDoors(false);
-  await using second = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${first.port}` } });
-  await addToken(second, "program");
-  await second.startBroker();
-  await vi.waitFor(async () =>
-    expect(await doorOf(second)).toMatchObject({ why: expect.stringContaining("a palace broker of another memory") }),
-  );
-  expect(await told(first.door, "/api/health")).toMatchObject({ data_path: first.config.paths.home });
-});
-
-test("the setting takes a port, on and off, and nothing else", () => {
-  const portOf = (value?: string): number | undefined =>
-    loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
-  expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([
-    ...[undefined, undefined, undefined, 27_182, 27_182, 8080],
-  ]);
-  for (const value of ["0", "65536", "-1", "yes", "0x10", "1e3"])
-    expect(() => portOf(value), value).toThrow(/MEMPALACE_OUTCOME_PORT/);
 });

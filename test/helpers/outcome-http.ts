@@ -1,0 +1,88 @@
+/** Asks a real broker over the HTTP API of memory with outcomes, through its socket or the door at a port. */
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import type { StatusReport } from "../../src/protocol/spec.ts";
+import { freePort } from "./free-port.ts";
+import { createTestPalace, type TestPalace } from "./palace.ts";
+import { writeTinyModel } from "./tiny-model.ts";
+
+export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
+/** `at`: a socket's path, or a port of the loopback. */
+export type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
+export type Memory = {
+  id: string;
+  content: string;
+  collection: string;
+  uses: number;
+  score: number;
+  outcome_history: string;
+};
+
+export function send(
+  { at, method = "POST", headers = {} }: Ask,
+  path: string,
+  body?: string | Buffer,
+): Promise<Answer> {
+  const place = typeof at === "string" ? { socketPath: at } : { host: "127.0.0.1", port: at };
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest({ ...place, path, method, headers, agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part)).on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(parts).toString();
+        const isJson = response.headers["content-type"] === "application/json";
+        const told = isJson ? (JSON.parse(text) as Answer["body"]) : {};
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: told });
+      });
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+export const post = (ask: Ask, path: string, body: unknown): Promise<Answer> => send(ask, path, JSON.stringify(body));
+export const get = (ask: Ask, path: string): Promise<Answer> => send({ ...ask, method: "GET" }, path);
+
+/** What a request is answered that must succeed. */
+export async function told(ask: Ask, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  const answer = await (body === undefined ? get(ask, path) : post(ask, path, body));
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+}
+
+export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
+
+/** A palace whose broker has both doors, and a token for the one that wants it. */
+export async function withDoors(model = true): Promise<Behind> {
+  const port = await freePort();
+  const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+  const token = await addToken(palace, "program");
+  await palace.startBroker(model ? { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) } : {});
+  await opened(palace, port);
+  const door = { at: port, headers: { authorization: `Bearer ${token}` } };
+  await vi.waitFor(() => told(door, "/api/health"), { timeout: 20_000, interval: 50 });
+  return Object.assign(palace, { port, socket: { at: palace.config.paths.socketPath }, door });
+}
+
+export async function addToken(palace: TestPalace, name: string, ...options: string[]): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", ["token", "add", name, ...options, "--json"]);
+  expect(code, stderr).toBe(0);
+  return (JSON.parse(stdout) as { token: string }).token;
+}
+
+export async function doorOf(palace: TestPalace): Promise<StatusReport["outcomeDoor"]> {
+  const client = await palace.client();
+  try {
+    return (await client.call("palace.status", {})).outcomeDoor;
+  } finally {
+    client.close();
+  }
+}
+
+export async function opened(palace: TestPalace, port: number): Promise<void> {
+  await vi.waitFor(async () => expect(await doorOf(palace)).toEqual({ port, state: "open" }), {
+    timeout: 20_000,
+    interval: 50,
+  });
+}
