@@ -22,8 +22,6 @@ const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>([
   "turn.end",
   "book.ingest",
   "book.remove",
-  ...(["fact.add", "fact.update", "fact.archive"] as const),
-  ...(["outcome.record", "outcome.score", "outcome.rewrite"] as const),
 ]);
 
 /**

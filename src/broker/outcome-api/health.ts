@@ -15,11 +15,12 @@ export function healthOf(health: Health, { pid, home, search }: StatusReport): R
     embedding: engine.kind === "builtin" ? search.modelState : "none",
     timestamp: new Date().toISOString(),
   };
-  if (status === "opening")
-    throw new Refused(503, "Memory system not ready: it is starting", { fields: { status: "starting", ...fields } });
-  if (status !== "ready" || engine.kind !== "builtin") {
-    const why = error?.message ?? (status === "draining" ? "it is ending" : "another engine is in use");
-    throw new Refused(503, `Memory system not ready: ${why}`, { fields: { status: "unhealthy", ...fields } });
-  }
+  const refuse = (state: string, why: string): never => {
+    throw new Refused(503, `Memory system not ready: ${why}`, { fields: { status: state, ...fields } });
+  };
+  if (engine.kind !== "builtin") return refuse("unhealthy", "another engine is in use");
+  if (status === "opening") return refuse("starting", "it is starting");
+  if (status === "draining") return refuse("unhealthy", "it is ending");
+  if (status === "failed") return refuse("unhealthy", error?.message ?? "it cannot be opened");
   return { status: "healthy", ...fields };
 }

@@ -1,4 +1,5 @@
 /** Roampal's HTTP API on a real broker: the loop of a conversation, what each route does, and every status (outcome-memory.md 4). */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { get, type Memory, post, send, told, withDoors } from "../../helpers/outcome-http.ts";
@@ -154,16 +155,23 @@ test("health tells whose server it is, and that a memory is not open", async () 
 });
 
 test("a memory that cannot be opened is 503, and says so", async () => {
-  await using palace = createTestPalace({ env: { MEMPALACE_ENGINE: `command:${process.execPath} -e 0` } });
-  await palace.startBroker();
-  const ask = { at: palace.config.paths.socketPath };
-  for (const answer of [
-    await get(ask, "/api/health"),
-    await get(ask, "/api/stats"),
-    await post(ask, "/api/search", {}),
-  ]) {
-    expect(answer.status, answer.text).toBe(503);
-    expect(answer.body["detail"]).toMatch(/engine|not ready/);
+  await using foreign = createTestPalace({ env: { MEMPALACE_ENGINE: `command:${process.execPath} -e 0` } });
+  await foreign.startBroker();
+  await using broken = createTestPalace();
+  mkdirSync(broken.config.paths.home, { recursive: true });
+  writeFileSync(broken.config.paths.ledgerFile, "no ledger");
+  await broken.startBroker();
+  for (const { config } of [foreign, broken]) {
+    const ask = { at: config.paths.socketPath };
+    await vi.waitFor(async () => expect((await get(ask, "/api/health")).body).toMatchObject({ status: "unhealthy" }));
+    for (const answer of [
+      await get(ask, "/api/health"),
+      await get(ask, "/api/stats"),
+      await post(ask, "/api/search", {}),
+    ]) {
+      expect(answer.status, answer.text).toBe(503);
+      expect(answer.body["detail"], answer.text).toMatch(/engine|not ready|damaged|database/);
+    }
   }
 });
 
@@ -188,6 +196,7 @@ test("facts, takeaways, books and texts are written, changed and taken out", asy
   expect(filed).toMatchObject({ success: true, title: "Boilers", is_new: true });
   const ids = filed["doc_ids"] as string[];
   expect(ids).toHaveLength(Number(filed["chunks"]));
+  expect(ids.length).toBeGreaterThan(3);
   expect(await told(ask, "/api/search", { id: ids.at(-1) })).toMatchObject({ results: [{ collection: "books" }] });
   expect(await told(ask, "/api/ingest", book)).toEqual({ ...filed, is_new: false });
   expect(await told(ask, "/api/books")).toMatchObject({
