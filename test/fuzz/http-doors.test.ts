@@ -23,7 +23,19 @@ type Input = { door: "unix" | "tcp"; pieces: Buffer[]; from: number };
 
 const READ_CALL = rpc(1, "tools/call", '{"name":"mempalace_list_wings","arguments":{}}');
 const BODIES = [rpc(1, "ping"), rpc(1, "tools/list"), READ_CALL, rpc(1, "nothing"), "[]", "{", "", "x".repeat(70_000)];
-const PATHS = ["/", "/mcp", "/mcp?x=1", "/health", "/ready", "/metrics", "/auth", "*", "http://x/mcp", "//mcp", "/%00"];
+const PATHS = [
+  "/",
+  "/mcp",
+  "/mcp?x=1",
+  "/health",
+  "/ready",
+  "/metrics",
+  "/auth",
+  "*",
+  "http://x/mcp",
+  "//mcp",
+  "/%00",
+].concat(["/api/", "/api/search", "/api/books", "/api/hooks/check-scored?conversation_id=%", "/api/memory-bank/add"]);
 const METHODS = ["GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "CONNECT", "TRACE", "PRI", "get", "M-SEARCH"];
 const VERSIONS = ["HTTP/1.0", "HTTP/2.0", "HTTP/9.9", "HTTP/1.1 x", ""];
 

@@ -151,7 +151,8 @@ test("health tells whose server it is, and that a memory is not open", async () 
     ...{ status: "healthy", service: "palace-devbox", pid, instance_id: instanceId, memory_initialized: true },
     data_path: palace.config.paths.home,
   });
-  await vi.waitFor(async () => expect(await told(palace.door, "/api/health")).toMatchObject({ embedding_ok: true }));
+  const isEmbedding = async () => expect(await told(palace.door, "/api/health")).toMatchObject({ embedding_ok: true });
+  await vi.waitFor(isEmbedding, 20_000);
 });
 
 test("a memory that cannot be opened is 503, and says so", async () => {
@@ -163,7 +164,11 @@ test("a memory that cannot be opened is 503, and says so", async () => {
   await broken.startBroker();
   for (const { config } of [foreign, broken]) {
     const ask = { at: config.paths.socketPath };
-    await vi.waitFor(async () => expect((await get(ask, "/api/health")).body).toMatchObject({ status: "unhealthy" }));
+    const why = config === foreign.config ? "Memory system not ready: another engine is in use" : expect.any(String);
+    await vi.waitFor(
+      async () => expect((await get(ask, "/api/health")).body).toMatchObject({ status: "unhealthy", detail: why }),
+      20_000,
+    );
     for (const answer of [
       await get(ask, "/api/health"),
       await get(ask, "/api/stats"),
