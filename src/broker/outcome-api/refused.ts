@@ -35,8 +35,8 @@ const OF_CODE: Readonly<Partial<Record<string, RefusalStatus>>> = {
 
 /** What is none of the request's doing, and may be over the next time, is 503. */
 export function refusalOf({ message, data }: RpcError): Refused {
-  const { code, hint, retryAfterMs } = isRecord(data) ? data : {};
-  if (!isErrorCode(code)) return new Refused(500, message);
+  const { code, hint, retryAfterMs, message: inner } = isRecord(data) ? data : {};
+  if (!isErrorCode(code)) return new Refused(500, typeof inner === "string" ? inner : message);
   const told = typeof hint === "string" && hint !== "" && hint !== BAD_PARAMS_HINT ? `${message}: ${hint}` : message;
   const after = typeof retryAfterMs === "number" ? { "retry-after": String(Math.ceil(retryAfterMs / 1000)) } : {};
   return new Refused(OF_CODE[code] ?? 503, told, { headers: after });

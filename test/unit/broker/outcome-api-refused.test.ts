@@ -1,0 +1,34 @@
+/** What a failed call of ours is over HTTP: whose doing it is decides the status (outcome-memory.md 4.3). */
+import { expect, test } from "vitest";
+import { refusalOf } from "../../../src/broker/outcome-api/refused.ts";
+import { BAD_PARAMS_HINT, type ErrorCode, PalaceError } from "../../../src/protocol/errors.ts";
+
+const asRpc = (code: ErrorCode, hint: string, options = {}) => {
+  const error = new PalaceError(code, "it is so", hint, options);
+  return { code: -32_000, message: error.message, data: error.toWire() };
+};
+
+test.each<[ErrorCode, number]>([
+  ["BROKER_DENIED", 403],
+  ["PROTOCOL_BAD_PARAMS", 422],
+  ["PROTOCOL_KEY_REUSED", 422],
+  ["TRANSPORT_FRAME_TOO_LARGE", 413],
+  ["BROKER_BUSY", 503],
+  ["STORE_DISK_FULL", 503],
+  ["PALACE_GONE", 503],
+  ["ENGINE_UNSUPPORTED", 503],
+])("%s is %i, with what to do", (code, status) => {
+  expect(refusalOf(asRpc(code, "do that"))).toMatchObject({ status, detail: "it is so: do that", headers: {} });
+});
+
+test("a full queue says when to come again, and a hint for commands is none for programs", () => {
+  expect(refusalOf(asRpc("BROKER_BUSY", "", { retryAfterMs: 1_200 })).headers).toEqual({ "retry-after": "2" });
+  expect(refusalOf(asRpc("PROTOCOL_BAD_PARAMS", BAD_PARAMS_HINT)).detail).toBe("it is so");
+});
+
+test("a fault of our own is 500, and its message the detail", () => {
+  const data = { error_class: "Error", message: "no such table" };
+  const refusal = refusalOf({ code: -32_000, message: "Internal tool error", data });
+  expect(refusal).toMatchObject({ status: 500, detail: "no such table" });
+  expect(refusalOf({ code: -32_601, message: "Unknown method: x" })).toMatchObject({ status: 500 });
+});
