@@ -80,6 +80,8 @@ export type Config = Readonly<{
   sessions: SessionPlaces;
   /** Where coding agents keep their settings. */
   agents: AgentPlaces;
+  /** Roampal's data folder, which need not be there. */
+  roampalDir: string;
   /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
   hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
   /** Masking of secrets in what agents receive. */
@@ -155,6 +157,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     proxy: proxySettings(env),
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
+    roampalDir: roampalDir(env),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
       mineDir: readVariable(env, "MEMPAL_DIR"),
@@ -166,6 +169,13 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
   });
+}
+
+/** Source: outcome-memory.md 4.2. */
+function roampalDir(env: Env): string {
+  const usual =
+    process.platform === "darwin" ? "Library/Application Support/Roampal/data" : ".local/share/roampal/data";
+  return readVariable(env, "ROAMPAL_DATA_PATH") ?? `${readVariable(env, "HOME") ?? ""}/${usual}`;
 }
 
 /** Parses as upstream does: an invalid number counts as not set. */

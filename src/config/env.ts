@@ -284,6 +284,11 @@ export const VARIABLES = {
     default: "~/.pi/agent",
     meaning: "pi's folder, for mempalace-session and palace install",
   },
+  ROAMPAL_DATA_PATH: {
+    group: "client",
+    default: "~/.local/share/roampal/data; on macOS ~/Library/Application Support/Roampal/data",
+    meaning: "Roampal's data folder, for palace outcome import",
+  },
   XDG_DATA_HOME: { group: "client", default: "~/.local/share", meaning: "where opencode has its data folder" },
   XDG_RUNTIME_DIR: { group: "place", default: "", meaning: "folder for the socket; else the cache folder" },
   XDG_STATE_HOME: { group: "place", default: "~/.local/state", meaning: "folder for logs and markers" },

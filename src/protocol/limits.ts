@@ -105,6 +105,11 @@ export const SAID_MAX = 40_000;
 export const SIGNALS_MAX = 8;
 /** Of the id of a conversation, and of a project's name. */
 export const CONVERSATION_ID_MAX = 200;
+/** Memories of a Roampal in one call, and bytes of them as JSON; one that is larger goes alone. */
+export const CARRIED_MAX = 100;
+export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
+/** Of one memory as JSON. */
+export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
 /** Of the text of a book. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
@@ -115,6 +120,8 @@ if (CONVERSATION_PART_DRAWERS_MAX * DRAWER_SIZE > CONVERSATION_PART_SIZE_MAX)
   throw new Error("parts of usual drawers are cut by their number");
 if (SOURCE_SIZE_MAX_BYTES / (DRAWER_SIZE / 2 - DRAWER_OVERLAP) > SOURCE_DRAWERS_MAX)
   throw new Error("a source of usual drawers must not have too many");
+if (CARRIED_PART_MAX_BYTES + CARRIED_MAX_BYTES >= FRAME_SIZE_MAX_BYTES)
+  throw new Error("a part must fit a frame with one memory more");
 if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must hold at least one drawer");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");

@@ -83,3 +83,30 @@ export type RecallRequest = {
   metadata_filters?: Record<string, unknown>;
   sort_by?: "relevance" | "recency" | "score";
 };
+/**
+ * A memory on its way from a Roampal's folder or to one, with the fields and the id that it has there. `collection`: the one it is in there,
+ * where a fact that was archived stays a fact.
+ */
+export type CarriedMemory = {
+  id: string;
+  collection: string;
+  text: string;
+  metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
+};
+
+/** What became of each; those that are in no list are here already, just so. Ids are the folder's. */
+export type ImportReport = {
+  added: string[];
+  /** Here as they came last time, and changed over there since. */
+  updated: string[];
+  /** Other than over there, since they were scored or changed here; they stay as they are. */
+  kept: string[];
+  /** They came before, and have gone here since; they stay away. */
+  gone: string[];
+  refused: { id: string; why: string }[];
+  /** Added ones that are older than their collection keeps them. */
+  overdue: number;
+};
+
+/** `next`: where the next page begins; null after the last. `others`: drawers on the page that are no memories. */
+export type CarriedPage = { memories: CarriedMemory[]; others: number; total: number; next: number | null };

@@ -19,8 +19,11 @@ import type {
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
 import type {
   Book,
+  CarriedMemory,
+  CarriedPage,
   FactRequest,
   HostSignal,
+  ImportReport,
   MemoryFields,
   MemoryStats,
   MemoryWhy,
@@ -274,6 +277,10 @@ export type Methods = {
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
   /** `id`: any that the memory was shown by, or a drawer's. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
+  /** Administration, as is `outcome.export`. A part of a Roampal's memories; `isDry`: only tells what would become of them. */
+  "outcome.import": { params: { memories: readonly CarriedMemory[]; isDry: boolean }; result: ImportReport };
+  /** All memories as they are filed, page by page: nothing is masked. */
+  "outcome.export": { params: { from: number }; result: CarriedPage };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

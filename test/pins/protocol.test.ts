@@ -103,6 +103,8 @@ test("our own methods are these", () => {
     "outcome.rewrite": true,
     "outcome.stats": true,
     "outcome.why": true,
+    "outcome.import": true,
+    "outcome.export": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -1,6 +1,8 @@
 /** `palace outcome`: what memory that learns from outcomes holds, why a memory stands where it stands, and a person's own word on it. */
 import { resolve } from "node:path";
 import { type Client, connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { armFault } from "../../platform/fault.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -15,6 +17,7 @@ palace outcome score ID worked|failed|partial
 palace outcome ingest FILE [--title T]
 palace outcome books
 palace outcome remove TITLE
+palace outcome import [DIR] [--dry-run]
 
 Memory that learns from outcomes (docs/learning.md).
 
@@ -23,36 +26,50 @@ Memory that learns from outcomes (docs/learning.md).
   score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace undo\` takes an agent's scores back
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
-  remove takes a book out`;
+  remove takes a book out
+  import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
+         is new. What was scored or changed here stays as it is here`;
 
-type Asked = { client: Client; first: string; second: string; title: string | undefined; out: Output };
+/** In the journal; `palace undo --client` takes the name. */
+const IMPORTER = "palace outcome import";
 
-/** By their names: how many arguments each takes, and what it does. */
-const CALLS: Readonly<Record<string, readonly [args: number, run: (asked: Asked) => Promise<number>]>> = {
-  stats: [0, stats],
-  why: [1, why],
-  score: [2, score],
-  ingest: [1, ingest],
-  books: [0, books],
-  remove: [1, remove],
+type Asked = {
+  client: Client;
+  config: Config;
+  first: string;
+  second: string;
+  title: string | undefined;
+  isDry: boolean;
+  out: Output;
 };
+
+/** By their names: how many arguments each takes, at least and at most, and what it does. */
+const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
+  {
+    stats: [0, 0, stats],
+    why: [1, 1, why],
+    score: [2, 2, score],
+    ingest: [1, 1, ingest],
+    books: [0, 0, books],
+    remove: [1, 1, remove],
+    import: [0, 1, importFolder],
+  };
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { title: { type: "string" } },
+  options: { title: { type: "string" }, "dry-run": { type: "boolean" } },
   args: [1, 3],
-  place: ({ args: [what] }) => (what === "ingest" ? "anew" : "there"),
-  run: async ({ args: [what = "", ...rest], values: { title }, config, out }) => {
-    const [args, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
+  place: ({ args: [what] }) => (what === "ingest" || what === "import" ? "anew" : "there"),
+  run: async ({ args: [what = "", ...rest], values: { title, "dry-run": isDry = false }, config, out }) => {
+    const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
-    if (rest.length !== args) throw usageError(USAGE, `${what} takes ${args} arguments`);
-    const client = await connectClient({
-      config,
-      agent: what === "score" ? PERSON : (config.agentName ?? PERSON),
-      start: "auto",
-    });
+    if (rest.length < least || rest.length > most)
+      throw usageError(USAGE, `${what} takes ${least === most ? "" : "at most "}${most} arguments`);
+    if (isDry && what !== "import") throw usageError(USAGE, `${what} takes no --dry-run`);
+    const named = { score: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
+    const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
-    return run({ client, first, second, title, out }).finally(() => client.close());
+    return run({ client, config, first, second, title, isDry, out }).finally(() => client.close());
   },
 });
 
@@ -139,5 +156,17 @@ async function remove({ client, first: title, out }: Asked): Promise<number> {
   if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
   if (out.isJson) out.document({ title, removed });
   else out.text(`${title}: ${removed} chunks removed; palace undo takes that back`);
+  return 0;
+}
+
+async function importFolder({ client, config, first: dir, isDry, out }: Asked): Promise<number> {
+  const { describeImport, importRoampal } = await import("../feeding/roampal.ts");
+  armFault(config.fault);
+  const imported = await importRoampal(client, resolve(dir === "" ? config.roampalDir : dir), {
+    isDry,
+    silent: out.isJson,
+  });
+  if (out.isJson) out.document(imported);
+  else out.text(out.spelled(describeImport(imported, IMPORTER)));
   return 0;
 }

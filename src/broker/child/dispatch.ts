@@ -53,7 +53,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "turn.scored",
       ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
       ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
-      ...["outcome.stats", "outcome.why"],
+      ...["outcome.stats", "outcome.why", "outcome.import", "outcome.export"],
     ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
   ),
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,

@@ -7,6 +7,7 @@ import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
+import { carriedPage } from "../../engine/outcome/import.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { insightFields, recallFields } from "../../engine/outcome/recall-fields.ts";
@@ -137,6 +138,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "outcome.why": read(({ reads }, { params }, { redact }) =>
     redactAnswer(why(reads.reader, stringOf(params, "id"), Date.now()), redact),
   ),
+  "outcome.import": write("outcome.import"),
+  "outcome.export": read(({ reads }, { params }) => carriedPage(reads.reader, params)),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };

@@ -12,6 +12,8 @@ const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["broker.stop", "job.start", "job.cancel"] as const),
   ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
   ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
+  // The one says what came of memories, the other shows them unmasked.
+  ...(["outcome.import", "outcome.export"] as const),
 ]);
 
 /** Methods about the machine more than the memory (its folders, its exports), a scan of every row, and what is written. */

@@ -16,8 +16,12 @@ import { isoTime, MEMORY_WING } from "./store.ts";
 
 const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
-/** A title is the name of a source, as no file has it. */
 const SOURCE = "roampal book: ";
+
+/** A title is the name of a source, as no file has it. */
+export function sourceOfBook(title: string): string {
+  return SOURCE + title;
+}
 
 /** A title that is there keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
 export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"]["result"] {
@@ -27,12 +31,12 @@ export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"
   if (content.trim() === "") throw refused("content holds no text");
   if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw refused(`content exceeds ${BOOK_MAX_BYTES} bytes`);
   const cut = cutOf(params);
-  const held = tx.drawersOfSource(SOURCE + title);
+  const held = tx.drawersOfSource(sourceOfBook(title));
   const [first] = held;
   if (first !== undefined) return { title, chunks: held.length, isNew: false, id: first.id.replace(/_chunk_\d+$/, "") };
   const texts = chunks(content, cut).filter((text) => text.trim() !== "");
   const common = {
-    ...{ wing: MEMORY_WING, room: "books", source_file: SOURCE + title, title, source: textOf(params, "source") },
+    ...{ wing: MEMORY_WING, room: "books", source_file: sourceOfBook(title), title, source: textOf(params, "source") },
     ...{ total_chunks: texts.length, added_by: peer.agent, created_at: isoTime(atMs) },
   };
   const book = freeBook(tx, key);
@@ -49,7 +53,7 @@ export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeBook(tx: LedgerTx, { params }: WriteCall): { title: string; removed: number } {
   const title = titleOf(params);
-  return { title, removed: tx.deleteSource(SOURCE + title) };
+  return { title, removed: tx.deleteSource(sourceOfBook(title)) };
 }
 
 /** Reads the chunks of all books. */

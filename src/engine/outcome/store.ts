@@ -24,6 +24,8 @@ import type { Fate } from "./promotion.ts";
 export const MEMORY_WING = "roampal";
 /** Where facts lie that were taken out of the memory bank: no search looks there. */
 export const ARCHIVE_ROOM = "archive";
+/** The field of a memory that came from a Roampal: carried.ts. No tool writes it. */
+export const CAME = "roampal_import";
 
 export type Memory = {
   /** As it is shown. */
@@ -42,12 +44,17 @@ export type NewMemory = { collection: Collection; text: string; score?: number; 
 /** Undefined for a drawer that is no memory, or is archived. `standing`: undefined where nothing ever came of it. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { id, wing, room, text, metadata } = drawer;
-  if (wing !== MEMORY_WING || !isCollection(room) || !isMemoryId(id)) return undefined;
+  if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
   return {
     ...{ id: idIn(room, id), drawerId: id, collection: room, text, metadata, weight: weightOf(metadata) },
     standing: standing ?? newStanding(USUAL_SCORE[room]),
     madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
   };
+}
+
+/** What came from a Roampal is one whatever its id looks like. */
+export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
+  return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
 /** Returns the id. It is made of the write's key: applied again, the write makes the same one. */

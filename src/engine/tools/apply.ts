@@ -20,6 +20,7 @@ import { forget, undo } from "../hygiene/hygiene.ts";
 import { ageMemories } from "../outcome/retention.ts";
 import { answering, SAID } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
+import { importMemories } from "../outcome/import.ts";
 import { ingestBook, removeBook } from "../outcome/library.ts";
 import { rewriteMemory } from "../outcome/rewrite.ts";
 import { scoreMemories } from "../outcome/score.ts";
@@ -78,6 +79,7 @@ const METHODS = {
   "message.add": addMessages,
   "book.ingest": ingestBook,
   "book.remove": removeBook,
+  "outcome.import": importMemories,
   "turn.begin": beginTurn,
   "turn.end": endTurn,
   "fact.add": typed(addToBank),

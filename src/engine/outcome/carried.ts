@@ -1,0 +1,173 @@
+/**
+ * A memory in a Roampal's own form, and the drawer and standing that it is here. What outcomes have made of it goes to the standing, what a
+ * drawer has a use of its own for is set aside, everything else stays the metadata that it was. One that comes and goes untouched goes as it
+ * came, to the letter. Pure. Source: outcome-memory.md 2.2, 2.3.
+ */
+import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../port/drawer.ts";
+import type { PastOutcome, Standing } from "../../port/outcome.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import type { CarriedMemory } from "../../protocol/outcome.ts";
+import { sha256Hex } from "../text/text.ts";
+import { asText } from "../text/validate.ts";
+import { sourceOfBook } from "./library.ts";
+import { timeOf } from "./memory-object.ts";
+import { type Collection, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "./memory.ts";
+import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "./store.ts";
+
+/** Fields that outcomes write; here they are the standing. */
+const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
+/** Fields that hold the text once more. */
+const TEXTS = ["text", "content"];
+/** Fields by which drawers are filed, and slices belong together. */
+const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
+const PAST_KEPT = 10;
+const USES_MAX = 1e9;
+
+/** What of a memory's own fields its drawer does not show. `as`: the digest of it as it came; `texts`: which fields held its text. */
+type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata };
+
+type Fields = CarriedMemory["metadata"];
+
+export function arriving(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
+  const { id, collection, text, metadata } = memory;
+  const isBook = collection === "books";
+  const isArchived = collection === "memory_bank" && metadata["status"] === "archived";
+  const [texts, withoutTexts] = parted(metadata, (key, value) => TEXTS.includes(key) && value === text);
+  const [scored, withoutScores] = parted(withoutTexts, (key) => SCORED.includes(key));
+  const [aside, kept] = parted(withoutScores, (key) => FILED.includes(key) || key === "chunk_index");
+  const at = aside["chunk_index"];
+  const title = asText(metadata["title"] ?? "").trim();
+  const came: Came = { as: digestOf(memory), texts: Object.keys(texts), scored, aside };
+  return {
+    drawer: {
+      id,
+      text,
+      metadata: {
+        ...kept,
+        ...{ wing: MEMORY_WING, room: isArchived ? ARCHIVE_ROOM : collection, added_by: agent },
+        source_file: isBook ? sourceOfBook(title === "" ? "Untitled" : title) : "",
+        chunk_index: isBook && typeof at === "number" ? at : 0,
+        [CAME]: JSON.stringify(came),
+      },
+    },
+    standing: standingOf(scored, isCollection(collection) ? collection : "working"),
+  };
+}
+
+/** Undefined for a drawer that is no memory. */
+export function leaving(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
+  const { id, wing, room, text, metadata } = drawer;
+  const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
+  if (wing !== MEMORY_WING || !isCollection(collection) || !isFiledAsMemory(drawer)) return undefined;
+  const came = cameOf(metadata);
+  const standing = known ?? newStanding(USUAL_SCORE[collection]);
+  const [filed, own] = parted(metadata, (key) => FILED.includes(key) || key === "chunk_index");
+  const isUnscored = came !== undefined && isSame(standingOf(came.scored, collection), standing);
+  const texts = came?.texts ?? TEXTS;
+  return {
+    id: idIn(collection, id),
+    collection,
+    text,
+    metadata: {
+      ...(came === undefined ? outward(own) : own),
+      ...(came === undefined && collection === "books" ? { chunk_index: filed["chunk_index"] ?? 0 } : came?.aside),
+      ...(isUnscored ? came.scored : fieldsOf(standing)),
+      ...Object.fromEntries(texts.map((key) => [key, text])),
+    },
+  };
+}
+
+/** The digest of a memory as it came from a Roampal; undefined where it did not. */
+export function cameAs(metadata: Metadata): string | undefined {
+  return cameOf(metadata)?.as;
+}
+
+/** Of all but the id, which a move changes; the order of fields means nothing. */
+export function digestOf({ collection, text, metadata }: CarriedMemory): string {
+  const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return sha256Hex(JSON.stringify([collection, text, fields]));
+}
+
+/** Numbers that are none, or out of bounds, count as not there. */
+function standingOf(fields: Fields, collection: Collection): Standing {
+  const past = pastOf(fields["outcome_history"]);
+  const uses = Math.floor(within(fields["uses"], 0, USES_MAX) ?? past.length);
+  const counted = past.reduce((sum, { outcome }) => sum + { worked: 1, partial: 0.5, failed: 0 }[outcome], 0);
+  const lastUsedMs = timeOf(fields["last_used"]);
+  return {
+    score: within(fields["score"], 0, 1) ?? USUAL_SCORE[collection],
+    uses,
+    successes: Math.min(within(fields["success_count"], 0, Number.MAX_VALUE) ?? counted, uses),
+    lastUsedMs: Number.isNaN(lastUsedMs) ? null : lastUsedMs,
+    past,
+  };
+}
+
+/** `unknown` is no outcome here; one whose time cannot be read was long ago. */
+function pastOf(json: unknown): PastOutcome[] {
+  const past = records(json).flatMap((one): PastOutcome[] => {
+    if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
+    const { outcome, timestamp, reason } = one;
+    const atMs = timeOf(timestamp);
+    return [{ outcome, atMs: Number.isNaN(atMs) ? 0 : atMs, reason: typeof reason === "string" ? reason : null }];
+  });
+  return past.slice(-PAST_KEPT);
+}
+
+function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metadata {
+  const history = past.map(({ outcome, atMs, reason }) => ({ outcome, timestamp: plainTime(atMs), reason }));
+  const last = past.at(-1);
+  return {
+    ...{ score, uses, success_count: successes, outcome_history: JSON.stringify(history) },
+    ...(lastUsedMs !== null && { last_used: plainTime(lastUsedMs) }),
+    ...(last !== undefined && { last_outcome: last.outcome }),
+  };
+}
+
+/** The original takes times without a zone from each other, and fails where one has a zone. */
+function plainTime(atMs: number): string {
+  return isoTime(atMs).slice(0, -1);
+}
+
+/** Fields of a memory that was made here. */
+function outward(fields: Metadata): Metadata {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      typeof value === "string" && /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value) ? value.slice(0, -1) : value,
+    ]),
+  );
+}
+
+function cameOf(metadata: Metadata): Came | undefined {
+  const json = metadata[CAME];
+  if (typeof json !== "string") return undefined;
+  try {
+    const came: unknown = JSON.parse(json);
+    const isWhole =
+      isRecord(came) && Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
+    return isWhole ? (came as Came) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields that are meant, and the others. */
+function parted(
+  fields: Fields,
+  isMeant: (key: string, value: unknown) => boolean,
+): [meant: Metadata, others: Metadata] {
+  const entries = Object.entries(fields) as [string, MetadataValue][];
+  return [
+    Object.fromEntries(entries.filter(([key, value]) => isMeant(key, value))),
+    Object.fromEntries(entries.filter(([key, value]) => !isMeant(key, value))),
+  ];
+}
+
+function within(value: unknown, least: number, most: number): number | undefined {
+  return typeof value === "number" && value >= least && value <= most ? value : undefined;
+}
+
+function isSame(a: Standing, b: Standing): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,135 @@
+/**
+ * Memories that come from a Roampal's folder, in writes of a hundred, and those that go to one, in pages. What a memory has become here wins
+ * over the folder: here it was used last. Writes run inside the transaction; a write that is repeated finds its memories there.
+ * Source: outcome-memory.md 2.1–2.3.
+ */
+import { cut } from "../../platform/cut.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import type { Drawer } from "../../port/drawer.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
+import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
+import { aged } from "./ageing.ts";
+import { arriving, cameAs, digestOf, leaving } from "./carried.ts";
+import { isCollection } from "./memory.ts";
+import { findShown, MEMORY_WING, toMemory } from "./store.ts";
+
+const ID_MAX = 200;
+/** As `palace undo` names itself: what it took away may come again. */
+const UNDO = "palace undo";
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
+  const { memories, isDry } = readParams(call.params);
+  const report: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
+  const absent: CarriedMemory[] = [];
+  for (const memory of memories) {
+    const why = objectionTo(memory);
+    const there = why === undefined ? findHeld(tx, memory) : undefined;
+    if (why !== undefined) report.refused.push({ id: memory.id, why });
+    else if (there === undefined) absent.push(memory);
+    else meet(tx, call, memory, there, isDry, report);
+  }
+  const ids = absent.map(({ id }) => id);
+  const came = ids.length === 0 ? new Set() : tx.changedBy(call.peer.agent, ids).difference(tx.changedBy(UNDO, ids));
+  for (const memory of absent)
+    if (came.has(memory.id)) report.gone.push(memory.id);
+    else add(tx, call, memory, isDry, report);
+  return report;
+}
+
+/** The memory under that id, or under the one that it had before it was moved over there: another may have the same digits. */
+function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined {
+  const shown = findShown(tx, id);
+  return shown === undefined || shown.id === id || shown.text === text ? shown : undefined;
+}
+
+function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
+  const { drawer, standing } = arriving(memory, call.peer.agent);
+  const made = toMemory({ row: 0, wing: MEMORY_WING, room: String(drawer.metadata["room"]), ...drawer }, standing);
+  if (made !== undefined && aged(made.collection, standing, call.atMs - made.madeMs).kind === "goes")
+    report.overdue += 1;
+  report.added.push(memory.id);
+  if (isDry) return;
+  tx.insertDrawers([drawer]);
+  tx.standings.put(drawer.id, standing);
+}
+
+/** The folder's state is taken only while the memory is here as it came. */
+function meet(
+  tx: LedgerTx,
+  call: WriteCall,
+  memory: CarriedMemory,
+  there: Drawer,
+  isDry: boolean,
+  report: ImportReport,
+): void {
+  const { id } = memory;
+  const ours = leaving(there, tx.standings.find(there.id));
+  if (ours === undefined) {
+    report.refused.push({ id, why: `its id is that of a drawer in ${cut(there.wing)}/${cut(there.room)}` });
+    return;
+  }
+  const here = digestOf(ours);
+  if (here === digestOf(memory)) return;
+  if (here !== cameAs(there.metadata)) {
+    report.kept.push(id);
+    return;
+  }
+  report.updated.push(id);
+  if (isDry) return;
+  const { drawer, standing } = arriving(memory, call.peer.agent);
+  tx.updateDrawer(there.id, { text: drawer.text, metadata: drawer.metadata });
+  tx.standings.put(there.id, standing);
+}
+
+/** A page of the memories in the order of their filing, whatever their collection. Errors: PROTOCOL_BAD_PARAMS. */
+export function carriedPage(reader: LedgerReader, { from }: Record<string, unknown>): CarriedPage {
+  if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
+    throw refused("from must be a number of memories");
+  const { drawers, total } = reader.listDrawers({ wing: MEMORY_WING }, CARRIED_MAX, from);
+  const standings = reader.standings(drawers.map(({ id }) => id));
+  const page: CarriedPage = { memories: [], others: 0, total, next: null };
+  let bytes = 0;
+  for (const [at, drawer] of drawers.entries()) {
+    const memory = leaving(drawer, standings.get(drawer.id));
+    bytes += memory === undefined ? 0 : Buffer.byteLength(JSON.stringify(memory));
+    if (at > 0 && bytes > CARRIED_PART_MAX_BYTES) return { ...page, next: from + at };
+    if (memory === undefined) page.others += 1;
+    else page.memories.push(memory);
+  }
+  return { ...page, next: drawers.length < CARRIED_MAX ? null : from + drawers.length };
+}
+
+function objectionTo({ id, text, collection }: CarriedMemory): string | undefined {
+  if (id === "" || id.length > ID_MAX) return `its id has not 1 to ${ID_MAX} characters`;
+  if (!isCollection(collection)) return `there is no collection ${cut(collection)}`;
+  return text.trim() === "" ? "it holds no text" : undefined;
+}
+
+function readParams({ memories, isDry }: Record<string, unknown>): { memories: CarriedMemory[]; isDry: boolean } {
+  if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
+  if (!Array.isArray(memories) || memories.length > CARRIED_MAX)
+    throw refused(`memories must be a list of at most ${CARRIED_MAX}`);
+  if (!memories.every(isCarried))
+    throw refused("each of memories must have id, collection, text, and metadata of texts, numbers, true and false");
+  return { memories, isDry };
+}
+
+function isCarried(value: unknown): value is CarriedMemory {
+  if (!isRecord(value) || !isRecord(value["metadata"])) return false;
+  const { id, collection, text, metadata } = value;
+  return (
+    [id, collection, text].every((one) => typeof one === "string") &&
+    Object.values(metadata as object).every((one) => (Array.isArray(one) ? one.every(isScalar) : isScalar(one)))
+  );
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
+function refused(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}

@@ -1,0 +1,278 @@
+/** A Roampal's data folder comes here whole, and goes back (outcome-memory.md 2, 4.2). The real package: test/differential/outcome. */
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { createRoampalData, type RoampalData } from "../../helpers/roampal-folder.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { listDrawers } from "../../helpers/list-drawers.ts";
+
+const HOUR_MS = 3_600_000;
+const ago = (ms: number): string => new Date(Date.now() - ms).toISOString().slice(0, -1);
+const PAST = JSON.stringify([
+  { outcome: "unknown", timestamp: "2026-01-01T00:00:00.000001", reason: null },
+  { outcome: "worked", timestamp: "2026-01-02T00:00:00.000001", reason: "fast" },
+]);
+const SCORED = {
+  ...{ score: 0.85, uses: 4, success_count: 3.5, outcome_history: PAST, last_outcome: "worked" },
+  last_used: "2026-01-02T00:00:00.000001",
+};
+const WHOLE = { unreadable: 0, repeated: 0, ghosts: 0, kept: [], gone: [], refused: [], overdue: 0 };
+
+/** One of each kind. */
+function fill(data: RoampalData): void {
+  data.file("roampal_working", [
+    {
+      id: "working_0000000a",
+      text: "the deploy wants a longer timeout",
+      metadata: { ...SCORED, created_at: ago(HOUR_MS), room: "kitchen" },
+    },
+  ]);
+  data.file("roampal_history", [
+    { id: "history_0000000b", text: "rebase before merging", metadata: { created_at: ago(HOUR_MS) } },
+  ]);
+  data.file("roampal_patterns", [
+    { id: "patterns_0000000c", text: "pin the compiler", metadata: { score: 0.95, uses: 9, success_count: 9 } },
+  ]);
+  const fact = { score: 1, importance: 0.9, confidence: 0.8, tags: '["identity"]', created_at: "2025-03-01T10:00:00" };
+  data.file("roampal_memory_bank", [
+    {
+      id: "memory_bank_0000000d",
+      text: "The user drinks tea",
+      metadata: { ...fact, status: "active", always_inject: true },
+    },
+    { id: "memory_bank_0000000e", text: "The user drank coffee", metadata: { ...fact, status: "archived" } },
+  ]);
+  data.file(
+    "roampal_books",
+    [0, 1].map((at) => ({
+      id: `book_0000000f_chunk_${at}`,
+      text: `chapter ${at} of the handbook`,
+      metadata: {
+        title: "Handbook",
+        source: "handbook.md",
+        chunk_index: at,
+        total_chunks: 2,
+        created_at: "2025-03-01T10:00:00",
+      },
+    })),
+  );
+  data.file("roampal_books", [{ id: "book_000000ff_chunk_0", text: "a removed one", metadata: { title: "Gone" } }]);
+  data.file("somebody_elses", [{ id: "x", text: "of no concern" }]);
+  writeFileSync(join(data.dir, "ghost_ids.json"), '{"ghost_ids":["book_000000ff_chunk_0"]}');
+  writeFileSync(join(data.dir, "knowledge_graph.json"), "{}");
+  mkdirSync(join(data.dir, "mcp_sessions"));
+}
+
+type Answer = Record<string, unknown>;
+
+async function bring(palace: TestPalace, dir: string, ...more: string[]): Promise<Answer> {
+  const { code, stdout, stderr } = await palace.run("palace", ["outcome", "import", dir, "--json", ...more]);
+  if (code !== 0) expect.fail(stderr);
+  return JSON.parse(stdout) as Answer;
+}
+
+async function why(palace: TestPalace, id: string): Promise<Answer> {
+  return JSON.parse((await palace.run("palace", ["outcome", "why", id, "--json"])).stdout) as Answer;
+}
+
+/** Every byte and time below a folder. */
+function stateOf(dir: string): string {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+  const hash = createHash("sha256");
+  for (const file of files) {
+    const path = join(file.parentPath, file.name);
+    hash.update(`${path} ${statSync(path).mtimeMs}`);
+    if (file.isFile()) hash.update(readFileSync(path));
+  }
+  return hash.digest("hex");
+}
+
+test("everything in the folder comes once, with what came of it, and the folder stays as it is", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  const before = stateOf(data.dir);
+  const dry = await bring(palace, data.dir, "--dry-run");
+  expect(dry).toMatchObject({ dryRun: true, added: 7, unchanged: 0 });
+  expect((await why(palace, "working_0000000a"))["found"]).toBeUndefined();
+
+  const first = await bring(palace, data.dir);
+  expect(first).toEqual({
+    ...{ ...WHOLE, dir: data.dir, dryRun: false, memories: 7, added: 7, updated: 0, unchanged: 0, ghosts: 1 },
+    notUsed: { collections: [{ name: "somebody_elses", rows: 1 }], files: ["knowledge_graph.json", "mcp_sessions"] },
+  });
+  expect(await why(palace, "working_0000000a")).toMatchObject({
+    ...{ wing: "roampal", room: "working", text: "the deploy wants a longer timeout" },
+    ...{ score: 0.85, uses: 4, successes: 3.5 },
+    outcomes: [{ at: "2026-01-02T00:00:00.000Z", outcome: "worked", reason: "fast" }],
+  });
+  expect(await why(palace, "memory_bank_0000000e")).toMatchObject({ room: "archive", score: 1 });
+  const stats = JSON.parse((await palace.run("palace", ["outcome", "stats", "--json"])).stdout) as Answer;
+  expect(stats).toMatchObject({
+    ...{ archived: 1, collections: { working: 1, history: 1, patterns: 1, memory_bank: 1, books: 2 } },
+  });
+  expect((await palace.run("palace", ["outcome", "books"])).stdout).toContain("Handbook\t2 chunks");
+
+  expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, updated: 0, unchanged: 7, ghosts: 1 });
+  const again = await palace.run("palace", ["outcome", "import", data.dir]);
+  expect(again.stdout).toContain("nothing to do");
+  expect(again.stdout).toContain(`not used here, still in ${data.dir}: knowledge_graph.json, mcp_sessions`);
+  expect(stateOf(data.dir)).toBe(before);
+});
+
+test("what was scored here stays, what changed over there alone is brought up to date, what went here stays away", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  await bring(palace, data.dir);
+  await palace.run("palace", ["outcome", "score", "history_0000000b", "worked"]);
+  await palace.run("palace", ["outcome", "remove", "Handbook"]);
+  data.file("roampal_patterns", [
+    { id: "patterns_0000000c", text: "pin the compiler", metadata: { score: 0.6, uses: 10, success_count: 9 } },
+  ]);
+  data.file("roampal_history", [
+    { id: "history_0000000b", text: "rebase before merging", metadata: { score: 0.1, uses: 7 } },
+  ]);
+  expect(await bring(palace, data.dir)).toMatchObject({
+    ...{ added: 0, updated: 1, kept: ["history_0000000b"], gone: ["book_0000000f_chunk_0", "book_0000000f_chunk_1"] },
+  });
+  expect(await why(palace, "history_0000000b")).toMatchObject({ score: 0.7, uses: 1 });
+  expect(await why(palace, "patterns_0000000c")).toMatchObject({ score: 0.6, uses: 10, successes: 9 });
+});
+
+test("an import is taken back by its name, and may come again", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  await bring(palace, data.dir);
+  const undo = ["undo", "--client", "palace outcome import", "--since", "1h", "--yes"];
+  expect((await palace.run("palace", undo)).code).toBe(0);
+  await using shim = await palace.shim();
+  expect(await listDrawers(shim, "drawer_id")).toEqual([]);
+  expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 7, ghosts: 1 });
+});
+
+/** Three parts of a call. */
+const MANY = Array.from({ length: 250 }, (_, at) => {
+  const id = `history_${at.toString(16).padStart(8, "0")}`;
+  return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };
+});
+
+test("an import that is killed in the middle is whole when it is done again", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  data.file("roampal_history", MANY);
+  const killed = await palace.run("palace", ["outcome", "import", data.dir], {
+    env: { MEMPALACE_FAULT: "import.after-part:2" },
+  });
+  expect(killed.code).toBeNull();
+  expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 50, unchanged: 200 });
+  expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, unchanged: 250 });
+  expect(await why(palace, "history_000000f9")).toMatchObject({ score: 0.749 });
+});
+
+test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-reply:2"])(
+  "a broker that is killed at %s in the middle costs no memory, and makes none twice",
+  async (fault) => {
+    await using palace = createTestPalace();
+    using data = createRoampalData();
+    data.file("roampal_history", MANY);
+    const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
+    const first = await bring(palace, data.dir);
+    expect(broker.signalCode).toBe("SIGKILL");
+    expect(first).toMatchObject({ ...WHOLE, added: 250, unchanged: 0 });
+    await using shim = await palace.shim();
+    expect((await listDrawers(shim, "drawer_id")).toSorted()).toEqual(MANY.map(({ id }) => id));
+    expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, unchanged: 250 });
+  },
+);
+
+test("whatever a folder holds, it comes as what it is or is named", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  await using shim = await palace.shim();
+  const { drawer_id: taken } = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "a note" });
+  const long = "i".repeat(300);
+  data.file("roampal_history", [
+    {
+      id: "../../etc/passwd",
+      text: "one with a path",
+      metadata: { score: "high", uses: -3, outcome_history: "{", created_at: ago(0) },
+    },
+    {
+      id: "history_0000aaaa",
+      text: "one of a megabyte",
+      metadata: { big: "b".repeat(1_000_000), created_at: 7, wing: "w", roampal_import: "{}" },
+    },
+    {
+      id: "history_0000bbbb",
+      text: "one that counts wrong",
+      metadata: { uses: 2, success_count: 1e300, score: 7, last_used: "soon", tags: ["a", "b"] },
+    },
+    { id: "history_0000cccc", text: "  " },
+    { id: String(taken), text: "one with a note's id" },
+    { id: long, text: "one with a long id" },
+  ]);
+  data.file("roampal_working", [
+    { id: "working_0000aaaa", text: "one of a megabyte" },
+    { id: "working_0000bbbb", text: "another one with these digits" },
+  ]);
+  data.file("roampal_memory_bank", [
+    { id: "memory_bank_0000dddd", text: "fact", metadata: { importance: "high", confidence: [], status: 1 } },
+  ]);
+  const first = await bring(palace, data.dir);
+  expect(first).toMatchObject({
+    ...{ added: 5, repeated: 1, kept: [], gone: [] },
+    refused: [
+      { id: "history_0000cccc", why: "it holds no text" },
+      { id: String(taken), why: "its id is that of a drawer in w/r" },
+      { id: long, why: "its id has not 1 to 200 characters" },
+    ],
+  });
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, updated: 0, unchanged: 5, repeated: 1 });
+  expect(await why(palace, "../../etc/passwd")).toMatchObject({ room: "history", score: 0.5, uses: 0 });
+  expect(await why(palace, "history_0000aaaa")).toMatchObject({ wing: "roampal", text: "one of a megabyte" });
+  expect(await why(palace, "history_0000bbbb")).toMatchObject({ score: 0.5, uses: 2, successes: 2 });
+  expect(await why(palace, "working_0000bbbb")).toMatchObject({ room: "working" });
+  const client = await palace.client();
+  const read = (id: string): Promise<unknown> => client.callTool("search_memory", { id });
+  expect(await read("../../etc/passwd")).toMatchObject({ text: expect.stringContaining("one with a path") });
+  expect(await read("memory_bank_0000dddd")).toMatchObject({ text: expect.stringContaining("imp:0.9, conf:0.7") });
+  client.close();
+  await palace.run("palace", ["outcome", "score", "../../etc/passwd", "worked"]);
+  expect(await why(palace, "../../etc/passwd")).toMatchObject({ score: 0.7, uses: 1 });
+});
+
+test("a database that a Roampal has open in its log is read with the log, and not touched", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  data.file("roampal_history", MANY.slice(0, 2));
+  const roampal = new Database(join(data.dir, "chromadb/chroma.sqlite3"));
+  roampal.pragma("journal_mode = WAL");
+  roampal.pragma("wal_autocheckpoint = 0");
+  data.file("roampal_history", MANY.slice(2, 5));
+  const before = stateOf(data.dir);
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 5 });
+  expect(stateOf(data.dir)).toBe(before);
+  roampal.close();
+});
+
+test("the folder is the one that is named, else ROAMPAL_DATA_PATH, else where Roampal has it", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  const usual = join(palace.home, ".local/share/roampal/data");
+  const none = await palace.run("palace", ["outcome", "import"]);
+  expect(none).toMatchObject({ code: 2, stdout: "" });
+  expect(none.stderr).toContain(`there is no Roampal data in ${usual}`);
+  expect(none.stderr).toContain("name its folder");
+  cpSync(data.dir, usual, { recursive: true });
+  expect(await bring(palace, "--dry-run")).toMatchObject({ dir: usual, added: 7 });
+  const env = { ROAMPAL_DATA_PATH: data.dir };
+  const { stdout } = await palace.run("palace", ["outcome", "import", "--json"], { env });
+  expect(JSON.parse(stdout)).toMatchObject({ dir: data.dir, added: 7 });
+});
