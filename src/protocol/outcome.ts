@@ -108,5 +108,14 @@ export type ImportReport = {
   overdue: number;
 };
 
-/** `next`: where the next page begins; null after the last. `others`: drawers on the page that are no memories. */
-export type CarriedPage = { memories: CarriedMemory[]; others: number; total: number; next: number | null };
+/**
+ * `others`: drawers on the page that are no memories. `next`: what asks for the next page; null after the last. `isShifted`: drawers before
+ * the page have gone, and the pages no longer fit together.
+ */
+export type CarriedPage = {
+  memories: CarriedMemory[];
+  others: number;
+  total: number;
+  next: { from: number; after: string } | null;
+  isShifted: boolean;
+};

@@ -280,7 +280,7 @@ export type Methods = {
   /** Administration, as is `outcome.export`. A part of a Roampal's memories; `isDry`: only tells what would become of them. */
   "outcome.import": { params: { memories: readonly CarriedMemory[]; isDry: boolean }; result: ImportReport };
   /** All memories as they are filed, page by page: nothing is masked. */
-  "outcome.export": { params: { from: number }; result: CarriedPage };
+  "outcome.export": { params: { from: number; after?: string }; result: CarriedPage };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

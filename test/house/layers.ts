@@ -72,6 +72,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "public-palace/roampal/source.ts",
+      "public-palace/roampal/target.ts",
       "index/lexical/query.ts",
       "index/lexical/stem.ts",
       "index/lexical/tokens.ts",

@@ -30,7 +30,7 @@ export async function importRoampal(
   { isDry, silent }: { isDry: boolean; silent: boolean },
 ): Promise<Imported> {
   const folder = new RoampalFolder(dir);
-  const tell = teller(folder.total, silent);
+  const tell = teller("importing", folder.total, silent);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
   try {
     for (const memories of parts(folder.memories(), all.refused)) {
@@ -72,14 +72,18 @@ function* parts(memories: Iterable<CarriedMemory>, refused: ImportReport["refuse
 }
 
 /** Says how far it is, where that takes long enough to ask. */
-function teller(total: number, silent: boolean): { step: (done: number) => void; end: () => void } {
+export function teller(
+  doing: string,
+  total: number,
+  silent: boolean,
+): { step: (done: number) => void; end: () => void } {
   const progress = new Progress({ silent });
   let toldAtMs = performance.now();
   return {
     step: (done) => {
       const isDue = performance.now() - toldAtMs > TELL_AFTER_MS;
       if (isDue) toldAtMs = performance.now();
-      progress.step(done, total, "importing memories", isDue ? `${done} of ${total} memories` : undefined);
+      progress.step(done, total, `${doing} memories`, isDue ? `${doing}: ${done} of ${total} memories` : undefined);
     },
     end: () => progress.end(),
   };

@@ -18,6 +18,7 @@ palace outcome ingest FILE [--title T]
 palace outcome books
 palace outcome remove TITLE
 palace outcome import [DIR] [--dry-run]
+palace outcome export DIR
 
 Memory that learns from outcomes (docs/learning.md).
 
@@ -28,7 +29,8 @@ Memory that learns from outcomes (docs/learning.md).
   books  their titles, files and chunks
   remove takes a book out
   import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
-         is new. What was scored or changed here stays as it is here`;
+         is new. What was scored or changed here stays as it is here
+  export writes a data folder that Roampal opens, with every memory, book and archived fact`;
 
 /** In the journal; `palace undo --client` takes the name. */
 const IMPORTER = "palace outcome import";
@@ -53,6 +55,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     books: [0, 0, books],
     remove: [1, 1, remove],
     import: [0, 1, importFolder],
+    export: [1, 1, exportFolder],
   };
 
 export const verb = defineVerb({
@@ -168,5 +171,14 @@ async function importFolder({ client, config, first: dir, isDry, out }: Asked): 
   });
   if (out.isJson) out.document(imported);
   else out.text(out.spelled(describeImport(imported, IMPORTER)));
+  return 0;
+}
+
+async function exportFolder({ client, config, first: dir, out }: Asked): Promise<number> {
+  const { describeExport, exportRoampal } = await import("../feeding/roampal-export.ts");
+  armFault(config.fault);
+  const exported = await exportRoampal(client, resolve(dir), out.isJson);
+  if (out.isJson) out.document(exported);
+  else out.text(out.spelled(describeExport(exported)));
   return 0;
 }

@@ -84,22 +84,29 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/** A page of the memories in the order of their filing, whatever their collection. Errors: PROTOCOL_BAD_PARAMS. */
-export function carriedPage(reader: LedgerReader, { from }: Record<string, unknown>): CarriedPage {
+/**
+ * A page of the memories in the order of their filing, whatever their collection. `after`: the drawer in front of it. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
+export function carriedPage(reader: LedgerReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
-    throw refused("from must be a number of memories");
-  const { drawers, total } = reader.listDrawers({ wing: MEMORY_WING }, CARRIED_MAX, from);
+    throw refused("from must be a number of drawers");
+  const before = from === 0 ? 0 : 1;
+  const { drawers, total } = reader.listDrawers({ wing: MEMORY_WING }, CARRIED_MAX + before, from - before);
+  const page: CarriedPage = { memories: [], others: 0, total, next: null, isShifted: false };
+  if (before === 1 && drawers.shift()?.id !== after) return { ...page, isShifted: true };
   const standings = reader.standings(drawers.map(({ id }) => id));
-  const page: CarriedPage = { memories: [], others: 0, total, next: null };
   let bytes = 0;
   for (const [at, drawer] of drawers.entries()) {
     const memory = leaving(drawer, standings.get(drawer.id));
     bytes += memory === undefined ? 0 : Buffer.byteLength(JSON.stringify(memory));
-    if (at > 0 && bytes > CARRIED_PART_MAX_BYTES) return { ...page, next: from + at };
+    if (at > 0 && bytes > CARRIED_PART_MAX_BYTES)
+      return { ...page, next: { from: from + at, after: drawers[at - 1]?.id ?? "" } };
     if (memory === undefined) page.others += 1;
     else page.memories.push(memory);
   }
-  return { ...page, next: drawers.length < CARRIED_MAX ? null : from + drawers.length };
+  const last = drawers.length < CARRIED_MAX ? undefined : drawers.at(-1);
+  return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
 function objectionTo({ id, text, collection }: CarriedMemory): string | undefined {

@@ -1,9 +1,11 @@
 /** A Roampal's data folder comes here whole, and goes back (outcome-memory.md 2, 4.2). The real package: test/differential/outcome. */
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { CarriedMemory } from "../../../src/protocol/outcome.ts";
+import { RoampalFolder } from "../../../src/public-palace/roampal/source.ts";
 import { createRoampalData, type RoampalData } from "../../helpers/roampal-folder.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { listDrawers } from "../../helpers/list-drawers.ts";
@@ -158,7 +160,7 @@ test("an import is taken back by its name, and may come again", async () => {
 
 /** Three parts of a call. */
 const MANY = Array.from({ length: 250 }, (_, at) => {
-  const id = `history_${at.toString(16).padStart(8, "0")}`;
+  const id = `history_0001${at.toString(16).padStart(4, "0")}`;
   return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };
 });
 
@@ -172,7 +174,7 @@ test("an import that is killed in the middle is whole when it is done again", as
   expect(killed.code).toBeNull();
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 50, unchanged: 200 });
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, unchanged: 250 });
-  expect(await why(palace, "history_000000f9")).toMatchObject({ score: 0.749 });
+  expect(await why(palace, "history_000100f9")).toMatchObject({ score: 0.749 });
 });
 
 test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-reply:2"])(
@@ -275,4 +277,88 @@ test("the folder is the one that is named, else ROAMPAL_DATA_PATH, else where Ro
   const env = { ROAMPAL_DATA_PATH: data.dir };
   const { stdout } = await palace.run("palace", ["outcome", "import", "--json"], { env });
   expect(JSON.parse(stdout)).toMatchObject({ dir: data.dir, added: 7 });
+});
+
+/** Every memory of a folder by its id. */
+function contentsOf(dir: string): Map<string, CarriedMemory> {
+  const folder = new RoampalFolder(dir);
+  try {
+    return new Map([...folder.memories()].map((memory) => [memory.id, memory]));
+  } finally {
+    folder.close();
+  }
+}
+
+const exportTo = async (palace: TestPalace, dir: string): Promise<Answer> => {
+  const { code, stdout, stderr } = await palace.run("palace", ["outcome", "export", dir, "--json"]);
+  if (code !== 0) expect.fail(stderr);
+  return JSON.parse(stdout) as Answer;
+};
+
+test("what came and was not touched goes back to the letter, and what was made here goes along", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  data.file("roampal_history", MANY);
+  await bring(palace, data.dir);
+  const back = join(palace.home, "back/data");
+  expect(await exportTo(palace, back)).toEqual({ dir: back, memories: 257, others: 0 });
+  expect(contentsOf(back)).toEqual(contentsOf(data.dir));
+  expect(readdirSync(back)).toEqual(["chromadb"]);
+  expect(await bring(palace, back)).toMatchObject({ ...WHOLE, added: 0, updated: 0, unchanged: 257 });
+
+  const client = await palace.client();
+  await client.callTool("record_response", { key_takeaway: "tea wants four minutes", initial_score: "worked" });
+  const words = { content: "The user lives by the sea", tags: ["identity"], importance: 0.6, confidence: 0.9 };
+  await client.callTool("add_to_memory_bank", { ...words, always_inject: true });
+  await client.callTool("mempalace_add_drawer", { wing: "roampal", room: "history", content: "no memory" });
+  client.close();
+  for (let times = 0; times < 2; times++)
+    await palace.run("palace", ["outcome", "score", "working_0000000a", "worked"]);
+  const more = join(palace.home, "more");
+  mkdirSync(more);
+  expect(await exportTo(palace, more)).toEqual({ dir: more, memories: 259, others: 1 });
+  const contents = contentsOf(more);
+  const moved = contents.get("patterns_0000000a");
+  expect(moved).toMatchObject({ collection: "patterns", metadata: { score: 1, uses: 6, success_count: 5.5 } });
+  expect(moved?.metadata).toMatchObject({ room: "kitchen", promoted_from: "history", last_outcome: "worked" });
+  expect(JSON.parse(String(moved?.metadata["outcome_history"]))).toEqual([
+    { outcome: "worked", timestamp: "2026-01-02T00:00:00.000", reason: "fast" },
+    { outcome: "worked", timestamp: expect.stringMatching(/^[\d-]+T[\d:.]+$/) as unknown, reason: null },
+    { outcome: "worked", timestamp: moved?.metadata["last_used"], reason: null },
+  ]);
+  const fact = [...contents.values()].find(({ text }) => text === words.content);
+  expect(fact?.metadata).toMatchObject({
+    ...{ text: words.content, content: words.content, tags: '["identity"]', importance: 0.6, confidence: 0.9 },
+    ...{ status: "active", always_inject: true, score: 1, uses: 0, success_count: 0 },
+  });
+  expect(Object.keys(fact?.metadata ?? {})).not.toContain("wing");
+  expect(fact?.metadata["created_at"]).toMatch(/^[\d-]+T[\d:.]+$/);
+
+  await using other = createTestPalace();
+  expect(await bring(other, more)).toMatchObject({ ...WHOLE, added: 259 });
+  const third = join(other.home, "third");
+  await exportTo(other, third);
+  expect(contentsOf(third)).toEqual(contents);
+});
+
+test("an export never writes into a folder that holds something, and one that is killed leaves none under the name", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  data.file("roampal_history", MANY);
+  await bring(palace, data.dir);
+  const before = stateOf(data.dir);
+  const refused = await palace.run("palace", ["outcome", "export", data.dir]);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain(`${data.dir} is not empty`);
+  expect(stateOf(data.dir)).toBe(before);
+  const dir = join(palace.home, "out/data");
+  for (const fault of ["outcome-export.after-page:2", "files.before-commit:7", "outcome-export.before-rename"]) {
+    const { code } = await palace.run("palace", ["outcome", "export", dir], { env: { MEMPALACE_FAULT: fault } });
+    expect(code).toBeNull();
+    expect(existsSync(dir)).toBe(false);
+  }
+  expect(await exportTo(palace, dir)).toMatchObject({ memories: 250 });
+  expect(readdirSync(join(palace.home, "out"))).toEqual(["data"]);
+  expect(contentsOf(dir)).toEqual(contentsOf(data.dir));
 });

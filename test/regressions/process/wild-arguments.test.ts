@@ -114,7 +114,7 @@ test.each([
   ["outcome.import", `{"memories":${WILD},"isDry":true}`, BAD_PARAMS],
   [
     "outcome.import",
-    `{"memories":[{"id":"a","collection":"working","text":"x","metadata":${WILD}}],"isDry":true}`,
+    `{"memories":[{"id":"a","collection":"working","text":"x","metadata":{"a":${WILD}}}],"isDry":true}`,
     BAD_PARAMS,
   ],
   ["outcome.import", `{"memories":[],"isDry":${WILD}}`, BAD_PARAMS],

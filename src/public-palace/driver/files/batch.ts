@@ -28,12 +28,14 @@ export class Batch {
   readonly #database: ChromaDatabase;
   readonly #collection: ChromaCollection;
   readonly #hasArrays: boolean;
+  readonly #floats: ReadonlySet<string>;
   #seq: bigint;
   /** Stays below the first foreign record that we cannot apply: Chroma has to apply it, and then ours once more. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
-  constructor(database: ChromaDatabase, collection: ChromaCollection) {
+  constructor(database: ChromaDatabase, collection: ChromaCollection, floats: ReadonlySet<string>) {
+    this.#floats = floats;
     this.#database = database;
     this.#collection = collection;
     this.#seq = lastSeq(database);
@@ -147,8 +149,9 @@ export class Batch {
     const typed: Typed = { values: [], lists: [] };
     for (const [key, value] of Object.entries(metadata)) {
       const name = key.toWellFormed();
-      if (!isList(value)) typed.values.push(typedValue(name, value, columns.get(key)));
-      else if (this.#hasArrays) typed.lists.push(typedList(name, value, columns.get(key)));
+      const before = this.#floats.has(key) ? "float_value" : columns.get(key);
+      if (!isList(value)) typed.values.push(typedValue(name, value, before));
+      else if (this.#hasArrays) typed.lists.push(typedList(name, value, before));
       else
         throw new PalaceError("CONFIG_BAD_VALUE", `${id}: its ${key} is a list, which the palace's Chroma lacks`, "");
     }

@@ -12,13 +12,36 @@ import { MIGRATIONS } from "../../format/migrations.ts";
 
 export const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
+
+/** How a program makes its collections. `floats`: fields whose numbers are floating point even when they are whole. */
+export type CollectionKind = {
+  space: "cosine" | "l2";
+  metadata: readonly (readonly [string, string | number])[];
+  /** What Chroma embeds texts with that come without a vector. */
+  model: object | undefined;
+  floats: ReadonlySet<string>;
+};
+
 /** Source: upstream-latest.md 2.2, dumped from a collection of 3.11's. */
-const METADATA: readonly (readonly [string, string | number])[] = [
-  ["hnsw:space", "cosine"],
-  ["hnsw:num_threads", 1],
-  ["hnsw:batch_size", BATCH_SIZE],
-  ["hnsw:sync_threshold", SYNC_THRESHOLD],
-];
+export const MEMPALACE: CollectionKind = {
+  space: "cosine",
+  metadata: [
+    ["hnsw:space", "cosine"],
+    ["hnsw:num_threads", 1],
+    ["hnsw:batch_size", BATCH_SIZE],
+    ["hnsw:sync_threshold", SYNC_THRESHOLD],
+  ],
+  model: { type: "known", name: "default", config: {} },
+  floats: new Set(),
+};
+
+/** Source: dumped from collections of Roampal 0.3.6.1's, which gives Chroma its vectors itself. */
+export const ROAMPAL: CollectionKind = {
+  space: "l2",
+  metadata: [],
+  model: undefined,
+  floats: new Set(["score", "success_count", "importance", "confidence"]),
+};
 
 export function createPalace(palaceDir: string): void {
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
@@ -65,16 +88,16 @@ function migrate(database: ChromaDatabase): void {
 }
 
 /** Must run inside a transaction; the collection must not exist. */
-export function createCollection(database: ChromaDatabase, id: string, name: string): void {
+export function createCollection(database: ChromaDatabase, id: string, name: string, kind: CollectionKind): void {
   database
     .prepare(
       "INSERT INTO collections (id, name, dimension, database_id, config_json_str, schema_str) VALUES (?, ?, NULL, ?, '{}', ?)",
     )
-    .run(id, name, DEFAULT_DATABASE, JSON.stringify(schema()));
+    .run(id, name, DEFAULT_DATABASE, JSON.stringify(schema(kind)));
   const put = database.prepare(
     "INSERT INTO collection_metadata (collection_id, key, str_value, int_value) VALUES (?, ?, ?, ?)",
   );
-  for (const [key, value] of METADATA)
+  for (const [key, value] of kind.metadata)
     put.run(id, key, ...(typeof value === "string" ? ([value, null] as const) : ([null, value] as const)));
   const segment = database.prepare("INSERT INTO segments (id, type, scope, collection) VALUES (?, ?, ?, ?)");
   segment.run(randomUUID(), "urn:chroma:segment/vector/hnsw-local-persisted", "VECTOR", id);
@@ -82,15 +105,15 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
 }
 
 /** The dumped schema: which values are indexed how, and the model's name, which lets either version open the palace. */
-function schema(): unknown {
+function schema({ space, model }: CollectionKind): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {
     ...{ ef_construction: 100, max_neighbors: 16, ef_search: 100, num_threads: 1 },
     ...{ batch_size: BATCH_SIZE, sync_threshold: SYNC_THRESHOLD, resize_factor: 1.2 },
   };
-  const model = { type: "known", name: "default", config: {} };
+  const embedding = model !== undefined && { embedding_function: model };
   const vectors = (enabled: boolean, source: Record<string, string>): unknown => ({
-    vector_index: { enabled, config: { space: "cosine", embedding_function: model, ...source, hnsw } },
+    vector_index: { enabled, config: { space, ...embedding, ...source, hnsw } },
   });
   const text = (fullText: boolean): unknown => ({
     ...index("fts_index", fullText),

@@ -23,7 +23,7 @@ import {
 import { readMark } from "../../format/palace-file.ts";
 import { openSegment, SEGMENT_FILES } from "../../format/segment.ts";
 import { Batch } from "./batch.ts";
-import { createCollection, createPalace, withSyncThreshold } from "./create.ts";
+import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
 /** As long as Chroma itself waits for another's transaction; the thread serves nothing else. */
@@ -34,14 +34,16 @@ const METADB_MIN = 5;
 export class PalaceWriter {
   readonly #palaceDir: string;
   readonly #name: string;
+  readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
   /** Id of the collection that the first record will create: a target has its name from the start. */
   readonly #plannedId: string;
   /** Folder and time of the index that was checked last. */
   #checked = "";
 
-  /** `name`: the drawers' collection, unless another is named; `plannedId`: the id it gets if it is made. */
-  constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID()) {
+  /** `name`: the drawers' collection, unless another is named; `plannedId` and `kind`: the id it gets, and how it is, if it is made. */
+  constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
+    this.#kind = kind;
     this.#palaceDir = palaceDir;
     this.#name = name;
     this.#plannedId = plannedId;
@@ -145,10 +147,10 @@ export class PalaceWriter {
       faultPoint("files.before-begin");
       database
         .transaction(() => {
-          if (known === undefined) createCollection(database, this.#plannedId, this.#name);
+          if (known === undefined) createCollection(database, this.#plannedId, this.#name, this.#kind);
           const collection = known ?? this.#find(database);
           if (collection === undefined) throw new Error("the collection that was just made is not there");
-          const batch = new Batch(database, collection);
+          const batch = new Batch(database, collection, this.#kind.floats);
           work(batch);
           batch.finish();
           faultPoint("files.before-commit");

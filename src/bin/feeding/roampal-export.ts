@@ -1,0 +1,63 @@
+/** Writes every memory into a data folder that Roampal opens. Used by `palace outcome export`. */
+import type { Client } from "../../client/client.ts";
+import { faultPoint } from "../../platform/fault.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { CarriedPage } from "../../protocol/outcome.ts";
+import { RoampalDraft } from "../../public-palace/roampal/target.ts";
+import { teller } from "./roampal.ts";
+
+const TRIES = 5;
+
+/** `others`: drawers in the wing of memories that are none, and stay here alone. */
+export type Exported = { dir: string; memories: number; others: number };
+
+/** Errors: the folder's, the broker's. Leaves nothing behind then. */
+export async function exportRoampal(client: Client, dir: string, silent: boolean): Promise<Exported> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const draft = new RoampalDraft(dir);
+    try {
+      const written = await writeAll(client, draft, silent);
+      if (written === undefined) continue;
+      draft.finish();
+      return { dir, ...written };
+    } finally {
+      draft.drop();
+    }
+  }
+  throw new PalaceError("BROKER_BUSY", "memories are taken away faster than they can be read", "repeat the command");
+}
+
+/** Undefined where the pages do not fit together. */
+async function writeAll(
+  client: Client,
+  draft: RoampalDraft,
+  silent: boolean,
+): Promise<Omit<Exported, "dir"> | undefined> {
+  const written = { memories: 0, others: 0 };
+  let tell: ReturnType<typeof teller> | undefined;
+  try {
+    for (let next: CarriedPage["next"] = { from: 0, after: "" }; next !== null;) {
+      const page: CarriedPage = await client.call("outcome.export", next);
+      if (page.isShifted) return undefined;
+      tell ??= teller("exporting", page.total, silent);
+      draft.write(page.memories);
+      faultPoint("outcome-export.after-page");
+      written.memories += page.memories.length;
+      written.others += page.others;
+      tell.step(written.memories);
+      next = page.next;
+    }
+    return written;
+  } finally {
+    tell?.end();
+  }
+}
+
+export function describeExport({ dir, memories, others }: Exported): string {
+  return [
+    `${dir}: ${memories} memories`,
+    ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
+    `  for Roampal: ROAMPAL_DATA_PATH=${dir}`,
+    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
+  ].join("\n");
+}
