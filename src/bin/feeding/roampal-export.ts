@@ -1,6 +1,7 @@
 /** Writes every memory into a data folder that Roampal opens. Used by `palace outcome export`. */
 import type { Client } from "../../client/client.ts";
 import { faultPoint } from "../../platform/fault.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { CarriedPage } from "../../protocol/outcome.ts";
 import { RoampalDraft } from "../../public-palace/roampal/target.ts";
@@ -57,7 +58,7 @@ export function describeExport({ dir, memories, others }: Exported): string {
   return [
     `${dir}: ${memories} memories`,
     ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
-    `  for Roampal: ROAMPAL_DATA_PATH=${dir}`,
+    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
     "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
   ].join("\n");
 }

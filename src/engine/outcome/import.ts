@@ -10,9 +10,9 @@ import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
-import { aged } from "./ageing.ts";
 import { arriving, cameAs, digestOf, leaving } from "./carried.ts";
 import { isCollection } from "./memory.ts";
+import { dueFate } from "./retention.ts";
 import { findShown, MEMORY_WING, toMemory } from "./store.ts";
 
 const ID_MAX = 200;
@@ -48,8 +48,7 @@ function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined
 function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
   const { drawer, standing } = arriving(memory, call.peer.agent);
   const made = toMemory({ row: 0, wing: MEMORY_WING, room: String(drawer.metadata["room"]), ...drawer }, standing);
-  if (made !== undefined && aged(made.collection, standing, call.atMs - made.madeMs).kind === "goes")
-    report.overdue += 1;
+  if (made !== undefined && dueFate(made, call.atMs, false).kind === "goes") report.overdue += 1;
   report.added.push(memory.id);
   if (isDry) return;
   tx.insertDrawers([drawer]);

@@ -47,7 +47,7 @@ export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { 
   return done;
 }
 
-function dueFate({ collection, standing, madeMs }: Memory, nowMs: number, isStart: boolean): Fate {
+export function dueFate({ collection, standing, madeMs }: Memory, nowMs: number, isStart: boolean): Fate {
   if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
   // Nobody can tell the age of one whose time cannot be read.
   return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, nowMs - madeMs);

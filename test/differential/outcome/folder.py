@@ -125,7 +125,8 @@ async def main():
     for name, adapter in memory.collections.items():
         got = adapter.collection.get(include=["documents", "metadatas", "embeddings"])
         for id, text, metadata, vector in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"]):
-            held[id] = {"collection": name, "text": text, "metadata": metadata, "isZero": not numpy.any(vector)}
+            types = {key: type(value).__name__ for key, value in metadata.items()}
+            held[id] = {"collection": name, "text": text, "metadata": metadata, "types": types, "isZero": not numpy.any(vector)}
     json.dump({"made": made, "held": held, "faults": faults, "ghosts": sorted(memory.ghost_ids)}, answers)
     answers.flush()
     # Threads of Chroma's would keep it.

@@ -13,7 +13,14 @@ const SCRIPT = join(import.meta.dirname, "folder.py");
 const TEXT = "The handbook says that tea wants four minutes. ".repeat(60);
 
 type Step = (string | number | boolean | null | string[] | object)[];
-type Held = { collection: string; text: string; metadata: Record<string, unknown>; isZero: boolean };
+type Held = {
+  collection: string;
+  text: string;
+  metadata: Record<string, unknown>;
+  /** Of the fields, by their names in Python. */
+  types: Record<string, string>;
+  isZero: boolean;
+};
 type Folder = { made: unknown[]; held: Record<string, Held>; faults: string[]; ghosts: string[] };
 
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
@@ -27,7 +34,7 @@ const LIFE: Step[] = [
   ["store", "restart the printer each morning", "working", {}],
   ["store", 'Grüße, 日本語, and a "quote" 🙂', "working", { depth: 3, ratio: 0.5, whole: true }],
   ["fact", "The user drinks tea", ["identity", "preference"], 0.9, 0.8, true],
-  ["fact", "The user drank coffee", ["preference"], 1, 1, false],
+  ["fact", "The user drank coffee", ["preference"], 0.95, 0.65, false],
   ["archive", "The user drank coffee"],
   ["book", TEXT, "Handbook", "handbook.md"],
   ["book", TEXT.replaceAll("tea", "coffee"), "Old handbook", "old.md"],

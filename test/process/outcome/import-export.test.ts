@@ -222,20 +222,21 @@ test("whatever a folder holds, it comes as what it is or is named", async () => 
   data.file("roampal_working", [
     { id: "working_0000aaaa", text: "one of a megabyte" },
     { id: "working_0000bbbb", text: "another one with these digits" },
+    { id: "working_0000cccc", text: "one of the day before yesterday", metadata: { created_at: ago(48 * HOUR_MS) } },
   ]);
   data.file("roampal_memory_bank", [
     { id: "memory_bank_0000dddd", text: "fact", metadata: { importance: "high", confidence: [], status: 1 } },
   ]);
   const first = await bring(palace, data.dir);
   expect(first).toMatchObject({
-    ...{ added: 5, repeated: 1, kept: [], gone: [] },
+    ...{ added: 6, overdue: 1, repeated: 1, kept: [], gone: [] },
     refused: [
       { id: "history_0000cccc", why: "it holds no text" },
       { id: String(taken), why: "its id is that of a drawer in w/r" },
       { id: long, why: "its id has not 1 to 200 characters" },
     ],
   });
-  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, updated: 0, unchanged: 5, repeated: 1 });
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, updated: 0, unchanged: 6, repeated: 1 });
   expect(await why(palace, "../../etc/passwd")).toMatchObject({ room: "history", score: 0.5, uses: 0 });
   expect(await why(palace, "history_0000aaaa")).toMatchObject({ wing: "roampal", text: "one of a megabyte" });
   expect(await why(palace, "history_0000bbbb")).toMatchObject({ score: 0.5, uses: 2, successes: 2 });
