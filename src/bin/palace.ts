@@ -20,7 +20,10 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   logs: ["the broker's log", () => import("./verb/logs.ts")],
   demo: ["a throw-away palace, two agents, three searches", () => import("./verb/demo.ts")],
   search: ["search the palace", () => import("./verb/search.ts")],
-  outcome: ["memory that learns: stats, why ID, score ID OUTCOME; import and export for Roampal", () => import("./verb/outcome.ts")],
+  outcome: [
+    "memory that learns: stats, why ID, score ID OUTCOME; import and export for Roampal",
+    () => import("./verb/outcome.ts"),
+  ],
   reveal: ["a drawer as it was filed, secrets unmasked", () => import("./verb/reveal.ts")],
   call: ["call one MCP tool", () => import("./verb/call.ts")],
   tools: ["list the MCP tools", () => import("./verb/tools.ts")],

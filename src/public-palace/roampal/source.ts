@@ -18,6 +18,7 @@ import {
   readCollections,
 } from "../format/chroma-file.ts";
 import { countRows, type PalaceRow, readRows, readTail } from "../format/palace-file.ts";
+import { removeLeftovers } from "./leftovers.ts";
 
 /** In Chroma, by their names here; what has been moved furthest comes first. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
@@ -27,6 +28,7 @@ export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
 export const CHROMA_FOLDER = "chromadb";
 export const GHOSTS_FILE = "ghost_ids.json";
 
+const COPIES = "palace-roampal-";
 const PAGE_ROWS = 200;
 const COPY_TRIES = 3;
 /** The database, and what SQLite keeps beside one that is not closed. */
@@ -54,7 +56,8 @@ export class RoampalFolder {
   constructor(dir: string) {
     this.#dir = dir;
     if (!existsSync(chromaFile(join(dir, CHROMA_FOLDER)))) throw noRoampal(dir);
-    this.#copy = mkdtempSync(join(tmpdir(), "palace-roampal-"));
+    removeLeftovers(tmpdir(), COPIES);
+    this.#copy = mkdtempSync(join(tmpdir(), `${COPIES}${process.pid}-`));
     try {
       copyDatabase(join(dir, CHROMA_FOLDER), this.#copy);
       // What a log holds is taken in: the copy is ours.

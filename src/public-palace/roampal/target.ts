@@ -7,13 +7,13 @@
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { isAlive } from "../../platform/alive.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { CarriedMemory } from "../../protocol/outcome.ts";
 import { ROAMPAL } from "../driver/files/create.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
 /** Of paraphrase-multilingual-mpnet-base-v2. */
@@ -31,7 +31,7 @@ export class RoampalDraft {
     this.#draft = `${dir}.export-${process.pid}`;
     try {
       mkdirSync(dirname(dir), { recursive: true });
-      removeLeftovers(dir);
+      removeLeftovers(dirname(dir), `${basename(dir)}.export-`);
       mkdirSync(join(this.#draft, CHROMA_FOLDER), { recursive: true, mode: 0o700 });
     } catch (error) {
       throw unusable(dir, `cannot be made: ${(error as Error).message}`);
@@ -86,15 +86,6 @@ function assertFree(dir: string): void {
   if (there === undefined) return;
   if (!there.isDirectory()) throw unusable(dir, there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw unusable(dir, "is not empty");
-}
-
-/** Of exports to this place that were killed. */
-function removeLeftovers(dir: string): void {
-  const start = `${basename(dir)}.export-`;
-  for (const name of readdirSync(dirname(dir))) {
-    const pid = name.startsWith(start) ? name.slice(start.length) : "";
-    if (/^\d+$/.test(pid) && !isAlive(Number(pid))) rmSync(join(dirname(dir), name), { recursive: true, force: true });
-  }
 }
 
 function syncFolder(folder: string): void {

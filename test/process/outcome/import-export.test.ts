@@ -1,6 +1,16 @@
 /** A Roampal's data folder comes here whole, and goes back (outcome-memory.md 2, 4.2). The real package: test/differential/outcome. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -164,15 +174,18 @@ const MANY = Array.from({ length: 250 }, (_, at) => {
   return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };
 });
 
-test("an import that is killed in the middle is whole when it is done again", async () => {
-  await using palace = createTestPalace();
+test("an import that is killed in the middle is whole when it is done again, and leaves no copy behind", async () => {
   using data = createRoampalData();
+  using temporary = mkdtempDisposableSync(join(tmpdir(), "copies-"));
+  await using palace = createTestPalace({ env: { TMPDIR: temporary.path } });
+  const copies = (): number => readdirSync(temporary.path).filter((name) => name.startsWith("palace-roampal-")).length;
   data.file("roampal_history", MANY);
   const killed = await palace.run("palace", ["outcome", "import", data.dir], {
     env: { MEMPALACE_FAULT: "import.after-part:2" },
   });
-  expect(killed.code).toBeNull();
+  expect([killed.code, copies()]).toEqual([null, 1]);
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 50, unchanged: 200 });
+  expect(copies()).toBe(0);
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, unchanged: 250 });
   expect(await why(palace, "history_000100f9")).toMatchObject({ score: 0.749 });
 });
