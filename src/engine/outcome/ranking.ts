@@ -64,9 +64,17 @@ export function rank(memory: Rankable, distance: number): Rank {
  */
 const NEARNESS_POWER = 8;
 
-/** What the order of a search goes by: how near a memory is, and as a factor of 0.5 to 1.5 what it is expected to bring. */
+/**
+ * What the next use of a memory or drawer is expected to bring, 0…1; 0.5 where nobody has judged it. Its score is half of it, because a
+ * signal moves nothing else.
+ */
+export function prospect(standing: Rankable["standing"]): number {
+  return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
+}
+
+/** What the order of a search goes by: how near a memory is, and as a factor of 0.5 to 1.5 its prospect. */
 export function worth({ collection, standing, weight }: Rankable, similarity: number): number {
-  const bringing = expected(successesOf(standing), standing.uses);
+  const bringing = prospect(standing);
   const learned = collection === "memory_bank" ? settledQuality(quality(weight), standing.uses, bringing) : bringing;
   return similarity ** NEARNESS_POWER * (0.5 + learned);
 }

@@ -73,13 +73,14 @@ test("outcomes weigh more the further a memory has come", () => {
 });
 
 test("what is near and new goes before what is proven and less near; of what is as near, what has failed goes last", () => {
-  const of = (similarity: number, uses: number, successes: number) =>
-    worth({ collection: "working", standing: { score: 0.5, uses, successes }, weight: USUAL }, similarity);
-  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50));
-  expect(of(0.7, 3, 3)).toBeGreaterThan(of(0.7, 1, 1));
-  expect(of(0.7, 1, 1)).toBeGreaterThan(of(0.7, 0, 0));
-  expect(of(0.7, 4, 1)).toBeLessThan(of(0.7, 0, 0));
-  expect(of(0.66, 9, 9)).toBeGreaterThan(of(0.68, 3, 1));
+  const of = (similarity: number, uses: number, successes: number, score = 0.5) =>
+    worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity);
+  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1));
+  expect(of(0.7, 3, 3, 1)).toBeGreaterThan(of(0.7, 1, 1, 0.7));
+  expect(of(0.7, 1, 1, 0.7)).toBeGreaterThan(of(0.7, 0, 0));
+  expect(of(0.7, 4, 1, 0.2)).toBeLessThan(of(0.7, 0, 0));
+  expect(of(0.66, 9, 9, 1)).toBeGreaterThan(of(0.68, 3, 1, 0.3));
+  expect(of(0.7, 3, 3, 0.8), "a signal has spoken against it").toBeLessThan(of(0.7, 3, 3, 1));
   const fact = (weight: typeof USUAL) =>
     worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7);
   expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
