@@ -49,8 +49,8 @@ export type Config = Readonly<{
    * time.
    */
   listen: Readonly<{ host: string; port: number }> | "off" | undefined;
-  /** Port of the door for programs that speak Roampal's HTTP API; undefined: there is none. */
-  outcomePort: number | undefined;
+  /** Port of the door for programs that speak Roampal's HTTP API. Undefined: as last time. */
+  outcomePort: number | "off" | undefined;
   allowedHosts: readonly string[];
   /** Folders that agents on other machines may have mined. */
   mineRoots: readonly string[];
@@ -198,9 +198,9 @@ function listenAddress(env: Env): Config["listen"] {
   );
 }
 
-function outcomePort(env: Env): number | undefined {
+function outcomePort(env: Env): number | "off" | undefined {
   const value = readVariable(env, "MEMPALACE_OUTCOME_PORT")?.trim();
-  if (value === undefined || value === "off") return undefined;
+  if (value === undefined || value === "off") return value;
   if (value === "on") return OUTCOME_PORT;
   const port = Number(value);
   if (/^\d{1,5}$/.test(value) && port > 0 && port <= 65_535) return port;

@@ -44,9 +44,9 @@ export const VARIABLES = {
   },
   MEMPALACE_OUTCOME_PORT: {
     group: "broker",
-    default: "off",
+    default: "",
     meaning:
-      "door for programs that speak Roampal's HTTP API (docs/learning.md), on 127.0.0.1 alone, for holders of a token: a port, `on` = 27182, or `off`",
+      "door for programs that speak Roampal's HTTP API (docs/learning.md), on 127.0.0.1 alone, for holders of a token: a port, or `on` = 27182; remembered until `off`",
   },
   MEMPALACE_ALLOWED_HOSTS: {
     group: "broker",

@@ -28,6 +28,8 @@ export type Paths = Readonly<{
   /** Tokens of the TCP door, and its address. */
   tokensFile: string;
   listenFile: string;
+  /** The port of the last door for programs that speak Roampal's HTTP API. */
+  outcomeDoorFile: string;
   /** First 8 hex digits of SHA-256 of `home`, which name this palace in runtime and state folders. */
   tag: string;
   socketPath: string;
@@ -78,6 +80,7 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     wantedFile: join(home, "broker.wanted"),
     tokensFile: join(home, "tokens.json"),
     listenFile: join(home, "listen.json"),
+    outcomeDoorFile: join(home, "outcome-door.json"),
     get tag() {
       return tag();
     },

@@ -98,6 +98,7 @@ test("the executables are these, and both names of the shim are one file", () =>
     "mempalace-session",
     "mp-shim",
     "palace",
+    "roampal",
   ]);
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });

@@ -14,7 +14,7 @@ import { defineVerb, usageError } from "../verb.ts";
 const USAGE = `palace outcome stats
 palace outcome why ID
 palace outcome score ID worked|failed|partial
-palace outcome ingest FILE [--title T]
+palace outcome ingest FILE [--title T] [--chunk-size N] [--chunk-overlap N]
 palace outcome books
 palace outcome remove TITLE
 palace outcome import [DIR] [--dry-run]
@@ -40,8 +40,7 @@ type Asked = {
   config: Config;
   first: string;
   second: string;
-  title: string | undefined;
-  isDry: boolean;
+  values: { title?: string; "dry-run"?: boolean; "chunk-size"?: string; "chunk-overlap"?: string };
   out: Output;
 };
 
@@ -58,21 +57,29 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     export: [1, 1, exportFolder],
   };
 
+/** Which call each option is of. */
+const TAKERS = { title: "ingest", "chunk-size": "ingest", "chunk-overlap": "ingest", "dry-run": "import" } as const;
+
 export const verb = defineVerb({
   usage: USAGE,
-  options: { title: { type: "string" }, "dry-run": { type: "boolean" } },
+  options: {
+    ...{ title: { type: "string" }, "dry-run": { type: "boolean" } },
+    ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
+  },
   args: [1, 3],
   place: ({ args: [what] }) => (what === "ingest" || what === "import" ? "anew" : "there"),
-  run: async ({ args: [what = "", ...rest], values: { title, "dry-run": isDry = false }, config, out }) => {
+  run: async ({ args: [what = "", ...rest], values, config, out }) => {
     const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
     if (rest.length < least || rest.length > most)
       throw usageError(USAGE, `${what} takes ${least === most ? "" : "at most "}${most} arguments`);
-    if (isDry && what !== "import") throw usageError(USAGE, `${what} takes no --dry-run`);
+    for (const [option, taker] of Object.entries(TAKERS))
+      if (values[option as keyof typeof values] !== undefined && what !== taker)
+        throw usageError(USAGE, `${what} takes no --${option}`);
     const named = { score: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
     const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
-    return run({ client, config, first, second, title, isDry, out }).finally(() => client.close());
+    return run({ client, config, first, second, values, out }).finally(() => client.close());
   },
 });
 
@@ -135,16 +142,28 @@ async function score({ client, first: id, second: outcome, out }: Asked): Promis
   return 0;
 }
 
-async function ingest({ client, first: file, title: given, out }: Asked): Promise<number> {
+async function ingest({ client, first: file, values, out }: Asked): Promise<number> {
   const { readBook } = await import("../feeding/book.ts");
   const { stem, content } = await readBook(resolve(file));
-  const book = await client.call("book.ingest", { title: given ?? stem, source: resolve(file), content });
+  const [size, overlap] = [countOf(values, "chunk-size"), countOf(values, "chunk-overlap")];
+  const book = await client.call("book.ingest", {
+    ...{ title: values.title ?? stem, source: resolve(file), content },
+    ...(size !== undefined && { size }),
+    ...(overlap !== undefined && { overlap }),
+  });
   if (out.isJson) out.document(book);
   else
     out.text(
       book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
     );
   return 0;
+}
+
+/** Characters. The broker knows the bounds. */
+function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
+  const value = values[option];
+  if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
+  throw usageError(USAGE, `--${option} takes a number of characters`);
 }
 
 async function books({ client, out }: Asked): Promise<number> {
@@ -162,11 +181,11 @@ async function remove({ client, first: title, out }: Asked): Promise<number> {
   return 0;
 }
 
-async function importFolder({ client, config, first: dir, isDry, out }: Asked): Promise<number> {
+async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
   const { describeImport, importRoampal } = await import("../feeding/roampal.ts");
   armFault(config.fault);
   const imported = await importRoampal(client, resolve(dir === "" ? config.roampalDir : dir), {
-    isDry,
+    isDry: values["dry-run"] === true,
     silent: out.isJson,
   });
   if (out.isJson) out.document(imported);

@@ -20,25 +20,33 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   options: {},
   args: [0, 0],
   run: async ({ config, out }) => {
-    assertCanListen(config);
-    // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
-    // for a stop by hand.
-    process.once("exit", () => clearStop(config));
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
-    const { stopped } = await stopBroker(config).finally(() => clearStop(config));
-    const { endpoint, health } = await ensureBroker(config).catch((error: unknown) => {
-      throw stopped ? withoutBroker(error) : error;
-    });
-    // The broker's door answers before the palace is open, so the command waits for that too.
-    for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
-      if ((await findBroker(config))?.health.status !== "opening") break;
-      await sleep(POLL_MS);
-    }
+    const { stopped, endpoint, health } = await restartBroker(config);
     if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });
     else out.text(`The broker is running: ${endpoint}`);
     return 0;
   },
 });
+
+type Restarted = { stopped: boolean } & Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
+
+/** The next broker has the environment of `config`. Resolves when its palace is open. Errors: those of stopping and starting. */
+export async function restartBroker(config: Config): Promise<Restarted> {
+  assertCanListen(config);
+  // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
+  // for a stop by hand.
+  process.once("exit", () => clearStop(config));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
+  const { stopped } = await stopBroker(config).finally(() => clearStop(config));
+  const { endpoint, health } = await ensureBroker(config).catch((error: unknown) => {
+    throw stopped ? withoutBroker(error) : error;
+  });
+  // The broker's door answers before the palace is open, so the command waits for that too.
+  for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
+    if ((await findBroker(config))?.health.status !== "opening") break;
+    await sleep(POLL_MS);
+  }
+  return { stopped, endpoint, health };
+}
 
 /** The old broker has ended and no new one runs, which the error must say as well. */
 function withoutBroker(error: unknown): unknown {

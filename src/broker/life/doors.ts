@@ -11,7 +11,7 @@ import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
 import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
 import { TokenBook } from "../door/tokens.ts";
-import { OutcomeDoor } from "./outcome-door.ts";
+import { OUTCOME_HOST, OutcomeDoor } from "./outcome-door.ts";
 
 export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Config };
 
@@ -27,10 +27,11 @@ export class Doors {
   constructor(options: DoorsOptions) {
     this.#options = options;
     const { config, log } = options;
-    if (config.outcomePort === undefined) return;
+    const port = outcomePort(config);
+    if (port === undefined) return;
     const tokens = tokenBook(config, log);
     this.#outcome = new OutcomeDoor({
-      ...{ port: config.outcomePort, tokens: () => tokens.size, log },
+      ...{ port, tokens: () => tokens.size, log },
       open: (at) => openDoor(this.#doorAt({ kind: "tcp", ...at, guard: new Guard(tokens, "loopback") })),
     });
   }
@@ -77,6 +78,13 @@ export class Doors {
     const { config: _config, ...options } = this.#options;
     return { ...options, at, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
+}
+
+/** The port that was asked for, now or last: whichever client needs a broker starts the next one, mostly without that variable. */
+function outcomePort({ outcomePort: asked, paths: { outcomeDoorFile: file } }: Config): number | undefined {
+  if (asked === undefined) return recallAddress(file)?.port;
+  rememberAddress(file, asked === "off" ? undefined : { host: OUTCOME_HOST, port: asked });
+  return asked === "off" ? undefined : asked;
 }
 
 /**

@@ -18,7 +18,8 @@ export type OutcomeDoorOptions = {
   log: Log;
 };
 
-const HOST = "127.0.0.1";
+/** This machine alone reaches it. */
+export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
 const ASK_MAX_MS = 2_000;
 const BODY_MAX = 64 * 1024;
@@ -70,13 +71,13 @@ export class OutcomeDoor {
   async #listen(open: OutcomeDoorOptions["open"]): Promise<{ why: string; hint: string } | undefined> {
     const { port } = this.#options;
     try {
-      this.#door = await open({ host: HOST, port });
+      this.#door = await open({ host: OUTCOME_HOST, port });
       return undefined;
     } catch (error) {
       const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
       if (code === "EADDRINUSE")
         return { why: `port ${port} is taken: ${await whoListens(port)}`, hint: makeWay(port) };
-      const why = `${HOST}:${port} cannot be listened at (${code ?? String(error)})`;
+      const why = `${OUTCOME_HOST}:${port} cannot be listened at (${code ?? String(error)})`;
       return { why, hint: "MEMPALACE_OUTCOME_PORT=27183 palace restart" };
     }
   }
@@ -107,7 +108,7 @@ export async function whoListens(port: number): Promise<string> {
 function ask(port: number): Promise<{ status: number; wants: string; body: unknown }> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(ASK_MAX_MS);
-    const asked = request({ host: HOST, port, path: "/api/health", agent: false, signal }, (response) => {
+    const asked = request({ host: OUTCOME_HOST, port, path: "/api/health", agent: false, signal }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("error", reject);
       response.on("data", (part: string) => {

@@ -106,10 +106,10 @@ test("a second palace names the first one's broker, and neither is hurt", async 
 });
 
 test("the setting takes a port, on and off, and nothing else", () => {
-  const portOf = (value?: string): number | undefined =>
+  const portOf = (value?: string): number | "off" | undefined =>
     loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
   expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([
-    ...[undefined, undefined, undefined, 27_182, 27_182, 8080],
+    ...[undefined, undefined, "off", 27_182, 27_182, 8080],
   ]);
   for (const value of ["0", "65536", "-1", "yes", "0x10", "1e3"])
     expect(() => portOf(value), value).toThrow(/MEMPALACE_OUTCOME_PORT/);

@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+/**
+ * `roampal VERB`: Roampal's command line (outcome-memory.md 9) on this memory. Each verb is one of `palace`, by the name and with the
+ * options that Roampal has for it; one that has no place here says so, and what to type instead.
+ */
+import "../platform/node-version.ts";
+import { VERSION } from "../platform/version.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { ABSENT, type Entry, VERBS } from "./upstream/roampal.ts";
+import { reportError, runVerb } from "./verb.ts";
+
+const [name = "", ...rest] = process.argv.slice(2);
+const entry: Entry | undefined = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+if (entry !== undefined) await runVerb("roampal", await entry.load(), [...entry.before, ...rest], process.env);
+else if (name === "--version") process.stdout.write(`roampal (palace-devbox ${VERSION})\n`);
+else if (["", "help", "--help", "-h"].includes(name)) printHelp();
+else {
+  const instead = Object.hasOwn(ABSENT, name) ? ABSENT[name] : undefined;
+  const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, instead ?? "roampal help");
+  process.exitCode = reportError("roampal", error, rest);
+}
+
+function printHelp(): void {
+  const lines = Object.entries(VERBS).map(([verb, { does }]) => `  ${verb.padEnd(8)} ${does}`);
+  process.stdout.write(
+    `roampal VERB [options]\n\n${lines.join("\n")}\n\nThe memory is the palace's: \`palace --help\`; docs/learning.md.\n`,
+  );
+}

@@ -1,0 +1,116 @@
+/** The verbs of `roampal`: which verb of ours each is. Imported by bin/roampal.ts. */
+import { setTimeout as delay } from "node:timers/promises";
+import { connectClient } from "../../client/client.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import type { OutcomeDoorReport } from "../../protocol/spec.ts";
+import { restartBroker } from "../verb/restart.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+/** `before`: arguments that come before the user's. */
+export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
+
+const outcome = (does: string, name: string): Entry => ({
+  ...{ does, before: [name] },
+  load: async () => (await import("../verb/outcome.ts")).verb,
+});
+const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
+  ...{ does, before: [] },
+  load: async () => (await load()).verb,
+});
+
+const AGENTS = { "claude-code": "claude-code", opencode: "opencode", cursor: "cursor" } as const;
+const OPEN_MAX_MS = 10_000;
+const POLL_MS = 50;
+
+const init = defineVerb({
+  usage: `roampal init [--claude-code] [--opencode] [--cursor]
+
+Wires agents to the memory, all that are found unless some are named (\`palace install\`), and says how to turn learning on.`,
+  options: {
+    ...{ "claude-code": { type: "boolean" }, opencode: { type: "boolean" }, cursor: { type: "boolean" } },
+    ...{ force: { type: "boolean", short: "f" }, "no-input": { type: "boolean" } },
+  },
+  args: [0, 0],
+  place: "any",
+  run: async ({ values, config, out }) => {
+    const { verb } = await import("../verb/install.ts");
+    const named = Object.keys(AGENTS).filter((name) => values[name as keyof typeof AGENTS] === true);
+    const { palace: place, env } = config.handedOn();
+    let code = 0;
+    for (const agent of named.length === 0 ? ["all"] : named)
+      code = Math.max(code, await verb.execute([agent, ...place, ...(out.isJson ? ["--json"] : [])], env));
+    out.notice("learning is on in agents that are started with MEMPALACE_OUTCOMES=on in their environment");
+    return code;
+  },
+});
+
+const start = defineVerb({
+  usage: `roampal start [--port PORT]
+
+Opens the door for programs that speak Roampal's HTTP API, at 27182 or PORT; it stays open until MEMPALACE_OUTCOME_PORT=off
+palace restart. The broker that runs is made anew for it if it has no such door; agents that are connected come back by themselves.`,
+  options: { port: { type: "string" }, host: { type: "string" } },
+  args: [0, 0],
+  place: "anew",
+  run: async ({ values: { port, host = "127.0.0.1" }, config, env, out }) => {
+    if (host !== "127.0.0.1" && host !== "localhost")
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `the door is open to this machine alone, not at ${host}`,
+        "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to others, with the same API",
+      );
+    let door = await doorOf(config);
+    if (door === undefined || (port !== undefined && String(door.port) !== port)) {
+      const MEMPALACE_OUTCOME_PORT = port ?? env["MEMPALACE_OUTCOME_PORT"] ?? "on";
+      const handed = config.handedOn();
+      await restartBroker(loadConfig({ ...handed.env, MEMPALACE_OUTCOME_PORT }, { palace: handed.palace[1] }));
+      door = await doorOf(config);
+    }
+    if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
+    if (door.state === "shut")
+      throw new PalaceError("BROKER_START_FAILED", `port ${door.port} is shut: ${door.why}`, door.hint);
+    if (out.isJson) out.document(door);
+    else out.text(`Roampal's API: http://127.0.0.1:${door.port}/api/health`);
+    return 0;
+  },
+});
+
+/** Undefined: the broker has none. A door that is about to open is waited for. */
+async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
+  const client = await connectClient({ config, agent: "roampal start", start: "auto" });
+  try {
+    for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+      const { outcomeDoor: door } = await client.call("palace.status", {});
+      const isDecided = door?.state !== "shut" || door.hint !== "";
+      if (isDecided || waitedMs >= OPEN_MAX_MS) return door;
+      await delay(POLL_MS);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+export const VERBS: Readonly<Record<string, Entry>> = {
+  init: { does: "wire agents to the memory", before: [], load: () => Promise.resolve(init) },
+  start: { does: "open the door for programs, at port 27182", before: [], load: () => Promise.resolve(start) },
+  stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verb/stop.ts")),
+  status: palace("what is running and what it holds", () => import("../verb/status.ts")),
+  stats: outcome("how many memories each collection holds", "stats"),
+  doctor: palace("check everything, and say what to do", () => import("../verb/doctor.ts")),
+  score: outcome("ID worked|failed|partial: your own word on a memory", "score"),
+  why: outcome("ID: why a memory stands where it stands", "why"),
+  ingest: outcome("FILE: keep a book", "ingest"),
+  books: outcome("the books", "books"),
+  remove: outcome("TITLE: take a book out", "remove"),
+};
+
+/** What Roampal has besides, and what to type here. */
+export const ABSENT: Readonly<Record<string, string>> = {
+  context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
+  summarize: "nothing is shortened here: a memory is kept as it was said",
+  sidecar: "agents score by themselves, and tests and commands without them: docs/learning.md",
+  retag: "there are no tags to make anew here",
+  profile: "another memory is another folder: palace --palace DIR VERB",
+  reembed: "palace repair",
+};

@@ -1,0 +1,62 @@
+/** `roampal …`: Roampal's command line on the palace (outcome-memory.md 9), and the door it opens. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { freePort } from "../../helpers/free-port.ts";
+import { addToken, doorOf, opened } from "../../helpers/outcome-http.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+test("start opens the door, which later brokers open too until it is turned off", async () => {
+  await using palace = createTestPalace();
+  const port = await freePort();
+  const start = ["start", "--port", `${port}`];
+  const without = await palace.run("roampal", start);
+  expect(without).toMatchObject({ code: 5, stderr: expect.stringContaining("there is no token yet") });
+  expect(without.stderr).toContain("palace token add");
+  await addToken(palace, "program");
+  await opened(palace, port);
+  const { code, stdout, stderr } = await palace.run("roampal", start);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toBe(`Roampal's API: http://127.0.0.1:${port}/api/health\n`);
+  const instance = async (): Promise<string> => {
+    const client = await palace.client();
+    return client.call("palace.status", {}).then(({ instanceId }) => (client.close(), instanceId));
+  };
+  const first = await instance();
+  expect(JSON.parse((await palace.run("roampal", ["start", "--json"])).stdout)).toEqual({ port, state: "open" });
+  expect(await instance(), "a door that is open is left open").toBe(first);
+  // As whichever agent starts the next broker: it knows of no door.
+  expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
+  await opened(palace, port);
+  expect(await palace.run("palace", ["restart"], { env: { MEMPALACE_OUTCOME_PORT: "off" } })).toMatchObject({
+    code: 0,
+  });
+  expect(await doorOf(palace)).toBeUndefined();
+  expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
+  expect(await doorOf(palace)).toBeUndefined();
+});
+
+test("each verb is one of ours, with Roampal's options; what has no place here says what to type instead", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("roampal", args);
+  const file = join(palace.home, "handbook.txt");
+  writeFileSync(file, "Ovens are cleaned on Fridays. ".repeat(40));
+  expect(
+    await run("ingest", file, "--title", "Handbook", "--chunk-size", "200", "--chunk-overlap", "20"),
+  ).toMatchObject({
+    ...{ code: 0, stdout: "Handbook: 7 chunks\n" },
+  });
+  expect((await run("books")).stdout).toContain("Handbook");
+  expect(JSON.parse((await run("stats", "--json")).stdout)).toMatchObject({ collections: { books: 7 } });
+  expect(await run("remove", "Handbook")).toMatchObject({ code: 0 });
+  expect((await run("status")).stdout).toContain("drawers");
+  expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^roampal \(palace-devbox /) });
+  expect((await run("help")).stdout).toContain("ingest");
+  expect(await run("start", "--host", "0.0.0.0")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("MEMPALACE_LISTEN"),
+  });
+  expect(await run("profile", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("--palace DIR") });
+  expect(await run("frobnicate")).toMatchObject({ code: 2, stderr: expect.stringContaining("roampal help") });
+});
