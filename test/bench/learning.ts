@@ -13,6 +13,7 @@ import { openEmbedder } from "../../src/index/embedding/embedder.ts";
 import { findModel } from "../../src/index/embedding/model-files.ts";
 import type { Embedder } from "../../src/port/search.ts";
 import type { Standing, Telling } from "../../src/port/outcome.ts";
+import { benchScale } from "./learning-scale.ts";
 import { benchTalks } from "./learning-talks.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
@@ -94,6 +95,8 @@ for (const noise of NOISES) {
 }
 await embedder.close();
 if (!(await benchTalks(realModelDir, print))) print("\nleft out: ../shared/bench is not beside this checkout");
+const { name, measured, bar, ok } = await benchScale();
+print(`\n${ok ? "ok  " : "MISS"}  ${name}  ${measured} (${bar})`);
 
 function makeWorld(seed: number): World {
   const random = seededRandom(seed);

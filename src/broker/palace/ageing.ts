@@ -43,7 +43,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       const believedMs = believed(reader, Date.now());
       if (hasMemories) await writer.call("putMeta", AGED_AT, String(believedMs));
       while (!isEnded && hasMemories) {
-        const ids = dueMemories({ reader }, believedMs, isStart);
+        const ids = await dueMemories({ reader }, believedMs, isStart);
         if (ids.length === 0) break;
         const { outcome } = await queue.submit(PEER, callOf({ ids, believedMs, isStart }), ids.join().length);
         if (!outcome.ok) throw new Error(outcome.error.message);

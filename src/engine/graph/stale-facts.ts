@@ -38,6 +38,18 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
     }
     return facts;
   };
+  const current = new Map<string, NamedFact[]>();
+  const currentOf = ({ subject, predicate }: NamedFact): NamedFact[] => {
+    const name = JSON.stringify([subject, predicate]);
+    let facts = current.get(name);
+    if (facts === undefined) {
+      facts = graph
+        .factsWith(subject, predicate, ENDED_MAX)
+        .filter((one) => !startsAfter(one, now.moment) && !isOver(one, now));
+      current.set(name, facts);
+    }
+    return facts;
+  };
   return read.map(({ ids, plain }) => {
     const holds = (name: string): boolean => plain.includes(plainText(name));
     const stale = [...ids]
@@ -45,15 +57,13 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
       .flatMap(endedOf)
       .filter((fact) => holds(fact.objectName))
       .flatMap((fact) => {
-        const current = graph
-          .factsWith(fact.subject, fact.predicate, ENDED_MAX)
-          .filter((one) => !startsAfter(one, now.moment) && !isOver(one, now));
-        if (current.some((one) => one.object === fact.object)) return [];
+        const holding = currentOf(fact);
+        if (holding.some((one) => one.object === fact.object)) return [];
         return [
           {
             fact: `${fact.subjectName} → ${fact.predicate} → ${fact.objectName}`,
             ended: fact.validTo ?? "",
-            isReplaced: current.some((one) => holds(one.objectName)),
+            isReplaced: holding.some((one) => holds(one.objectName)),
           },
         ];
       });

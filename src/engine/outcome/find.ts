@@ -1,7 +1,8 @@
 /**
  * Finds memories: candidates by words and by meaning in each collection, in the order of ranking.ts. Runs on the broker's main thread.
- * Source: outcome-memory.md 3.2–3.5, 3.7.
+ * Source: outcome-memory.md 3.2–3.5.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { within } from "../../platform/within.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/search.ts";
@@ -17,7 +18,7 @@ import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
 export type FindContext = {
-  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph">;
+  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places">;
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;
   embedder: () => Embedder | undefined;
@@ -43,13 +44,13 @@ const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
 /** A memory without a vector: the one with most of the question's words is as near as one whose meaning is half the same. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Of the memories wanted, so many times as many are held against the facts of the graph. */
+/** Of the memories wanted, so many times as many are held against the facts of the graph, and no more than that. */
 const STALE_READ = 2;
+const STALE_READ_MAX = 60;
 /** With filters, which are held against what was found, so many are looked at. */
 const FILTERED_CANDIDATES = 1_000;
-/** Memories that are listed without a question, of each collection, and those read at once. */
-const LISTED_MAX = 10_000;
-const PAGE = 1_000;
+/** Memories that are read at once; others are served between. */
+const SLICE = 500;
 
 /** Best first. A half that fails leaves the other. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
@@ -57,14 +58,12 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   const asked = spelledOut(query);
   const vector = await embedded(context, asked);
   const pool = Object.keys(filters).length > 0 ? FILTERED_CANDIDATES : limit * CANDIDATES_FACTOR;
-  const pools = await Promise.all(collections.map((room) => candidates(context, asked, vector, room, pool)));
-  const words = new Map(pools.flat().map((one) => [one.row, one.words]));
-  const memories = read(context, [...words.keys()]).filter(
-    (memory) => matches(memory.metadata, filters) && !isLeftOut(memory),
-  );
+  const pools = await gathered(context, { query: asked, vector }, collections, limit, pool);
+  const words = new Map(pools.map((one) => [one.row, one.words]));
+  const memories = pools.filter((memory) => matches(memory.metadata, filters) && !isLeftOut(memory));
   const cosines = await cosinesOf(context, vector, memories);
   const likened = memories.map((memory, at) => ({
-    ...{ ...memory, cosine: cosines[at] ?? Number.NaN, words: words.get(memory.row) ?? 0 },
+    ...{ ...memory, cosine: cosines[at] ?? Number.NaN },
   }));
   const most = Math.max(...words.values());
   const found = alike(likened).map((memory): Found => {
@@ -79,7 +78,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
 
 /** Marks those that state what a fact of the graph says is over. Only those that may be shown are read. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
-  const first = found.slice(0, STALE_READ * limit);
+  const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
     reader.graph,
     first.map(({ text }) => text),
@@ -95,32 +94,6 @@ function unknownDistance(share: number): number {
   return Number.isNaN(share) ? most : none - share * (none - most);
 }
 
-/** The memories of the collections, for who asks for what is there and not for what fits. */
-export function listMemories(
-  context: Pick<FindContext, "reader">,
-  { collections = COLLECTIONS, filters = {} }: Pick<FindRequest, "collections" | "filters">,
-): Memory[] {
-  return collections.flatMap((room) =>
-    memoriesIn(context, room)
-      .filter(({ metadata }) => matches(metadata, filters))
-      .take(LISTED_MAX)
-      .toArray(),
-  );
-}
-
-/** All of a collection in the order of their filing, page by page. */
-export function* memoriesIn({ reader }: Pick<FindContext, "reader">, room: Collection): Generator<Memory, void> {
-  for (let offset = 0; ; offset += PAGE) {
-    const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, PAGE, offset);
-    const standings = reader.standings(drawers.map(({ id }) => id));
-    for (const drawer of drawers) {
-      const memory = toMemory(drawer, standings.get(drawer.id));
-      if (memory !== undefined) yield memory;
-    }
-    if (drawers.length < PAGE) return;
-  }
-}
-
 async function embedded({ embedder }: FindContext, text: string): Promise<Float32Array | undefined> {
   try {
     return (await within(embedder()?.embed([text]) ?? Promise.resolve([]), DEADLINE_MS))?.[0];
@@ -129,31 +102,58 @@ async function embedded({ embedder }: FindContext, text: string): Promise<Float3
   }
 }
 
-async function candidates(
-  { lexical, vectors }: FindContext,
-  query: string,
-  vector: Float32Array | undefined,
-  room: Collection,
+type Question = { query: string; vector: Float32Array | undefined };
+type Candidate = Memory & { row: number; words: number };
+
+/**
+ * `pool` of each collection, or nearly so: one search of all of them costs as much as of one. A collection of which that has found
+ * fewer than may be shown is searched by itself.
+ */
+async function gathered(
+  context: FindContext,
+  question: Question,
+  collections: readonly Collection[],
+  limit: number,
   pool: number,
-): Promise<{ row: number; words: number }[]> {
-  const filter = { wing: MEMORY_WING, room };
+): Promise<Candidate[]> {
+  const several = collections.length === 1 ? [] : await candidates(context, question, {}, pool * collections.length);
+  const found = several.filter(({ collection }) => collections.includes(collection));
+  const few = collections.filter((room) => found.filter(({ collection }) => collection === room).length < limit);
+  const more = await Promise.all(few.map((room) => candidates(context, question, { room }, pool)));
+  return [...new Map([...found, ...more.flat()].map((one) => [one.row, one])).values()];
+}
+
+async function candidates(
+  context: FindContext,
+  { query, vector }: Question,
+  place: { room?: Collection },
+  pool: number,
+): Promise<Candidate[]> {
+  const { lexical, vectors } = context;
+  const filter = { wing: MEMORY_WING, ...place };
   const [words, near] = await Promise.all([
     lexical.candidates(query, filter, 2 * pool),
     vector === undefined ? [] : vectors.around(vector, filter, 2 * pool).catch(() => []),
   ]);
   const scores = new Map(words.map(({ row, score }) => [row, score]));
-  return fuseByPlace([near.slice(0, 2 * pool), [...scores.keys()]])
+  const rows = fuseByPlace([near.slice(0, 2 * pool), [...scores.keys()]])
     .slice(0, pool)
-    .map(({ id }) => ({ row: id, words: scores.get(id) ?? 0 }));
+    .map(({ id }) => id);
+  return (await read(context, rows)).map((memory) => ({ ...memory, words: scores.get(memory.row) ?? 0 }));
 }
 
-function read({ reader }: FindContext, rows: readonly number[]): (Memory & { row: number })[] {
-  const drawers = reader.drawersByRow(rows);
-  const standings = reader.standings(drawers.map(({ id }) => id));
-  return drawers.flatMap((drawer) => {
-    const memory = toMemory(drawer, standings.get(drawer.id));
-    return memory === undefined ? [] : [{ ...memory, row: drawer.row }];
-  });
+async function read({ reader }: FindContext, rows: readonly number[]): Promise<(Memory & { row: number })[]> {
+  const memories: (Memory & { row: number })[] = [];
+  for (let start = 0; start < rows.length; start += SLICE) {
+    if (start > 0) await nextTurn();
+    const drawers = reader.drawersByRow(rows.slice(start, start + SLICE));
+    const standings = reader.standings(drawers.map(({ id }) => id));
+    for (const drawer of drawers) {
+      const memory = toMemory(drawer, standings.get(drawer.id));
+      if (memory !== undefined) memories.push({ ...memory, row: drawer.row });
+    }
+  }
+  return memories;
 }
 
 async function cosinesOf(

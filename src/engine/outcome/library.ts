@@ -10,7 +10,7 @@ import type { Methods } from "../../protocol/spec.ts";
 import { sha256Hex, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { chunks, type Cut, USUAL_CUT } from "./books.ts";
-import { memoriesIn } from "./find.ts";
+import { memoriesIn } from "./list.ts";
 import { newStanding, USUAL_SCORE } from "./memory.ts";
 import { isoTime, MEMORY_WING } from "./store.ts";
 
@@ -57,9 +57,9 @@ export function removeBook(tx: LedgerTx, { params }: WriteCall): { title: string
 }
 
 /** Reads the chunks of all books. */
-export function listBooks(reader: LedgerReader): { books: Book[] } {
+export async function listBooks(reader: LedgerReader): Promise<{ books: Book[] }> {
   const books = new Map<string, Book>();
-  for (const { metadata } of memoriesIn({ reader }, "books")) {
+  for await (const { metadata } of memoriesIn({ reader }, "books")) {
     const [title, source, at] = [metadata["title"], metadata["source"], metadata["created_at"]].map((value) =>
       asText(value ?? ""),
     );

@@ -1,6 +1,7 @@
 /** Which fact of the memory bank a text means, found for a write beforehand. Source: outcome-memory.md 2.11. */
 import { asText } from "../text/validate.ts";
-import { findMemories, type FindContext, listMemories } from "./find.ts";
+import { findMemories, type FindContext } from "./find.ts";
+import { facts } from "./list.ts";
 import { meantFact, NEAR_ENOUGH, NEAREST_ASKED } from "./memory-bank.ts";
 
 /** Resolves to its drawer's id, or undefined where no fact is near enough to be meant. */
@@ -10,8 +11,7 @@ export async function findFact(
   purpose: keyof typeof NEAR_ENOUGH,
 ): Promise<string | undefined> {
   const wanted = asText(given ?? "");
-  const facts = listMemories(context, { collections: ["memory_bank"] });
-  const exact = facts.find(({ id, text }) => id === wanted || text === wanted)?.drawerId;
+  const exact = facts(context).find(({ id, text }) => id === wanted || text === wanted)?.drawerId;
   if (exact !== undefined) return exact;
   const request = { query: wanted, collections: ["memory_bank"] as const, limit: NEAREST_ASKED, nowMs: Date.now() };
   const near = (await findMemories(context, request)).sort((a, b) => b.cosine - a.cosine);

@@ -18,8 +18,8 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** `isKnown`: something of earlier conversations has stayed. */
-export function profileText(facts: readonly Fact[], isKnown: boolean): string {
+/** `isKnown`: something of earlier conversations has stayed. `clean` masks the secrets of a whole text. */
+export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(
     (a, b) => b.weight.importance - a.weight.importance || b.weight.confidence - a.weight.confidence,
@@ -31,7 +31,7 @@ export function profileText(facts: readonly Fact[], isKnown: boolean): string {
   if (slots.has("identity")) {
     const lines = TAGS.flatMap((tag) => {
       const fact = slots.get(tag);
-      return fact === undefined ? [] : [`${LABELS[tag]}: ${quoted(firstSentence(fact.text))}`];
+      return fact === undefined ? [] : [`${LABELS[tag]}: ${quoted(firstSentence(clean(fact.text)))}`];
     });
     return block("roampal-user-profile", lines);
   }

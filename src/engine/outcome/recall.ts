@@ -3,7 +3,8 @@ import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue, asText } from "../text/validate.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
-import { type FindContext, findMemories, type FindRequest, type Found, listMemories } from "./find.ts";
+import { type FindContext, findMemories, type FindRequest, type Found } from "./find.ts";
+import { facts as factsOf, listMemories } from "./list.ts";
 import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots } from "./injection.ts";
 import { type Collection, isCollection } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
@@ -14,6 +15,9 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 export const DAYS_MAX = 365;
+/** Of a filter. */
+const FIELDS_MAX = 20;
+const VALUES_MAX = 100;
 /** So many that the best of each collection is among them. */
 const CANDIDATES = 20;
 
@@ -37,7 +41,8 @@ export async function searchMemory(context: FindContext, values: Values, nowMs: 
 
 /** Without a question all that is there is listed. */
 export async function findOrList(context: FindContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
-  if (request.query === "") return sorted(listMemories(context, request).map(sortable), sort).slice(0, request.limit);
+  if (request.query === "")
+    return sorted((await listMemories(context, request)).map(sortable), sort).slice(0, request.limit);
   return sorted((await findMemories(context, request)).map(sortable), sort);
 }
 
@@ -108,8 +113,8 @@ export async function insights(
   nowMs: number,
 ): Promise<{ facts: Memory[]; memories: Found[] }> {
   const memories = await bestFour(context, { query, nowMs });
-  const always = { collections: ["memory_bank"] as const, filters: { always_inject: true } };
-  return { facts: fitting(listMemories(context, always)), memories };
+  const always = factsOf(context).filter(({ metadata }) => metadata["always_inject"] === true);
+  return { facts: fitting(always), memories };
 }
 
 /** One of the day, one of what has helped, and the best two of all, by one search. */
@@ -145,9 +150,16 @@ export function readCollections(given: unknown): { collections?: readonly Collec
 export function readFilters(given: unknown, days: number | undefined, nowMs: number): Filters {
   if (given !== undefined && given !== null && !isRecord(given)) throw new InvalidValue("metadata must be an object");
   const filters = { ...given, ...(days !== undefined && { created_at: { $gte: isoTime(nowMs - days * DAY_MS) } }) };
+  if (Object.keys(filters).length > FIELDS_MAX || Object.values(filters).some(isLong))
+    throw new InvalidValue(`metadata may name ${FIELDS_MAX} fields, and ${VALUES_MAX} values of one`);
   const unknown = unknownOperator(filters);
   if (unknown !== undefined) throw new InvalidValue(`metadata has the unknown operator ${unknown}`);
   return filters;
+}
+
+/** Each value is held against each memory. */
+function isLong(wanted: unknown): boolean {
+  return isRecord(wanted) && Object.values(wanted).some((value) => Array.isArray(value) && value.length > VALUES_MAX);
 }
 
 export function readSort(given: unknown): Sort | undefined {

@@ -4,7 +4,7 @@
  */
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { aged, isGarbage } from "./ageing.ts";
-import { type FindContext, memoriesIn } from "./find.ts";
+import { type ListContext, memoriesIn } from "./list.ts";
 import { MOVING } from "./memory.ts";
 import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "./store.ts";
@@ -16,18 +16,16 @@ export const AGED_MAX = 200;
 export type AgeRequest = { ids: string[]; believedMs: number; isStart: boolean };
 
 /** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
-export function dueMemories(context: Pick<FindContext, "reader">, nowMs: number, isStart: boolean): string[] {
+export async function dueMemories(context: ListContext, nowMs: number, isStart: boolean): Promise<string[]> {
   // Time alone does nothing to what is proven.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
-  return ageing
-    .flatMap((collection) =>
-      memoriesIn(context, collection)
-        .filter((memory) => dueFate(memory, nowMs, isStart).kind !== "stays")
-        .take(AGED_MAX)
-        .map(({ drawerId }) => drawerId)
-        .toArray(),
-    )
-    .slice(0, AGED_MAX);
+  const due: string[] = [];
+  for (const collection of ageing)
+    for await (const memory of memoriesIn(context, collection)) {
+      if (dueFate(memory, nowMs, isStart).kind !== "stays") due.push(memory.drawerId);
+      if (due.length === AGED_MAX) return due;
+    }
+  return due;
 }
 
 export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {

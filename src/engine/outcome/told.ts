@@ -6,7 +6,8 @@ import type { LedgerReader } from "../../port/ledger.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import type { MemoryFields, TurnFields } from "../../protocol/outcome.ts";
 import { type Exchange, readExchange } from "./exchange.ts";
-import { type FindContext, listMemories, memoriesIn } from "./find.ts";
+import type { FindContext } from "./find.ts";
+import { facts, has, type ListContext } from "./list.ts";
 import { injectionText, nameIn, type Shown } from "./injection.ts";
 import { tagsOf } from "./memory-bank.ts";
 import { memoryFields } from "./memory-fields.ts";
@@ -25,7 +26,7 @@ const QUERY_MAX = 2_000;
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & { reader: FindContext["reader"] & Pick<LedgerReader, "shownIn"> };
-type TextContext = Pick<FindContext, "reader">;
+type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
   conversation: string;
   prompt: string;
@@ -61,13 +62,13 @@ export async function drawersToShow(
     seen.has(drawerId) ||
     metadata["conversation_id"] === conversation ||
     (project !== undefined && typeof metadata["project"] === "string" && metadata["project"] !== project);
-  const bank = listMemories(context, { collections: ["memory_bank"] });
-  const facts = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
-  const known = new Set(facts.map(({ id }) => id));
+  const bank = facts(context);
+  const always = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
+  const known = new Set(always.map(({ id }) => id));
   const query = prompt.trim().slice(0, QUERY_MAX).toWellFormed();
   const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
-  const memories = [...facts, ...best.filter(({ id }) => !known.has(id))];
-  const { shown } = injectionText(nameOf(bank), shownOf(memories, clean, nowMs));
+  const memories = [...always, ...best.filter(({ id }) => !known.has(id))];
+  const { shown } = injectionText(nameOf(bank, clean), shownOf(memories, clean, nowMs));
   const ids = new Set(shown.map(({ id }) => id));
   return memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId);
 }
@@ -75,13 +76,13 @@ export async function drawersToShow(
 /** `prompt`: as the user has said it. */
 export function told(context: TextContext, begun: Begun, prompt: string, clean: Clean, nowMs: number): Told {
   const { isCold, shown, asks } = begun;
-  const bank = listMemories(context, { collections: ["memory_bank"] }).map((fact) => ({
-    ...fact,
-    text: clean(fact.text),
-  }));
   const memories = memoriesOf(context, shown);
-  const name = isCold || memories.length > 0 ? nameOf(bank) : undefined;
-  const parts = [isCold ? greeting(context, bank) : "", injectionText(name, shownOf(memories, clean, nowMs)).text];
+  const bank = isCold || memories.length > 0 ? facts(context) : [];
+  const name = nameOf(bank, clean);
+  const parts = [
+    isCold ? greeting(context, bank, clean) : "",
+    injectionText(name, shownOf(memories, clean, nowMs)).text,
+  ];
   const exchange = asks === null ? undefined : exchangeOf(context, asks.exchange, clean);
   const toScore = asks === null ? [] : scorable(memoriesOf(context, asks.shown), clean);
   const message = clean(prompt.slice(0, QUERY_MAX));
@@ -129,15 +130,14 @@ function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange
   return { user: clean(user), assistant: clean(assistant) };
 }
 
-function nameOf(bank: readonly Memory[]): string | undefined {
+function nameOf(bank: readonly Memory[], clean: Clean): string | undefined {
   const identities = bank.filter(({ metadata }) => tagsOf(metadata).includes("identity"));
-  return identities.map(({ text }) => nameIn(text)).find((name) => name !== undefined);
+  return identities.map(({ text }) => nameIn(clean(text))).find((name) => name !== undefined);
 }
 
-function greeting(context: TextContext, bank: readonly Memory[]): string {
-  const has = (room: Collection): boolean => memoriesIn(context, room).next().done !== true;
-  const facts = bank.map(({ text, metadata, weight }) => ({ text, tags: tagsOf(metadata), weight }));
-  return profileText(facts, has("history") || has("patterns"));
+function greeting(context: TextContext, bank: readonly Memory[], clean: Clean): string {
+  const told = bank.map(({ text, metadata, weight }) => ({ text, tags: tagsOf(metadata), weight }));
+  return profileText(told, has(context, "history") || has(context, "patterns"), clean);
 }
 
 function shownOf(memories: readonly Memory[], clean: Clean, nowMs: number): Shown[] {

@@ -81,7 +81,7 @@ function adjusted(
       const adjustments = [
         ...dateAdjustments(drawer, dates),
         ...staleAdjustments(stale),
-        ...outcomeAdjustments(standings.get(drawer.id)),
+        ...outcomeAdjustments(drawer, standings.get(drawer.id)),
       ];
       const score = adjustments.reduce((value, { factor }) => value * factor, one.score);
       return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [] };

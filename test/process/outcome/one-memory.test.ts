@@ -51,6 +51,19 @@ test("a drawer of the palace that was found useful goes before one as good, one 
   expect((await search())[2]?.score, "fades further with each failure").toBeLessThan(fallen);
 });
 
+test("a fact that nobody has scored stands where it stood, and one that misled goes down", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using agent = await palace.shim();
+  await ask(agent, "add_to_memory_bank", { content: "The user likes purple tea kettles" });
+  const search = async (): Promise<Hit | undefined> =>
+    ((await agent.call("mempalace_search", { query: "purple kettles", explain: true }))["results"] as Hit[])[0];
+  const before = await search();
+  expect(before?.explain).toMatchObject({ promoted: [], demoted: [] });
+  await score(agent, before?.drawer_id ?? "", "failed");
+  expect((await search())?.score).toBeLessThan(before?.score ?? 0);
+});
+
 test("a memory that states what is over is shown after what still holds, whatever came of it, and a person sees why", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });

@@ -14,6 +14,7 @@ import type { Standing } from "../../../src/port/outcome.ts";
 import { idIn, idsOf, isMemoryId, newStanding } from "../../../src/engine/outcome/memory.ts";
 import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
+import { readFilters } from "../../../src/engine/outcome/recall.ts";
 import { boosted, learnedShare, worth } from "../../../src/engine/outcome/ranking.ts";
 import { reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
@@ -117,6 +118,13 @@ test("what is far less like the question than the best is not ranked, unless it 
   expect(names([found("a", 0.8, 5), found("b", 0.1, 4), found("c", 0.1, 3.9)])).toBe("ab");
   expect(names([found("a", 0.8), found("b", Number.NaN)])).toBe("ab");
   expect(names([])).toBe("");
+});
+
+test("a filter has so many fields and values that holding them against every memory takes no time", () => {
+  expect(readFilters({ tag: { $in: Array(100).fill("x") } }, undefined, NOW_MS)).toBeDefined();
+  expect(() => readFilters({ tag: { $nin: Array(101).fill("x") } }, undefined, NOW_MS)).toThrow(/100 values/);
+  const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`field${at}`, 1]));
+  expect(() => readFilters(fields, undefined, NOW_MS)).toThrow(/20 fields/);
 });
 
 test("a cross-encoder has a say only before outcomes are known", () => {

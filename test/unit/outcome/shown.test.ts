@@ -109,13 +109,15 @@ test("a profile has one fact for each tag, the weightiest first, and needs an id
     fact("Her name is Ada! Really", ["identity", "project"], 0.9),
     fact("Second project", ["identity", "project"], 0.8),
   ];
-  expect(profileText(facts, true)).toBe(
+  expect(profileText(facts, true, (text) => text)).toBe(
     "<roampal-user-profile>\nIdentity: Her name is Ada!\nPreference: Likes tea.\nProject: Second project\n</roampal-user-profile>",
   );
-  expect(profileText(facts.slice(0, 1), true)).toMatch(
+  expect(profileText(facts.slice(0, 1), true, (text) => text)).toMatch(
     /^<roampal-identity-missing>\n[^]*\n<\/roampal-identity-missing>$/,
   );
-  expect(profileText([], false)).toMatch(/^<roampal-new-user>\n[^]*tags=\["project"\]\n<\/roampal-new-user>$/);
+  expect(profileText([], false, (text) => text)).toMatch(
+    /^<roampal-new-user>\n[^]*tags=\["project"\]\n<\/roampal-new-user>$/,
+  );
 });
 
 test("a first sentence ends at its first mark of the first kind, or at a word", () => {

@@ -1,0 +1,65 @@
+/** Memories that are there, for who asks for them and not for what fits a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { LedgerReader } from "../../port/ledger.ts";
+import { type Filters, matches } from "./filters.ts";
+import { type Collection, COLLECTIONS } from "./memory.ts";
+import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
+
+export type ListContext = { reader: Pick<LedgerReader, "listDrawers" | "standings" | "places"> };
+
+/** Of each collection the newest so many. */
+const LISTED_MAX = 10_000;
+/** Read at once; others are served between two pages. */
+const PAGE = 500;
+/** Twice as many as are ever filed here; a folder of Roampal's may bring more. */
+const FACTS_MAX = 1_000;
+
+export async function listMemories(
+  context: ListContext,
+  { collections = COLLECTIONS, filters = {} }: { collections?: readonly Collection[]; filters?: Filters },
+): Promise<Memory[]> {
+  const listed: Memory[] = [];
+  for (const room of collections) {
+    const from = Math.max(0, count(context, room) - LISTED_MAX);
+    for await (const memory of memoriesIn(context, room, from))
+      if (matches(memory.metadata, filters)) listed.push(memory);
+  }
+  return listed;
+}
+
+/** In the order of filing, page by page; what is filed or goes meanwhile may be missed. */
+export async function* memoriesIn(context: ListContext, room: Collection, from = 0): AsyncGenerator<Memory, void> {
+  for (let offset = from; ; offset += PAGE) {
+    const { memories, drawers } = page(context, room, PAGE, offset);
+    yield* memories;
+    if (drawers < PAGE) return;
+    await nextTurn();
+  }
+}
+
+/** The facts of the memory bank. */
+export function facts(context: ListContext): Memory[] {
+  return page(context, "memory_bank", FACTS_MAX, 0).memories;
+}
+
+export function has(context: ListContext, room: Collection): boolean {
+  return count(context, room) > 0;
+}
+
+function count({ reader }: ListContext, room: Collection): number {
+  return reader.places().find((place) => place.wing === MEMORY_WING && place.room === room)?.drawers ?? 0;
+}
+
+function page(
+  { reader }: ListContext,
+  room: Collection,
+  limit: number,
+  offset: number,
+): { memories: Memory[]; drawers: number } {
+  const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, limit, offset);
+  const standings = reader.standings(drawers.map(({ id }) => id));
+  return {
+    memories: drawers.flatMap((drawer) => toMemory(drawer, standings.get(drawer.id)) ?? []),
+    drawers: drawers.length,
+  };
+}
