@@ -13,7 +13,6 @@ import { tagsOf } from "./memory-bank.ts";
 import { memoryFields } from "./memory-fields.ts";
 import { age } from "./memory-object.ts";
 import { profileText } from "./profile.ts";
-import type { Collection } from "./memory.ts";
 import { bestFour } from "./recall.ts";
 import { plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
 import { type Memory, toMemory } from "./store.ts";
