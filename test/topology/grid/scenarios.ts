@@ -11,8 +11,8 @@ export type Run = { world: World; accounts: Account[] };
 type Agent = { place: Place; agent: StdioMcp; account: Account };
 
 const AGENTS = 12;
-const STORM_WRITES = 4_000;
-const FAULT_WRITES = 1_200;
+const STORM_WRITES = 2_400;
+const FAULT_WRITES = 800;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 /** broker.json of another boot with a living pid and files from an hour ahead; socket and lock file lie there anyway. */
