@@ -45,7 +45,7 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
 
 /** Returns the memory that holds the exchange, if both have said something. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; scored: boolean } {
-  const { params, atMs } = call;
+  const { params, peer, atMs } = call;
   const before = found(tx, call);
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
@@ -61,8 +61,9 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
     ...(project !== "" && { project }),
   };
   const id = kept === undefined ? undefined : storeMemory(tx, call, { collection: "working", text: kept.text, fields });
-  // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it.
-  if (isGoingOn(before))
+  // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it; and another agent's host has
+  // recorded nothing of it.
+  if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   tx.conversations.put(onStop(before, id, atMs));
   return { id: id ?? null, scored: before.isScored };
@@ -94,17 +95,18 @@ function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
   return askedMark(readExchange(text, Number(metadata?.["user_length"] ?? 0)).user);
 }
 
-/** Each name once. */
+/** Each name once. Tests have passed or failed, not both. */
 function readSignals(given: unknown): Set<HostSignal> {
   const list: unknown[] = Array.isArray(given) ? given : [];
   const isRight =
     given === undefined || (Array.isArray(given) && list.length <= SIGNALS_MAX && list.every(isHostSignal));
-  if (isRight) return new Set(list as HostSignal[]);
-  throw new PalaceError(
-    "PROTOCOL_BAD_PARAMS",
-    `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`,
-    BAD_PARAMS_HINT,
-  );
+  const signals = new Set(isRight ? (list as HostSignal[]) : []);
+  const isContradictory = signals.has("tests-passed") && signals.has("tests-failed");
+  if (isRight && !isContradictory) return signals;
+  const rule = isContradictory
+    ? "signals must not say both tests-passed and tests-failed"
+    : `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
 }
 
 /** False of a conversation that nobody knows. What came after the turn's end counts as well. */

@@ -163,12 +163,14 @@ test.each([
   [Array(9).fill("reverted")],
   [{}],
   [null],
+  [["tests-passed", "tests-failed"]],
+  [["tests-failed", "reverted", "tests-passed", "tests-failed"]],
 ])("signals that are none are refused, and nothing is changed: %j", async (given) => {
   await using scene = await begun();
   const { client, shown } = scene;
   await expect(answer(client, given as HostSignal[])).rejects.toMatchObject({
     code: "PROTOCOL_BAD_PARAMS",
-    message: expect.stringMatching(/^signals must be .*tests-passed/) as string,
+    message: expect.stringMatching(/^signals must .*tests-passed/) as string,
   });
   expect(saidOf(await why(client, shown))).toEqual([]);
   // The turn goes on: it can still be ended.
@@ -185,6 +187,21 @@ test("a turn whose beginning was missed is judged by no signal, and neither is w
   const { id } = await client.call("turn.end", { ...other, signals: ["tests-failed"] });
   expect(saidOf(await why(client, shown))).toEqual([]);
   expect(saidOf(await why(client, id ?? ""))).toEqual([]);
+});
+
+test("an end by another agent than the one that the conversation belongs to keeps its exchange, and judges nothing", async () => {
+  await using scene = await begun();
+  const { palace, client, shown } = scene;
+  const exchange = await answer(client);
+  await say(client, "no, take that back");
+  const other = await connectClient({ config: palace.config, agent: "someone else", start: "auto" });
+  const kept = await answer(other, ["tests-failed", "command-failed", "reverted"], "no, take that back");
+  other.close();
+  for (const id of [shown, exchange, kept]) expect(saidOf(await why(client, id))).toEqual([]);
+  // The conversation stays that of its agent.
+  await say(client, QUESTION);
+  const own = await answer(client, ["tests-passed"]);
+  expect(saidOf(await why(client, own))).toEqual([["worked", "tests-passed", 0.5]]);
 });
 
 test("signals alone delete nothing and promote nothing, however many there are", async () => {
@@ -234,7 +251,7 @@ test("a hook of Claude Code reads the transcript's commands, and sends what they
     transcript,
     [
       line("user", QUESTION),
-      line("assistant", [{ type: "tool_use", id: "a", name: "Bash", input: { command: "cd app && npm test" } }]),
+      line("assistant", [{ type: "tool_use", id: "a", name: "Bash", input: { command: "cd app; npm test" } }]),
       line("user", [{ type: "tool_result", tool_use_id: "a", is_error: true, content: "Exit code 1\n3 failed" }]),
       line("assistant", [{ type: "text", text: "All tests passed." }]),
     ].join("\n"),
