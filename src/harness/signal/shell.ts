@@ -5,7 +5,8 @@
 
 /** What stands behind a command; a new line is a `;`, the end of the line is empty. */
 export type Operator = "&&" | "||" | "|" | ";" | "&" | "";
-export type SimpleCommand = { words: string[]; before: Operator; after: Operator };
+/** `mayNotStart`: one of its redirections needs a file or a folder that need not be there. */
+export type SimpleCommand = { words: string[]; before: Operator; after: Operator; mayNotStart: boolean };
 
 /** A longer one is a program, not a command. */
 const LINE_MAX = 4_000;
@@ -36,6 +37,8 @@ class Reader {
   #word: string | undefined;
   /** The next word is a file's name, or a number of one. */
   #isTarget = false;
+  #isInput = false;
+  #mayNotStart = false;
   #before: Operator = "";
 
   constructor(line: string) {
@@ -81,6 +84,8 @@ class Reader {
   }
 
   #quoted(quote: string): boolean {
+    // `$'...'` has escapes of its own.
+    if (this.#word?.endsWith("$") === true) return false;
     let text = "";
     for (let at = this.#at + 1; at < this.#line.length; at++) {
       const sign = this.#line.charAt(at);
@@ -101,6 +106,7 @@ class Reader {
     // `2>file`: the number is no word.
     if (this.#word !== undefined && /^\d+$/.test(this.#word)) this.#word = undefined;
     this.#endWord();
+    this.#isInput = this.#isAt("<");
     while (/[<>&|]/.test(this.#line.charAt(this.#at))) this.#at += 1;
     this.#isTarget = true;
     return true;
@@ -120,7 +126,8 @@ class Reader {
 
   #endWord(): void {
     if (this.#word === undefined) return;
-    if (!this.#isTarget) this.#words.push(this.#word);
+    if (this.#isTarget) this.#mayNotStart ||= mayBeMissing(this.#word, this.#isInput);
+    else this.#words.push(this.#word);
     this.#isTarget = false;
     this.#word = undefined;
   }
@@ -132,8 +139,14 @@ class Reader {
     const words = this.#words;
     this.#words = [];
     if (words.length === 0) return after === "" && ["", ";", "&"].includes(this.#before);
-    this.#commands.push({ words, before: this.#before, after });
+    this.#commands.push({ words, before: this.#before, after, mayNotStart: this.#mayNotStart });
+    this.#mayNotStart = false;
     this.#before = after;
     return true;
   }
+}
+
+/** The folder of what is written, or the file that is read; a name alone can be written. */
+function mayBeMissing(target: string, isInput: boolean): boolean {
+  return !target.startsWith("/dev/") && !target.startsWith("/tmp/") && (isInput || target.includes("/"));
 }

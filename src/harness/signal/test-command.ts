@@ -1,4 +1,5 @@
 /** Which commands run tests. Pure. Used by `command.ts`. */
+import { isOtherWord, onlyShows } from "./only-shows.ts";
 
 /** Words that stand before a command, and the options of theirs that take a word. */
 const PREFIXES: Readonly<Record<string, readonly string[]>> = {
@@ -41,35 +42,82 @@ const GOALS = new Map<string, readonly string[]>([
   ...(["gradle", "gradlew"] as const).map((name) => [name, ["test", "check"]] as const),
 ]);
 /** Options of theirs that take a word: a folder, a file, a number, a task that is left out. */
-const GOAL_OPTIONS: ReadonlySet<string> = new Set(["-C", "-f", "-j", "-x", "-p", "--directory", "--file"]);
+const GOAL_OPTIONS: ReadonlySet<string> = new Set([
+  "-C",
+  "-f",
+  "-j",
+  "-x",
+  "-p",
+  "--directory",
+  "--file",
+  "-W",
+  "-o",
+  "-I",
+  "-l",
+  "--task",
+]);
 /** Modules that Python runs tests with. */
 const PYTHON_MODULES: ReadonlySet<string> = new Set(["pytest", "unittest", "nose2"]);
-/** Tests are listed, built, left out, or not even that. */
-const NOT_RUN: ReadonlySet<string> = new Set([
-  ...["--help", "-h", "--version", "--list", "-list", "--listTests", "--collect-only", "--co", "--no-run", "--dry-run"],
-  ...["--show-only", "-N"],
+/** Codes of theirs with which no test has failed: none was found, it was called wrongly, or something else broke. */
+const NO_TEST_CODES = new Map<string, readonly number[]>([
+  ...["pytest", "py.test", "python", "python3"].map((name) => [name, [2, 3, 4, 5]] as const),
+  ...["npm", "tox"].map((name) => [name, [254, 255]] as const),
+  ["cargo", [4, 104]],
+  ["go", [2]],
+  ["node", [9]],
+]);
+/** Parts of a script's name that say that it runs none: `test:setup`. */
+const NO_TEST_PARTS: ReadonlySet<string> = new Set([
+  ..."setup install prepare build compile clean types typecheck lint format watch serve server list init".split(" "),
+  ..."report deps seed db reset up down start stop debug ui help".split(" "),
+]);
+/** A program named `test` is a script of tests only in such a folder: elsewhere it may be anything. */
+const SCRIPT_FOLDERS: ReadonlySet<string> = new Set(["script", "scripts", "bin", "tools", "ci", "dev", "hack"]);
+/** Options of Node and Python that take a word. */
+const INTERPRETER_OPTIONS: ReadonlySet<string> = new Set([
+  ...["-W", "-X", "-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"],
 ]);
 const SCRIPT_NAMES: ReadonlySet<string> = new Set(["test", "tests", "run-tests", "run_tests", "runtests"]);
 const SCRIPT_RUNNERS: ReadonlySet<string> = new Set(["bash", "sh", "zsh", "node", "python", "python3", "bun"]);
 
 /** `words`: of one simple command. */
 export function runsTests(words: readonly string[]): boolean {
+  return isTestsOwn(words) && !isShown(words);
+}
+
+/** Nothing is run that could pass or fail. */
+function isShown(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
-  if (rest.some((word) => NOT_RUN.has(word) || isSkipped(word))) return false;
+  const before = words.slice(0, words.length - rest.length);
+  return onlyShows(nameOf(program), rest) || onlyShows("", before);
+}
+
+/** It is a command of a runner of tests, whatever it does with them. */
+export function isTestsOwn(words: readonly string[]): boolean {
+  const [program = "", ...rest] = programOf(words);
   const name = nameOf(program);
-  const first = rest.find((word) => !/^[-+]/.test(word)) ?? "";
-  if (ALWAYS.has(name)) return !["list", "init", "bench"].includes(first);
+  const [first = "", second = ""] = rest.filter((word) => !/^[-+]/.test(word));
+  if (name === "tox" || name === "nox") return !isOtherWord(first) && isTestEnvironment(rest);
+  if (ALWAYS.has(name)) return !isOtherWord(first);
   if (PACKAGE_MANAGERS.has(name)) return isTestScript(name, rest);
-  if (SUBCOMMANDS.get(name)?.includes(first) === true) return true;
-  if (name === "deno" && first === "task") return rest.some(isTestName);
-  if (isGoal(name, rest)) return true;
+  if (first === "nextest") return name === "cargo" && second === "run";
+  if (SUBCOMMANDS.get(name)?.includes(first) === true) return !(name === "swift" && second === "list");
+  if (name === "deno" && first === "task") return isTestName(second);
+  if (isGoal(name, rest)) return !rest.some((word) => ["help", "tasks", "properties"].includes(word));
   if (name.startsWith("python") && isPythonTest(rest)) return true;
   return isScript(SCRIPT_RUNNERS.has(name) ? first : program);
 }
 
-/** `-DskipTests`, and Maven's other properties of that kind. */
-function isSkipped(word: string): boolean {
-  return word.startsWith("-D") && word.toLowerCase().includes("skip");
+/** With this code none of its tests has failed. */
+export function meansNoTest(words: readonly string[], exit: number): boolean {
+  return NO_TEST_CODES.get(nameOf(programOf(words)[0] ?? ""))?.includes(exit) === true;
+}
+
+/** `tox -e py312`, `nox -s tests`, not `tox -e lint`. */
+function isTestEnvironment(words: readonly string[]): boolean {
+  const at = words.findIndex((word) => ["-e", "-s", "--session", "--sessions"].includes(word));
+  const name = words[at + 1] ?? "";
+  return at === -1 || name.startsWith("py") || name.includes("test") || name.includes("unit");
 }
 
 /** A command without what stands before it: assignments, `timeout 60`, `npx`, `uv run`. */
@@ -103,34 +151,47 @@ function isTestScript(manager: string, words: readonly string[]): boolean {
   const [first = "", second = ""] = said.filter((word) => !WITH_WORD.has(word));
   if (first === "run" || first === "run-script") return isTestName(second);
   if (manager === "npm") return ["test", "t", "tst"].includes(first);
-  return isTestName(first) || ALWAYS.has(first);
+  return isTestName(first) || (ALWAYS.has(first) && !isOtherWord(second));
 }
 
 function isTestName(script: string): boolean {
-  return script === "test" || script.startsWith("test:") || script.startsWith("test-");
+  const isNamed = script === "test" || script.startsWith("test:") || script.startsWith("test-");
+  return isNamed && !script.split(/[:-]/).some((part) => NO_TEST_PARTS.has(part));
 }
 
 function isPythonTest(words: readonly string[]): boolean {
   const module = words.indexOf("-m");
-  if (module !== -1) return PYTHON_MODULES.has(words[module + 1] ?? "");
+  if (module !== -1 && isBeforeProgram(words, module)) return PYTHON_MODULES.has(words[module + 1] ?? "");
   return nameOf(words[0] ?? "") === "manage.py" && words[1] === "test";
+}
+
+/** Behind a program's name an option is that program's. */
+function isBeforeProgram(words: readonly string[], at: number): boolean {
+  return words
+    .slice(0, at)
+    .every((word, index) => word.startsWith("-") || INTERPRETER_OPTIONS.has(words[index - 1] ?? ""));
 }
 
 /** `make -j 4 check`, `gradle :app:test`, not `gradle build -x test`. */
 function isGoal(name: string, words: readonly string[]): boolean {
   const goals = GOALS.get(name) ?? [];
+  if (name === "node") return isBeforeProgram(words, Math.max(words.indexOf("--test"), 0)) && words.includes("--test");
   return words.some(
     (word, at) =>
       !GOAL_OPTIONS.has(words[at - 1] ?? "") && goals.some((goal) => word === goal || word.endsWith(`:${goal}`)),
   );
 }
 
-/** `./scripts/test`, `bin/run_tests.sh`; `test` without a folder is the shell's own. */
+/** `./scripts/test`, `bin/run_tests.sh`; `/usr/bin/test` is the shell's own, and `./test` or `test.py` somebody's program. */
 function isScript(path = ""): boolean {
   const name = nameOf(path);
   const end = name.indexOf(".");
   const isFile = !path.includes(" ") && (path.includes("/") || end !== -1);
-  return isFile && SCRIPT_NAMES.has(end === -1 ? name : name.slice(0, end));
+  const stem = end === -1 ? name : name.slice(0, end);
+  if (!isFile || !SCRIPT_NAMES.has(stem)) return false;
+  if (stem !== "test" || name.endsWith(".sh")) return true;
+  const folder = path.split("/").at(-2) ?? "";
+  return SCRIPT_FOLDERS.has(folder) && !(folder === "bin" && path.startsWith("/"));
 }
 
 export function nameOf(path: string): string {

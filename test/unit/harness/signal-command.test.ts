@@ -47,15 +47,17 @@ const TESTS = [
   "deno test -A",
   "./scripts/test",
   "bash scripts/test.sh --fast",
-  "cd app && npm test",
   "cd app; CI=1 NODE_ENV=test npm test",
-  "(cd app && npm test)",
+  "export CI=1 && npm test",
+  "echo tests && npm test",
+  "(cd app; npm test)",
   "env -u X CI=1 timeout -k 5 300 npx vitest run",
   "# all of them\nnpm test 2>&1",
   "npm test > out.log 2>&1",
   'npm test -- -t "a && b | c"',
   "set -o pipefail; npm test 2>&1 | tail -20",
-  "set -euo pipefail\ncd app\nnpm test | tee log",
+  "set -euo pipefail\nnpm test | tee log",
+  "exec npm test",
   "npm \\\n  test",
 ];
 
@@ -82,12 +84,14 @@ test.each(UNCLEAR)("%j runs tests, and its exit code tells nothing of them", (li
   for (const exit of [0, 1]) expect(readCommand(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
 });
 
-test.each(["npm run build && npm test", "npm test && git push", "set -e; npm run build; npm test"])(
-  "%j passes with its tests, and need not fail with them",
-  (line) => {
-    expect([readCommand(line, 0).tests, readCommand(line, 1).tests]).toEqual(["passed", "unclear"]);
-  },
-);
+test.each([
+  ...["npm run build && npm test", "npm test && git push", "set -e; npm run build; npm test"],
+  ...["cd nowhere && npm test", "(cd app && npm test)", "set -e; cd app; npm test", "source env.sh && npm test"],
+  ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
+  ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
+])("%j passes with its tests, and need not fail with them", (line) => {
+  expect([readCommand(line, 0).tests, readCommand(line, 1).tests]).toEqual(["passed", "unclear"]);
+});
 
 /** Lines that run none. */
 const NONE = [

@@ -4,11 +4,29 @@ import { expect, test } from "vitest";
 import { readCommand } from "../../../src/harness/signal/command.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const LINES = 1_500;
+const LINES = 3_000;
 const TEST = "npm test";
 const PIECES = [
   ...[TEST, TEST, TEST, "X=1 npm test 2>&1", "npm test -- 'a && b'", "! npm test", "(npm test)", "npm test >/dev/null"],
   ...["npm run build", "npm run build", "true", "false", "cd /", "echo x", "cat", "tail -1", "# words", "set +e"],
+  ...[
+    "set +o pipefail",
+    "set -o pipefail",
+    "trap 'exit 0' EXIT",
+    "[[ a && npm test ]]",
+    "if npm test; then true; fi",
+    "exit 0",
+  ],
+  ...[
+    "exec true",
+    "{ npm test; }",
+    "function npm { true; }",
+    "eval 'exit 0'",
+    "set -n",
+    "cd /nowhere",
+    "npm test >/no/where",
+  ],
+  ...["git restore x", "false && git restore x", "echo $'it\\'s' && npm test '"],
 ];
 const OPERATORS = [" && ", " && ", " || ", " | ", " | ", "; ", "\n", " |& ", " && \\\n", " &\n"];
 const STARTS = ["", "", "", "set -o pipefail; ", "set -e\n", "set -euo pipefail; ", "("];
@@ -27,18 +45,23 @@ function runs(seed: number): Run[] {
 }
 
 /** Each in a shell of its own: the line's exit code, and how often its tests ran. */
-function inBash(all: readonly Run[]): { exit: number; tests: number }[] {
+function inBash(all: readonly Run[]): { exit: number; tests: number; reverts: number }[] {
+  const git = "git() { case $1 in restore) echo r >&9; return $B;; esac; }";
   const npm = `npm() { case $1 in test) echo t >&9; return $T;; *) return $B;; esac; }`;
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const script = all.map(
     ({ line, testExit, buildExit }) =>
       `n=$( { ( T=${testExit}; B=${buildExit}; eval ${quoted(line)} ) 9>&1 >/dev/null 2>&1 </dev/null; echo "e$?"; } ); echo $n`,
   );
-  const output = execFileSync("bash", ["-s"], { input: [npm, ...script, ""].join("\n"), encoding: "utf8" });
+  const output = execFileSync("bash", ["-s"], { input: [git, npm, ...script, ""].join("\n"), encoding: "utf8" });
   return output
     .trimEnd()
     .split("\n")
-    .map((told) => ({ exit: Number(/e(\d+)/.exec(told)?.[1]), tests: told.split("t").length - 1 }));
+    .map((told) => ({
+      exit: Number(/e(\d+)/.exec(told)?.[1]),
+      tests: told.split("t").length - 1,
+      reverts: told.split("r").length - 1,
+    }));
 }
 
 test("tests are said to have passed or failed only where bash has run them, and they have", { timeout: 60_000 }, () => {
@@ -47,11 +70,12 @@ test("tests are said to have passed or failed only where bash has run them, and 
   expect(done).toHaveLength(LINES);
   const counts = { passed: 0, failed: 0, unclear: 0, none: 0 };
   for (const [at, { line, testExit, buildExit }] of all.entries()) {
-    const { exit, tests } = done[at] ?? expect.fail();
+    const { exit, tests, reverts } = done[at] ?? expect.fail();
     const told = readCommand(line, exit);
-    const seen = JSON.stringify({ line, testExit, buildExit, exit, tests, told });
+    const seen = JSON.stringify({ line, testExit, buildExit, exit, tests, reverts, told });
     if (told.tests === "passed") expect(tests > 0 && testExit === 0, seen).toBe(true);
     if (told.tests === "failed") expect(tests > 0 && testExit !== 0, seen).toBe(true);
+    if (told.hasReverted) expect(reverts > 0 && buildExit === 0, seen).toBe(true);
     // A line of tests alone is always understood.
     if (line === TEST) expect(told.tests, seen).toBe(testExit === 0 ? "passed" : "failed");
     if (told.hasFailed) expect(exit, seen).not.toBe(0);

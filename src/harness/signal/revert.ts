@@ -1,0 +1,93 @@
+/** Git brings back what was before: a commit's opposite, files as they were, a tree without its changes. Pure. Used by `command.ts`. */
+import { nameOf, programOf } from "./test-command.ts";
+
+/** Options that leave it what it is; with any other one nobody knows what was done. Those of one command, and Git's own. */
+const PLAIN: Readonly<Record<string, readonly string[]>> = {
+  git: ["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"],
+  revert: ["--no-edit", "-e", "--edit", "-n", "--no-commit", "-s", "--signoff", "-m", "--mainline"],
+  restore: [
+    "-q",
+    "--quiet",
+    "-W",
+    "--worktree",
+    "-S",
+    "--staged",
+    "-SW",
+    "-WS",
+    "-s",
+    "--source",
+    "--no-progress",
+    "--",
+  ],
+  checkout: ["-f", "--force", "-q", "--quiet", "--no-progress", "--"],
+  reset: ["--hard", "-q", "--quiet"],
+};
+/** Beside them a line still takes back what it takes back. */
+const BEFORE: ReadonlySet<string> = new Set(["status", "diff", "log", "show"]);
+const BEHIND: ReadonlySet<string> = new Set([...BEFORE, "add", "commit", "push"]);
+const COMMIT = /^(?:HEAD|@)(?:[~^]\d*)*$/;
+
+type Git = { what: string; rest: readonly string[]; isPlain: boolean };
+
+/** `all`: the words of each command of the line; the one `at` is surely done. True where it, and no other one beside it, takes something back. */
+export function isRevert(all: readonly (readonly string[])[], at: number): boolean {
+  const git = gitOf(all[at] ?? []);
+  if (git === undefined || !git.isPlain || !takesBack(git)) return false;
+  return all.every((words, index) => {
+    const other = index === at ? undefined : gitOf(words);
+    return other === undefined || (index < at ? BEFORE : BEHIND).has(other.what);
+  });
+}
+
+function gitOf(words: readonly string[]): Git | undefined {
+  const [program = "", ...all] = programOf(words);
+  if (nameOf(program) !== "git") return undefined;
+  const at = all.findIndex((word, index) => !word.startsWith("-") && !["-C", "-c"].includes(all[index - 1] ?? ""));
+  const [what = "", ...rest] = at === -1 ? [] : all.slice(at);
+  const own = all.slice(0, Math.max(at, 0)).filter((word) => word.startsWith("-") && word !== "-C" && word !== "-c");
+  const known = Object.hasOwn(PLAIN, what) ? (PLAIN[what] ?? []) : [];
+  const options = rest
+    .slice(0, rest.includes("--") ? rest.indexOf("--") : undefined)
+    .filter((word) => word.startsWith("-"));
+  const isPlain =
+    own.every((word) => PLAIN["git"]?.includes(word)) &&
+    options.every((word) => known.includes(word.split("=", 1)[0] ?? ""));
+  return { what, rest, isPlain };
+}
+
+function takesBack({ what, rest }: Git): boolean {
+  const split = rest.indexOf("--");
+  const given = (split === -1 ? rest : rest.slice(0, split)).filter((word) => !word.startsWith("-"));
+  switch (what) {
+    case "revert":
+      return true;
+    case "restore":
+      return isOfTree(rest) && sourcesOf(rest).every(isOfThisBranch);
+    case "checkout":
+      // What stands before the paths is where they come from.
+      if (split === -1) return given.at(-1) === "." && given.slice(0, -1).every(isOfThisBranch);
+      return split < rest.length - 1 && given.every(isOfThisBranch);
+    case "reset":
+      return rest.includes("--hard") && given.every(isOfThisBranch);
+    default:
+      return false;
+  }
+}
+
+/** With `--staged` alone the files stay as they are. */
+function isOfTree(words: readonly string[]): boolean {
+  const isStaged = words.includes("--staged") || words.includes("-S");
+  return !isStaged || words.includes("--worktree") || words.includes("-W");
+}
+
+function sourcesOf(words: readonly string[]): string[] {
+  return words.flatMap((word, at) => {
+    if (word === "-s" || word === "--source") return [words[at + 1] ?? ""];
+    return word.startsWith("--source=") ? [word.slice("--source=".length)] : [];
+  });
+}
+
+/** Another branch is caught up with, not gone back to. */
+function isOfThisBranch(commit: string): boolean {
+  return COMMIT.test(commit) || /^[0-9a-f]{7,40}$/.test(commit);
+}
