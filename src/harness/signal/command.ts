@@ -1,7 +1,7 @@
 /** What a command line, and the code it has ended with, tell of an agent's work. Pure. Used by `signals.ts`. */
 import { answersNo } from "./asking.ts";
 import { type Course, courseOf, withoutTurns } from "./course.ts";
-import { isRevert } from "./revert.ts";
+import { revertAt } from "./revert.ts";
 import { readCommands, type SimpleCommand } from "./shell.ts";
 import { isTestsOwn, meansNoTest, nameOf, programOf, runsTests } from "./test-command.ts";
 
@@ -33,11 +33,11 @@ export function readCommand(line: string, exit: number): Told {
   }
   const tests = commands.some(({ words }) => runsTests(words)) ? testsOf(course, exit) : undefined;
   const isFailure = exit !== 0 && !STOPPED.has(exit) && tests === undefined;
-  const all = commands.map(({ words }) => words);
+  const reverting = commands[revertAt(commands.map(({ words }) => words))];
   return {
     tests,
     hasFailed: isFailure && !course.enders.some(({ words }) => isTestsOwn(words) || answersNo(words, exit)),
-    hasReverted: exit === 0 && course.deciders.some((one) => isRevert(all, commands.indexOf(one))),
+    hasReverted: exit === 0 && reverting !== undefined && course.deciders.includes(reverting),
   };
 }
 

@@ -30,20 +30,25 @@ const SHOWING: ReadonlySet<string> = new Set([
     "only",
     "co",
     "fixtures",
-    "markers",
+    "funcargs",
   ],
   ...["init", "clear", "generate", "migrate", "warm", "merge", "devenv", "notest", "notests", "bench", "archive"],
   // Some tests, or none at all, and both are well.
-  ...["changed", "related", "stale", "present", "never", "ignore"],
+  ...["changed", "related", "stale", "present", "never"],
 ]);
-/** Two parts, one behind the other: `--no-run`, `--passWithNoTests`, `--exit-zero`. */
+/** Two parts, one behind the other: `--no-run`, `--passWithNoTests`; the empty one stands before a name: `--markers`, not `--strict-markers`. */
 const SHOWING_PAIRS: ReadonlySet<string> = new Set([
-  "no run",
-  "no tests",
-  "no test",
-  "no files",
-  "exit zero",
-  "exit code",
+  ...[
+    "no run",
+    "no tests",
+    "no test",
+    "no files",
+    "exit zero",
+    "exit code",
+    "ignore errors",
+    "ignore failures",
+    " markers",
+  ],
 ]);
 /** Letters that do the same, behind one dash, alone or with others: `make -kn`. */
 const LETTERS = new Map<string, string>([
@@ -51,13 +56,15 @@ const LETTERS = new Map<string, string>([
   ...["npm", "pnpm", "yarn", "bun"].map((name) => [name, "hvV"] as const),
   ...["jest", "vitest", "rspec"].map((name) => [name, "hv"] as const),
   ...["bash", "sh", "zsh"].map((name) => [name, "hnc"] as const),
+  // `npx` and what else stands before a program.
+  ["", "hvV"],
   ["tox", "hlan"],
   ["nox", "hl"],
   ["rake", "hnADHPTVW"],
 ]);
 /** Whole words that do the same, beside `-h`. */
 const WORDS = new Map<string, readonly string[]>([
-  ["go", ["-c", "-n"]],
+  ["go", ["-c", "-n", "-exec"]],
   ["dotnet", ["-t"]],
   ["swift", ["-l"]],
   ["node", ["-v", "-c", "-e", "-p", "--check", "--eval"]],
@@ -67,10 +74,11 @@ const WORDS = new Map<string, readonly string[]>([
   ...["python", "python3"].map((name) => [name, ["-c", "-V"]] as const),
   ...["pytest", "py.test", "mocha", "cargo", "deno", "playwright", "composer"].map((name) => [name, ["-V"]] as const),
 ]);
-/** First words that do the same, where they are no options. */
-const FIRST: ReadonlySet<string> = new Set([
-  ...["help", "list", "init", "bench", "related", "config", "devenv", "depends", "exec", "quickstart", "schema"],
-  ...["debug", "reset-cache", "tasks", "properties", "l", "c", "d", "de", "e", "q"],
+/** First words that do the same, where they are no options: of any runner that has no other purpose, and of one. */
+const FIRST: ReadonlySet<string> = new Set(["help", "list", "init", "bench", "related"]);
+const FIRST_OF = new Map<string, ReadonlySet<string>>([
+  ["tox", new Set("config devenv depends exec quickstart schema l c d de e q".split(" "))],
+  ["ava", new Set(["debug", "reset-cache"])],
 ]);
 /** Patterns that no test's name has. */
 const NO_NAME: ReadonlySet<string> = new Set(["^$", "NONE", "none"]);
@@ -86,8 +94,8 @@ export function onlyShows(name: string, words: readonly string[]): boolean {
 }
 
 /** A program that only runs tests does something else for its first word. */
-export function isOtherWord(first: string): boolean {
-  return FIRST.has(first);
+export function isOtherWord(name: string, first: string): boolean {
+  return FIRST.has(first) || FIRST_OF.get(name)?.has(first) === true;
 }
 
 /** Says what it would do, or what it is, whichever the program. */

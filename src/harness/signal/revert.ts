@@ -23,20 +23,19 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   reset: ["--hard", "-q", "--quiet"],
 };
 /** Beside them a line still takes back what it takes back. */
-const BEFORE: ReadonlySet<string> = new Set(["status", "diff", "log", "show"]);
+const BEFORE: ReadonlySet<string> = new Set(["status", "diff", "log", "show", "clean"]);
 const BEHIND: ReadonlySet<string> = new Set([...BEFORE, "add", "commit", "push"]);
 const COMMIT = /^(?:HEAD|@)(?:[~^]\d*)*$/;
 
 type Git = { what: string; rest: readonly string[]; isPlain: boolean };
 
-/** `all`: the words of each command of the line; the one `at` is surely done. True where it, and no other one beside it, takes something back. */
-export function isRevert(all: readonly (readonly string[])[], at: number): boolean {
-  const git = gitOf(all[at] ?? []);
-  if (git === undefined || !git.isPlain || !takesBack(git)) return false;
-  return all.every((words, index) => {
-    const other = index === at ? undefined : gitOf(words);
-    return other === undefined || (index < at ? BEFORE : BEHIND).has(other.what);
-  });
+/** `all`: the words of each command of a line. Returns the one that takes something back, with no other one beside it that may undo that; or -1. */
+export function revertAt(all: readonly (readonly string[])[]): number {
+  const gits = all.map(gitOf);
+  const at = gits.findIndex((git) => git !== undefined && !BEFORE.has(git.what));
+  const git = gits[at];
+  const isAlone = gits.slice(at + 1).every((other) => other === undefined || BEHIND.has(other.what));
+  return git !== undefined && git.isPlain && takesBack(git) && isAlone ? at : -1;
 }
 
 function gitOf(words: readonly string[]): Git | undefined {

@@ -89,7 +89,10 @@ export function runsTests(words: readonly string[]): boolean {
 function isShown(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
   const before = words.slice(0, words.length - rest.length);
-  return onlyShows(nameOf(program), rest) || onlyShows("", before);
+  const name = nameOf(program);
+  const first = rest.find((word) => !/^[-+]/.test(word)) ?? "";
+  if (ALWAYS.has(name) && isOtherWord(name, first)) return true;
+  return onlyShows(name, rest) || onlyShows("", before);
 }
 
 /** It is a command of a runner of tests, whatever it does with them. */
@@ -97,8 +100,7 @@ export function isTestsOwn(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
   const name = nameOf(program);
   const [first = "", second = ""] = rest.filter((word) => !/^[-+]/.test(word));
-  if (name === "tox" || name === "nox") return !isOtherWord(first) && isTestEnvironment(rest);
-  if (ALWAYS.has(name)) return !isOtherWord(first);
+  if (ALWAYS.has(name)) return (name !== "tox" && name !== "nox") || isTestEnvironment(rest);
   if (PACKAGE_MANAGERS.has(name)) return isTestScript(name, rest);
   if (first === "nextest") return name === "cargo" && second === "run";
   if (SUBCOMMANDS.get(name)?.includes(first) === true) return !(name === "swift" && second === "list");
@@ -151,7 +153,7 @@ function isTestScript(manager: string, words: readonly string[]): boolean {
   const [first = "", second = ""] = said.filter((word) => !WITH_WORD.has(word));
   if (first === "run" || first === "run-script") return isTestName(second);
   if (manager === "npm") return ["test", "t", "tst"].includes(first);
-  return isTestName(first) || (ALWAYS.has(first) && !isOtherWord(second));
+  return isTestName(first) || (ALWAYS.has(first) && !isOtherWord(first, second));
 }
 
 function isTestName(script: string): boolean {

@@ -77,6 +77,10 @@ test.each([
     "playwright test --list",
     "mix test --stale",
     "timeout --help npm test",
+    "npx -v vitest",
+    "go test -exec echo",
+    "tox c",
+    "ava debug",
     "./scripts/test --help",
     "./scripts/test --list",
   ],
@@ -127,6 +131,7 @@ test.each([
   ...([
     ["pytest --collect-only", 2],
     ["make -n test", 2],
+    ["vitest list", 1],
     ["jest --listTests", 1],
     ["pushd x && pytest", 1],
   ] as const),
@@ -150,6 +155,9 @@ test.each([
   ["./test.sh", 1],
   ["bin/test", 1],
   ["playwright test --reporter list", 1],
+  ["jest config", 1],
+  ["pytest c --strict-markers --ignore=x", 1],
+  ["jest --testPathIgnorePatterns y", 1],
 ] as const)("%j with %d has failed by its tests", (line, exit) => {
   expect(readCommand(line, exit).tests).toBe("failed");
   expect(readCommand(line, 0).tests).toBe("passed");
@@ -214,7 +222,7 @@ test.each([
     "git restore x && git status",
     "git revert -n HEAD && git commit -m x",
   ],
-  ...["git status && git checkout -- x", "timeout 5 git restore x"],
+  ...["git status && git checkout -- x", "timeout 5 git restore x", "git checkout . && git clean -fd"],
 ])("%j takes something back", (line) => expect(readCommand(line, 0).hasReverted).toBe(true));
 
 /** An answer of no, or one that nobody knows. */
@@ -288,6 +296,18 @@ test.each([
     ["{ false; }", 1],
   ] as const),
   ...([
+    ["pkill -f x", 1],
+    ["printenv X", 1],
+    ["tmux has-session -t x", 1],
+    ["cat nofile", 1],
+    ["bash -c 'grep x y'", 1],
+    ["ssh h test -f x", 1],
+    ["docker exec c test -f x", 1],
+    ["git remote get-url x", 2],
+    ["python -c 'x'", 1],
+    ["read x", 1],
+    ["terraform plan -detailed-exitcode", 2],
+    ["git branch --contains x", 1],
     ["exit 3", 3],
     ["false", 1],
     ["mountpoint -q x", 32],
@@ -312,4 +332,24 @@ test.each([
   ["node test.js", 1],
 ] as const)("%j with %d has failed", (line, exit) => {
   expect(readCommand(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
+});
+
+test("a line of any length is read in no time, whatever stands in it", () => {
+  for (const part of [
+    "-A",
+    " -a-B.c_d",
+    " --no",
+    "git restore x && ",
+    "set -e; ",
+    "${",
+    "if ",
+    "cd x;",
+    " -m",
+    " ./test/",
+  ]) {
+    const startedMs = performance.now();
+    for (const start of ["", "npm test ", "git restore ", "pytest -", "tox -e "])
+      for (const exit of [0, 1]) readCommand(start + part.repeat(Math.floor(3_900 / part.length)), exit);
+    expect(performance.now() - startedMs, part).toBeLessThan(500);
+  }
 });
