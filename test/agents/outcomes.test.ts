@@ -108,6 +108,19 @@ test.each(AGENTS)(
   },
 );
 
+test.each(AGENTS)(
+  "tests that fail in a turn of %s speak against what was shown for it, without a word of the agent",
+  async (agent) => {
+    const id = await keep(agent, randomUUID());
+    const tool = agent === "claude" ? "Bash" : "bash";
+    const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
+    const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
+    await begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
+    await vi.waitUntil(async () => /failed by tests-failed, weight 0\.5/.test(await told()), 60_000);
+    expect(await told()).toMatch(/uses\s+none/);
+  },
+);
+
 test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", async (agent) => {
   const mark = randomUUID();
   const id = await keep(agent, mark);

@@ -33,7 +33,10 @@ export type Place = AsyncDisposable & {
 };
 
 /** `start` leaves the agent running; it ends with the place at the latest. */
-export type Host = Place & { start: (agent: Agent, run: Omit<Run, "input"> & { input?: string }) => ChildProcess };
+export type Host = Place & {
+  start: (agent: Agent, run: Omit<Run, "input"> & { input?: string }) => ChildProcess;
+  palace: (...args: string[]) => Promise<{ stdout: string }>;
+};
 
 const RUN_MAX_MS = 300_000;
 const BROKER_MAX_MS = 300_000;
@@ -60,6 +63,7 @@ export async function onHost(): Promise<Host> {
     seen: async () => JSON.parse(await ask("/seen")) as Seen,
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
+    palace: (...args) => palace.run("palace", args),
     // Nobody starts another one but an agent's shim.
     broker: (former) =>
       vi.waitUntil(async () => {

@@ -54,7 +54,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
       };
     case "claude":
       return {
-        args: ["-p", "--model", MODEL_OF.claude],
+        args: ["-p", "--model", MODEL_OF.claude, "--allowedTools", "Bash(node --test:*)"],
         env: {
           ANTHROPIC_BASE_URL: url,
           ANTHROPIC_API_KEY: "stub",

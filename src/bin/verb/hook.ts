@@ -8,6 +8,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { setPriority } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { connectClient, type Client } from "../../client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
@@ -29,6 +30,9 @@ import { usageError, type Verb } from "../verb.ts";
 const BUDGET_MS = 1_000;
 /** Reserved for writing the answer. */
 const LEAVING_MS = 50;
+/** How long a hook waits for a transcript that is still being written, and how often it looks. */
+const LATE_MAX_MS = 300;
+const LATE_STEP_MS = 20;
 /** A session is still filed on a machine where the start alone takes the second. */
 const WORK_MIN_MS = 250;
 /** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
@@ -157,8 +161,7 @@ async function claudeCode(scene: Scene): Promise<string> {
       const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh: false });
       return [beside?.scoring, beside?.context].filter(Boolean).join("\n");
     },
-    turnEnded: () =>
-      keep({ ...scene, agent }, turnOf(input), () => lastExchange(endOf(input.transcript), input.lastAnswer)),
+    turnEnded: () => keep({ ...scene, agent }, turnOf(input), () => exchangeOf(input)),
     file: (session) => fileBeside(scene, session),
   };
   return answer(input, doors);
@@ -188,9 +191,18 @@ async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "i
   });
 }
 
-async function keep(scene: Scene, turn: Turn, said: () => Exchange): Promise<void> {
+/** The host writes its transcript a moment after it has called the hook: what a tool has answered may still be missing. */
+async function exchangeOf({ transcript, lastAnswer }: HookInput): Promise<Exchange> {
+  for (let waitedMs = 0; ; waitedMs += LATE_STEP_MS) {
+    const exchange = lastExchange(endOf(transcript), lastAnswer);
+    if (exchange.isWhole || waitedMs >= LATE_MAX_MS) return exchange;
+    await sleep(LATE_STEP_MS);
+  }
+}
+
+async function keep(scene: Scene, turn: Turn, said: () => Exchange | Promise<Exchange>): Promise<void> {
   if (readHarness(scene.env).outcomes === "off") return;
-  await withClient(scene, (client) => keepExchange(client, turn, said()));
+  await withClient(scene, async (client) => keepExchange(client, turn, await said()));
 }
 
 async function turn(scene: Scene, { session = "", fresh = false }: Values): Promise<string> {

@@ -12,8 +12,11 @@ const HOST_TAGS = [
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
 ];
 
-/** `transcript`: its end, by lines; the first may be half of one. `lastAnswer`: what the host says that the agent said last. */
-export function lastExchange(transcript: string, lastAnswer: string): Exchange {
+/**
+ * `transcript`: its end, by lines; the first may be half of one. `lastAnswer`: what the host says that the agent said last. `isWhole`: what
+ * each tool has answered stands there.
+ */
+export function lastExchange(transcript: string, lastAnswer: string): Exchange & { isWhole: boolean } {
   let user = "";
   let answers: string[] = [];
   let tools = new ToolUses();
@@ -25,7 +28,7 @@ export function lastExchange(transcript: string, lastAnswer: string): Exchange {
   }
   // At the time of the hook the transcript often lacks the last answer.
   if (lastAnswer.trim() !== "" && answers.at(-1) !== lastAnswer.trim()) answers.push(lastAnswer.trim());
-  return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()) };
+  return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()), isWhole: tools.areAnswered() };
 }
 
 /** The host's own entries, and those of a subagent, say nothing. */

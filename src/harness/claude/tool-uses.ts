@@ -3,7 +3,7 @@ import { isRecord } from "../../platform/is-record.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 
 /** `exit`: undefined until it has ended, and where that is not known. */
-type Use = { tool: unknown; input: unknown; exit: number | undefined };
+type Use = { tool: unknown; input: unknown; isAnswered: boolean; exit: number | undefined };
 
 const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
 
@@ -16,10 +16,18 @@ export class ToolUses {
     for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
       if (!isRecord(part)) continue;
       const { type, id, name: tool, input } = part;
-      if (type === "tool_use" && typeof id === "string") this.#uses.set(id, { tool, input, exit: undefined });
+      if (type === "tool_use" && typeof id === "string")
+        this.#uses.set(id, { tool, input, isAnswered: false, exit: undefined });
       const use = type === "tool_result" ? this.#uses.get(String(part["tool_use_id"])) : undefined;
-      if (use !== undefined && !isOpen(use.input, toolUseResult)) use.exit = exitOf(part);
+      if (use === undefined) continue;
+      use.isAnswered = true;
+      if (!isOpen(use.input, toolUseResult)) use.exit = exitOf(part);
     }
+  }
+
+  /** Each has its result, if only that it goes on in the background. */
+  areAnswered(): boolean {
+    return this.#uses.values().every(({ isAnswered }) => isAnswered);
   }
 
   /** In the order of use. */

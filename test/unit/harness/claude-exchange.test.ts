@@ -18,7 +18,7 @@ test("the last words of the user, and all that the agent has said since", () => 
     line("assistant", [text("It is there.")]),
   ].join("\n");
   expect(lastExchange(transcript, "It is there.")).toEqual({
-    ...{ user: "second question", assistant: "I look.\nIt is there.", signals: [] },
+    ...{ user: "second question", assistant: "I look.\nIt is there.", signals: [], isWhole: true },
   });
 });
 
@@ -57,6 +57,15 @@ const ran = (id: string, command: string, exit: number): string[] => [
 ];
 const signals = (...lines: string[]): unknown =>
   lastExchange([line("user", "how?"), ...lines, line("assistant", [text("So.")])].join("\n"), "").signals;
+
+test("a transcript that lacks what a tool of this turn has answered is still being written", () => {
+  const isWhole = (...lines: string[]): boolean =>
+    lastExchange([line("user", "how?"), ...lines].join("\n"), "So.").isWhole;
+  const [use = "", answer = ""] = ran("a", "npm test", 1);
+  expect([isWhole(), isWhole(use), isWhole(use, answer)]).toEqual([true, false, true]);
+  expect(isWhole(use, line("user", "and now?")), "of a turn before").toBe(true);
+  expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "it goes on in the background").toBe(true);
+});
 
 test("commands of the turn tell what their exit codes tell, in the order of use", () => {
   expect(signals(...ran("a", "npm test", 1), ...ran("b", "npm test", 0))).toEqual(["tests-passed"]);
