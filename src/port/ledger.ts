@@ -36,6 +36,8 @@ export interface LedgerTx {
   readonly conversations: ConversationTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
+  /** Those that a write of that agent, and none since, has changed. */
+  lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
   /** How many drawers a room holds, kept by the ledger. */
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;

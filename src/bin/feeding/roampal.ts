@@ -13,6 +13,8 @@ import { Progress } from "../terminal/progress.ts";
 
 const TELL_AFTER_MS = 2_000;
 const NAMED_MAX = 5;
+/** Roampal's fields repeat the text, and calls carry them. */
+const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB, its text counted once more for each field that repeats it`;
 
 export type Imported = Found & {
   dir: string;
@@ -58,7 +60,7 @@ function* parts(memories: Iterable<CarriedMemory>, refused: ImportReport["refuse
   for (const memory of memories) {
     const size = Buffer.byteLength(JSON.stringify(memory));
     if (size > CARRIED_MAX_BYTES) {
-      refused.push({ id: cut(memory.id), why: `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB` });
+      refused.push({ id: cut(memory.id), why: TOO_LARGE });
       continue;
     }
     if (part.length === CARRIED_MAX || (part.length > 0 && bytes + size > CARRIED_PART_MAX_BYTES)) {

@@ -10,6 +10,7 @@ import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
+import { asText } from "../text/validate.ts";
 import { arriving, cameAs, digestOf, leaving } from "./carried.ts";
 import { isCollection } from "./memory.ts";
 import { dueFate } from "./retention.ts";
@@ -24,19 +25,30 @@ export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
   const { memories, isDry } = readParams(call.params);
   const report: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
   const absent: CarriedMemory[] = [];
-  for (const memory of memories) {
-    const why = objectionTo(memory);
+  const seen = new Set<string>();
+  for (const one of memories) {
+    const memory = one as CarriedMemory;
+    const why = oddityOf(one) ?? objectionTo(memory, seen);
     const there = why === undefined ? findHeld(tx, memory) : undefined;
-    if (why !== undefined) report.refused.push({ id: memory.id, why });
+    if (why !== undefined) report.refused.push({ id: idOf(one), why });
     else if (there === undefined) absent.push(memory);
     else meet(tx, call, memory, there, isDry, report);
   }
-  const ids = absent.map(({ id }) => id);
-  const came = ids.length === 0 ? new Set() : tx.changedBy(call.peer.agent, ids).difference(tx.changedBy(UNDO, ids));
+  const gone = goneOf(tx, call, absent);
   for (const memory of absent)
-    if (came.has(memory.id)) report.gone.push(memory.id);
+    if (gone.has(memory.id)) report.gone.push(memory.id);
     else add(tx, call, memory, isDry, report);
   return report;
+}
+
+/** Of those that are not here: what came before, unless an undo was the last to touch it. */
+function goneOf(tx: LedgerTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
+  if (absent.length === 0) return new Set();
+  const came = tx.changedBy(
+    call.peer.agent,
+    absent.map(({ id }) => id),
+  );
+  return came.size === 0 ? came : came.difference(tx.lastChangedBy(UNDO, [...came]));
 }
 
 /** The memory under that id, or under the one that it had before it was moved over there: another may have the same digits. */
@@ -72,7 +84,12 @@ function meet(
   }
   const here = digestOf(ours);
   if (here === digestOf(memory)) return;
-  if (here !== cameAs(there.metadata)) {
+  const came = cameAs(there.metadata);
+  if (came === undefined) {
+    report.refused.push({ id, why: "its id is that of a memory made here" });
+    return;
+  }
+  if (here !== came) {
     report.kept.push(id);
     return;
   }
@@ -108,28 +125,36 @@ export function carriedPage(reader: LedgerReader, { from, after }: Record<string
   return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
-function objectionTo({ id, text, collection }: CarriedMemory): string | undefined {
+/** `seen`: the ids of the call so far. */
+function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
+  if (seen.has(id)) return "its id came already";
+  seen.add(id);
   if (id === "" || id.length > ID_MAX) return `its id has not 1 to ${ID_MAX} characters`;
+  if (/\p{Cc}/u.test(id)) return "its id has control characters";
   if (!isCollection(collection)) return `there is no collection ${cut(collection)}`;
+  if (text.includes("\0")) return "its text has a null byte";
   return text.trim() === "" ? "it holds no text" : undefined;
 }
 
-function readParams({ memories, isDry }: Record<string, unknown>): { memories: CarriedMemory[]; isDry: boolean } {
+function readParams({ memories, isDry }: Record<string, unknown>): { memories: unknown[]; isDry: boolean } {
   if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
   if (!Array.isArray(memories) || memories.length > CARRIED_MAX)
     throw refused(`memories must be a list of at most ${CARRIED_MAX}`);
-  if (!memories.every(isCarried))
-    throw refused("each of memories must have id, collection, text, and metadata of texts, numbers, true and false");
   return { memories, isDry };
 }
 
-function isCarried(value: unknown): value is CarriedMemory {
-  if (!isRecord(value) || !isRecord(value["metadata"])) return false;
-  const { id, collection, text, metadata } = value;
-  return (
-    [id, collection, text].every((one) => typeof one === "string") &&
-    Object.values(metadata as object).every((one) => (Array.isArray(one) ? one.every(isScalar) : isScalar(one)))
-  );
+/** Why it is no memory at all. */
+function oddityOf(value: unknown): string | undefined {
+  const { id, collection, text, metadata } = isRecord(value) ? value : {};
+  if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))
+    return "it has no id, collection, text and metadata";
+  const odd = Object.keys(metadata).find((key) => ![metadata[key]].flat().every(isScalar));
+  return odd === undefined ? undefined : `its field ${cut(odd)} is no text, no number, and not true or false`;
+}
+
+function idOf(value: unknown): string {
+  const id = isRecord(value) ? value["id"] : undefined;
+  return typeof id === "string" ? id : cut(asText(id ?? ""));
 }
 
 function isScalar(value: unknown): boolean {

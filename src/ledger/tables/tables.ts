@@ -112,6 +112,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return new Set(this.#lookups.changedBy.all(agent, JSON.stringify(ids)));
   }
 
+  lastChangedBy(agent: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.lastChangedBy.all(JSON.stringify(ids), agent));
+  }
+
   drawersIn(wing: string, room: string): number {
     return this.#lookups.drawersIn.get(wing, room) ?? 0;
   }
@@ -270,6 +274,13 @@ function prepareLookups(database: LedgerDatabase) {
       .prepare<[string, string], string>(
         `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
            WHERE j.agent = ? AND c.id IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck(),
+    lastChangedBy: database
+      .prepare<[string, string], string>(
+        `SELECT last.id FROM (SELECT id, max(journal) AS seq FROM change
+           WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?)) GROUP BY id) last
+           JOIN journal j ON j.seq = last.seq WHERE j.agent = ?`,
       )
       .pluck(),
   };

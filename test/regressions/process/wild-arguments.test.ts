@@ -115,7 +115,7 @@ test.each([
   [
     "outcome.import",
     `{"memories":[{"id":"a","collection":"working","text":"x","metadata":{"a":${WILD}}}],"isDry":true}`,
-    BAD_PARAMS,
+    { result: { added: [], refused: [{ id: "a" }] } },
   ],
   ["outcome.import", `{"memories":[],"isDry":${WILD}}`, BAD_PARAMS],
   ["outcome.export", `{"from":${WILD}}`, BAD_PARAMS],

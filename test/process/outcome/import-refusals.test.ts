@@ -1,0 +1,99 @@
+/** What an import or an export will not do, it says, and ends (outcome-memory.md 2, 4.2). */
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { createRoampalData } from "../../helpers/roampal-folder.ts";
+
+type Answer = Record<string, unknown>;
+
+async function bring(palace: TestPalace, dir: string): Promise<Answer> {
+  const { code, stdout, stderr } = await palace.run("palace", ["outcome", "import", dir, "--json"]);
+  if (code !== 0) expect.fail(stderr);
+  return JSON.parse(stdout) as Answer;
+}
+
+const undo = async (palace: TestPalace, client: string): Promise<string> =>
+  (await palace.run("palace", ["undo", "--client", client, "--since", "1h", "--yes"])).stdout;
+
+async function found(palace: TestPalace, id: string): Promise<unknown> {
+  const { stdout } = await palace.run("palace", ["outcome", "why", id, "--json"]);
+  return (JSON.parse(stdout || "{}") as Answer)["id"];
+}
+
+const ID = "history_0000000a";
+const NEXT = "history_0000000b";
+
+test("what was deleted here stays away whatever was undone before; what an undo took away comes again", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  data.file("roampal_history", [
+    { id: ID, text: "one" },
+    { id: NEXT, text: "two" },
+  ]);
+  await using agent = await palace.shim();
+  await using writer = await palace.shim({ MEMPALACE_AGENT_NAME: "writer" });
+  await bring(palace, data.dir);
+  await undo(palace, "palace outcome import");
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
+
+  await agent.call("mempalace_delete_drawer", { drawer_id: ID });
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, gone: [ID], unchanged: 1 });
+
+  await writer.call("mempalace_update_drawer", { drawer_id: NEXT, content: "rewritten" });
+  await undo(palace, "writer");
+  await agent.call("mempalace_delete_drawer", { drawer_id: NEXT });
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, gone: [ID, NEXT] });
+});
+
+test("one memory that cannot come is named, and the others come", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  const client = await palace.client();
+  await client.callTool("record_response", { key_takeaway: "made here" });
+  const { stdout } = await palace.run("palace", ["outcome", "export", join(palace.home, "out"), "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({ memories: 1 });
+  const made = new Database(join(palace.home, "out/chromadb/chroma.sqlite3"), { readonly: true });
+  const here = made.prepare("SELECT embedding_id FROM embeddings").pluck().get() as string;
+  made.close();
+
+  data.file("roampal_working", [{ id: here, text: "of a Roampal that gave the same id" }]);
+  data.file("roampal_history", [
+    { id: ID, text: "odd", metadata: { mood: "fine" } },
+    { id: NEXT, text: "good" },
+    { id: "history_\u001b[2J", text: "clears the screen" },
+    { id: "history_\0", text: "ends early" },
+    { id: "history_0000000c", text: "text that\0ends early" },
+    { id: "history_0000000d", text: "l".repeat(3 * 1024 ** 2) },
+  ]);
+  const chroma = new Database(join(data.dir, "chromadb/chroma.sqlite3"));
+  chroma.exec("UPDATE embedding_metadata SET string_value = x'ff00fe' WHERE key = 'mood'");
+  chroma.close();
+  expect(await bring(palace, data.dir)).toMatchObject({
+    ...{ added: 1, kept: [] },
+    refused: [
+      {
+        id: "history_0000000d",
+        why: "it has more than 8 MiB, its text counted once more for each field that repeats it",
+      },
+      { id: ID, why: "its field mood is no text, no number, and not true or false" },
+      { id: "history_\u001b[2J", why: "its id has control characters" },
+      { id: "history_\0", why: "its id has control characters" },
+      { id: "history_0000000c", why: "its text has a null byte" },
+      { id: here, why: "its id is that of a memory made here" },
+    ],
+  });
+  expect(await found(palace, NEXT)).toBe(NEXT);
+
+  const twice = { id: "history_0000000e", collection: "history", text: "twice", metadata: {} };
+  expect(
+    await client.call("outcome.import", { memories: [twice, twice, { ...twice, id: 7 as never }], isDry: false }),
+  ).toMatchObject({
+    added: [twice.id],
+    refused: [
+      { id: twice.id, why: "its id came already" },
+      { id: "7", why: "it has no id, collection, text and metadata" },
+    ],
+  });
+  client.close();
+});
