@@ -52,14 +52,13 @@ export class RoampalFolder {
   readonly #ghosts: ReadonlySet<string>;
   readonly found: Found = { memories: 0, ghosts: 0, repeated: 0, unreadable: 0 };
 
-  /** Errors: CONFIG_USAGE for a folder of something else, STORE_UNAVAILABLE, STORE_CORRUPT. */
+  /** Errors: CONFIG_USAGE for a folder of something else, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
   constructor(dir: string) {
     this.#dir = dir;
     if (!existsSync(chromaFile(join(dir, CHROMA_FOLDER)))) throw noRoampal(dir);
-    removeLeftovers(tmpdir(), COPIES);
-    this.#copy = mkdtempSync(join(tmpdir(), `${COPIES}${process.pid}-`));
+    this.#copy = makeCopyFolder(dir);
     try {
-      copyDatabase(join(dir, CHROMA_FOLDER), this.#copy);
+      copyDatabase(dir, this.#copy);
       // What a log holds is taken in: the copy is ours.
       this.#database = new Database(chromaFile(this.#copy), { fileMustExist: true });
       try {
@@ -150,8 +149,19 @@ function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemor
   return { id, text: typeof text === "string" ? text : "", metadata };
 }
 
-/** Errors: STORE_UNAVAILABLE where somebody writes there all the while. */
-function copyDatabase(from: string, to: string): void {
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
+function makeCopyFolder(dir: string): string {
+  try {
+    removeLeftovers(tmpdir(), COPIES);
+    return mkdtempSync(join(tmpdir(), `${COPIES}${process.pid}-`));
+  } catch (error) {
+    throw uncopied(dir, error);
+  }
+}
+
+/** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE where somebody writes there all the while. */
+function copyDatabase(dir: string, to: string): void {
+  const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>
     PARTS.map((part) => {
       const stat = statSync(`${chromaFile(from)}${part}`, { bigint: true, throwIfNoEntry: false });
@@ -162,7 +172,14 @@ function copyDatabase(from: string, to: string): void {
     for (const part of PARTS) {
       const file = `${chromaFile(from)}${part}`;
       rmSync(`${chromaFile(to)}${part}`, { force: true });
-      if (existsSync(file)) copyFileSync(file, `${chromaFile(to)}${part}`, constants.COPYFILE_FICLONE);
+      if (!existsSync(file)) continue;
+      // A pipe or a device would be read for ever.
+      if (!statSync(file).isFile()) throw noRoampal(dir, `: ${file} is no file`);
+      try {
+        copyFileSync(file, `${chromaFile(to)}${part}`, constants.COPYFILE_FICLONE);
+      } catch (error) {
+        throw uncopied(dir, error);
+      }
     }
     if (states() === before) return;
   }
@@ -175,18 +192,29 @@ function copyDatabase(from: string, to: string): void {
 
 /** One that cannot be read hides nothing, as Roampal itself has it. */
 function readGhosts(dir: string): Set<string> {
+  const file = join(dir, GHOSTS_FILE);
   try {
-    const { ghost_ids: ids } = JSON.parse(readFileSync(join(dir, GHOSTS_FILE), "utf8")) as { ghost_ids?: unknown };
+    if (!statSync(file).isFile()) return new Set();
+    const { ghost_ids: ids } = JSON.parse(readFileSync(file, "utf8")) as { ghost_ids?: unknown };
     return new Set(Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : []);
   } catch {
     return new Set();
   }
 }
 
-function noRoampal(dir: string): PalaceError {
+function uncopied(dir: string, error: unknown): PalaceError {
+  return new PalaceError(
+    "FEEDER_SOURCE_UNREADABLE",
+    `${dir} cannot be copied to ${tmpdir()}: ${(error as Error).message}`,
+    "see that you may read the one and have room in the other, or name another with TMPDIR",
+    { cause: error },
+  );
+}
+
+function noRoampal(dir: string, why = ""): PalaceError {
   return new PalaceError(
     "CONFIG_USAGE",
-    `there is no Roampal data in ${dir}`,
+    `there is no Roampal data in ${dir}${why}`,
     `name its folder, which holds ${CHROMA_FOLDER}: palace outcome import DIR`,
   );
 }

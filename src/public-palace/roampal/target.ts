@@ -4,7 +4,17 @@
  * its search ranks by what came of memories alone until it has embedded them anew. Used by `palace outcome export`.
  * Source: outcome-memory.md 2.1, 3.1, 4.2.
  */
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../platform/fault.ts";
@@ -27,13 +37,15 @@ export class RoampalDraft {
   /** Errors: CONFIG_USAGE for a folder that holds something, or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
-    assertFree(dir);
     this.#draft = `${dir}.export-${process.pid}`;
     try {
-      mkdirSync(dirname(dir), { recursive: true });
+      assertFree(dir);
+      makeFolder(dirname(dir));
       removeLeftovers(dirname(dir), `${basename(dir)}.export-`);
-      mkdirSync(join(this.#draft, CHROMA_FOLDER), { recursive: true, mode: 0o700 });
+      mkdirSync(this.#draft, { mode: 0o700 });
+      mkdirSync(join(this.#draft, CHROMA_FOLDER), { mode: 0o700 });
     } catch (error) {
+      if (error instanceof PalaceError) throw error;
       throw unusable(dir, `cannot be made: ${(error as Error).message}`);
     }
     const chroma = join(this.#draft, CHROMA_FOLDER);
@@ -79,6 +91,13 @@ export class RoampalDraft {
   #close(): void {
     for (const writer of this.#writers.values()) writer.close();
   }
+}
+
+/** Not `recursive`: where the kernel itself makes all folders, as in /proc, Node tries for ever. */
+function makeFolder(dir: string): void {
+  if (existsSync(dir)) return;
+  makeFolder(dirname(dir));
+  mkdirSync(dir);
 }
 
 function assertFree(dir: string): void {

@@ -1,4 +1,6 @@
 /** What an import or an export will not do, it says, and ends (outcome-memory.md 2, 4.2). */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -96,4 +98,38 @@ test("one memory that cannot come is named, and the others come", async () => {
     ],
   });
   client.close();
+});
+
+test("an import says what it cannot read, and never waits for it", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  const database = join(data.dir, "chromadb/chroma.sqlite3");
+  const attempt = () => palace.run("palace", ["outcome", "import", data.dir]);
+  const none = { code: 2, stderr: expect.stringContaining(`${database} is no file`) as unknown };
+  execFileSync("mkfifo", [database]);
+  expect(await attempt()).toMatchObject(none);
+  rmSync(database);
+  mkdirSync(database);
+  expect(await attempt()).toMatchObject(none);
+  rmSync(database, { recursive: true });
+  symlinkSync("/dev/zero", database);
+  expect(await attempt()).toMatchObject(none);
+  rmSync(database);
+
+  data.file("roampal_history", [{ id: ID, text: "one" }]);
+  execFileSync("mkfifo", [join(data.dir, "ghost_ids.json")]);
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 1 });
+  const full = await palace.run("palace", ["outcome", "import", data.dir], { env: { TMPDIR: "/proc" } });
+  expect([full.code, full.stderr]).toEqual([8, expect.stringContaining("cannot be copied to /proc")]);
+  expect(full.stderr).not.toContain("    at ");
+});
+
+test.each(["/proc/x", "/proc/x/y", "FILE/sub", "FILE/sub/sub"])("an export to %s is refused at once", async (path) => {
+  await using palace = createTestPalace();
+  const file = join(palace.home, "file");
+  writeFileSync(file, "");
+  const dir = path.replace("FILE", file);
+  const { code, stderr } = await palace.run("palace", ["outcome", "export", dir]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`${dir} cannot be made: `)]);
+  expect(stderr).not.toContain("    at ");
 });
