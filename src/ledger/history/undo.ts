@@ -23,6 +23,8 @@ type History = {
 };
 type Window = { agent: string; sinceMs: number; untilMs: number };
 
+/** As a person's own commands name themselves. */
+const COMMANDS = "palace ";
 const ORDER: readonly ImageKind[] = ["drawer", "standing", "source", "triple", "entity", "tunnel", "hallway"];
 
 export class SqliteUndo implements UndoTx {
@@ -83,7 +85,7 @@ export class SqliteUndo implements UndoTx {
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
-      const item = this.#withDrawer(this.#judge(history, leaving, { agent, sinceMs, untilMs }), drawers);
+      const item = this.#withDrawer(this.#judge(history, leaving, { agent, sinceMs, untilMs }), drawers, agent);
       if (item?.kind === "drawer") drawers.set(item.id, item);
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
@@ -124,10 +126,15 @@ export class SqliteUndo implements UndoTx {
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
   }
 
-  /** What came of a drawer goes where the drawer goes, and stays where it stays. */
-  #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>): UndoItem | undefined {
+  /**
+   * What came of a drawer goes where the drawer goes, and stays where it stays. What an agent made goes whatever others made of it: it may
+   * be poison. What a person's own command brought stays where others have scored it since.
+   */
+  #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
     if (item === undefined || drawer === undefined) return item;
+    if (drawer.change === "remove" && item.change === "refused" && agent.startsWith(COMMANDS))
+      Object.assign(drawer, { change: item.change, by: item.by });
     if (drawer.change === "remove") return undefined;
     return drawer.change === "refused" ? { ...drawer, kind: item.kind } : item;
   }

@@ -133,3 +133,16 @@ test.each(["/proc/x", "/proc/x/y", "FILE/sub", "FILE/sub/sub"])("an export to %s
   expect([code, stderr]).toEqual([2, expect.stringContaining(`${dir} cannot be made: `)]);
   expect(stderr).not.toContain("    at ");
 });
+
+test("an undo of an import leaves what was scored since, and names it", async () => {
+  await using palace = createTestPalace();
+  using data = createRoampalData();
+  data.file("roampal_history", [
+    { id: ID, text: "one" },
+    { id: NEXT, text: "two" },
+  ]);
+  await bring(palace, data.dir);
+  await palace.run("palace", ["outcome", "score", ID, "worked"]);
+  expect(await undo(palace, "palace outcome import")).toContain("changed since by palace outcome\n");
+  expect([await found(palace, ID), await found(palace, NEXT)]).toEqual([ID, undefined]);
+});
