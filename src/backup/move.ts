@@ -1,19 +1,9 @@
 /**
  * Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced.
  */
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { syncPath } from "../platform/folders.ts";
 
 /** `rename` is the system's. Errors: the file system's; `from` is then unchanged. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
@@ -35,13 +25,7 @@ export function move(from: string, to: string, rename: (from: string, to: string
 
 /** Syncs a folder's entries. A missing folder has none. */
 export function sync(path: string): void {
-  if (!existsSync(path)) return;
-  const opened = openSync(path, "r");
-  try {
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
+  if (existsSync(path)) syncPath(path);
 }
 
 function syncAll(path: string): void {

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault.ts";
+import { syncPath } from "./folders.ts";
 
 /** The temporary names of both. */
 const TEMPORARY = /\.\d+\.tmp$/;
@@ -61,12 +62,7 @@ export function writeFileAtomic(
     // A failed write's error does not name the file.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
-  const folder = openSync(dirname(path), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncPath(dirname(path));
 }
 
 /**

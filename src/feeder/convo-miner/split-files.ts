@@ -23,6 +23,7 @@ import {
 import { dirname, join, parse } from "node:path";
 import { compareText } from "../../engine/text/text.ts";
 import { isAlive } from "../../platform/alive.ts";
+import { syncPath } from "../../platform/folders.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type KnownPeople, linesOf, planSplit, type Session, sessionStarts, type SplitPlan } from "./split.ts";
 
@@ -87,7 +88,7 @@ export function splitTranscript({ path, stats: found }: Transcript, options: Spl
       throw new Error(`no name is free for ${part.name}`);
     });
     if (isDryRun || written.length === 0) return { written, leftLines };
-    syncFolder(outputDir);
+    syncPath(outputDir);
     const now = lstatSync(path);
     if (now.ino !== found.ino || now.size !== stats.size || now.mtimeMs !== stats.mtimeMs)
       throw new Error("it was changed in the meantime");
@@ -143,7 +144,7 @@ function putAside(path: string, { ino, dev }: Stats): string {
     if (there?.ino === ino && there.dev === dev) unlinkSync(path);
     else if (there !== undefined) continue;
     else move(path, join(dir, backup));
-    syncFolder(dir);
+    syncPath(dir);
     return backup;
   }
   throw new Error(`no name is free for ${name}.mega_backup`);
@@ -167,15 +168,6 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid = ""] = TEMPORARY.exec(name) ?? [];
     if (pid !== "" && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 

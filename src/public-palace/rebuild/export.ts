@@ -3,22 +3,12 @@
  * and vectors, the other collections, and the graph's files. It is built aside, verified by count and hash once Chroma
  * has ended, and renamed into place: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { MODEL_NAME } from "../../index/embedding/model-files.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { faultPoint } from "../../platform/fault.ts";
+import { makeFolder, syncPath } from "../../platform/folders.ts";
 import { SILENT_LOG } from "../../platform/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -81,7 +71,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   const draft = `${dir}.export-${input.tag}`;
   // Removes the draft of a killed export; only one export runs at a time.
   rmSync(draft, { recursive: true, force: true });
-  makeFolder(draft);
+  makeDraft(draft);
   const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
   try {
     assertExportable(snapshot, input.partial);
@@ -208,7 +198,7 @@ async function chromaFor(
     if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
     // A server that started and did not answer may have begun a palace of its own.
     rmSync(draft, { recursive: true, force: true });
-    makeFolder(draft);
+    makeDraft(draft);
     return { server: undefined, why: error.message };
   }
 }
@@ -284,23 +274,15 @@ function realOf(path: string): string {
   }
 }
 
-/**
- * Creates folders one by one: Node's own `recursive` never ends where a file system accepts no new folder (/proc).
- * Errors: the file system's.
- */
-function makeFolder(path: string): void {
-  if (!existsSync(dirname(path))) makeFolder(dirname(path));
+/** Errors: the file system's. */
+function makeDraft(path: string): void {
+  makeFolder(dirname(path), 0o700);
   mkdirSync(path, { mode: 0o700 });
 }
 
 /** Makes the folder's files and their names survive a power cut. */
 function syncFolder(folder: string): void {
   for (const entry of [...readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()), undefined]) {
-    const file = openSync(entry === undefined ? folder : join(folder, entry.name), "r");
-    try {
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    syncPath(entry === undefined ? folder : join(folder, entry.name));
   }
 }

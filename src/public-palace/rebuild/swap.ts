@@ -5,13 +5,10 @@
  */
 import {
   chmodSync,
-  closeSync,
   copyFileSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -20,6 +17,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../platform/fault.ts";
+import { syncPath } from "../../platform/folders.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";
 
@@ -158,14 +156,5 @@ function keep(file: string, copy: string): void {
   } catch {
     copyFileSync(file, copy);
     syncPath(copy);
-  }
-}
-
-function syncPath(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

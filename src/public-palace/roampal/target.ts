@@ -4,20 +4,11 @@
  * its search ranks by what came of memories alone until it has embedded them anew. Used by `palace outcome export`.
  * Source: outcome-memory.md 2.1, 3.1, 4.2.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../platform/fault.ts";
+import { makeFolder, syncPath } from "../../platform/folders.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { CarriedMemory } from "../../protocol/outcome.ts";
@@ -70,8 +61,8 @@ export class RoampalDraft {
   /** Errors: CONFIG_USAGE where somebody has put something there meanwhile. */
   finish(): void {
     this.#close();
-    syncFolder(join(this.#draft, CHROMA_FOLDER));
-    syncFolder(this.#draft);
+    syncPath(join(this.#draft, CHROMA_FOLDER));
+    syncPath(this.#draft);
     faultPoint("outcome-export.before-rename");
     try {
       // rename(2) also replaces an empty folder, and refuses any other.
@@ -79,7 +70,7 @@ export class RoampalDraft {
     } catch (error) {
       throw unusable(this.#dir, `cannot be put in place: ${(error as Error).message}`);
     }
-    syncFolder(dirname(this.#dir));
+    syncPath(dirname(this.#dir));
   }
 
   /** Leaves nothing of one that was not finished. */
@@ -93,27 +84,11 @@ export class RoampalDraft {
   }
 }
 
-/** Not `recursive`: where the kernel itself makes all folders, as in /proc, Node tries for ever. */
-function makeFolder(dir: string): void {
-  if (existsSync(dir)) return;
-  makeFolder(dirname(dir));
-  mkdirSync(dir);
-}
-
 function assertFree(dir: string): void {
   const there = lstatSync(dir, { throwIfNoEntry: false });
   if (there === undefined) return;
   if (!there.isDirectory()) throw unusable(dir, there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw unusable(dir, "is not empty");
-}
-
-function syncFolder(folder: string): void {
-  const file = openSync(folder, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function unusable(dir: string, why: string): PalaceError {
