@@ -50,19 +50,28 @@ export function fillLedger({ ledgerFile, model, text, from, to }: Filling): numb
       for (const { outcome } of writer.commit(calls).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
-    const random = seededRandom(from + 1);
-    for (let last = 0; ;) {
-      const pending = reader.pendingTexts(last, VECTORS_PER_GROUP);
-      if (pending.length === 0) break;
-      const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
-      writer.storeVectors(vectors, model, quantize);
-      last = pending.at(-1)?.row ?? last;
-    }
+    fillVectors(writer, reader, model, seededRandom(from + 1));
     while (writer.maintain(NOTHING_PRUNED, Date.now()));
     return reader.drawerCount();
   } finally {
     reader.close();
     writer.close();
+  }
+}
+
+/** Vectors of no model for all that waits for one. */
+export function fillVectors(
+  writer: LedgerWriter,
+  reader: SqliteLedgerReader,
+  model: string,
+  random: () => number,
+): void {
+  for (let last = 0; ;) {
+    const pending = reader.pendingTexts(last, VECTORS_PER_GROUP);
+    if (pending.length === 0) return;
+    const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
+    writer.storeVectors(vectors, model, quantize);
+    last = pending.at(-1)?.row ?? last;
   }
 }
 

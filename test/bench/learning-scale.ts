@@ -7,14 +7,14 @@ import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
 import { findModel } from "../../src/index/embedding/model-files.ts";
-import { quantize } from "../../src/index/vectors/quantize.ts";
-import { DIMENSIONS } from "../../src/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import type { CarriedMemory } from "../../src/protocol/outcome.ts";
 import { CARRIED_MAX } from "../../src/protocol/limits.ts";
 import { Corpus } from "./corpus.ts";
+import { fillVectors } from "./fill-ledger.ts";
 import { atMost, median, ms, requireBuild, type Row } from "./measure.ts";
+import { allEmbedded } from "./settled.ts";
 
 const MEMORIES = Number(process.env["LEARNING_MEMORIES"] ?? 100_000);
 const COLLECTIONS = ["working", "history", "patterns"] as const;
@@ -37,11 +37,7 @@ export async function benchScale(): Promise<Row> {
   fill(palace.config.paths.ledgerFile, files.identity.id, corpus);
   await palace.startBroker({ MEMPALACE_MODEL_DIR: folder, MEMPALACE_DRIVER: "none" });
   const client = await palace.client();
-  for (;;) {
-    const { search } = await client.call("palace.status", {});
-    if (search.modelState === "ready" && search.pending === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await allEmbedded(client);
   const [turns, searches]: [number[], number[]] = [[], []];
   for (let at = 0; at < WARM + ASKED; at++) {
     const prompt = corpus.text(120);
@@ -60,7 +56,6 @@ export async function benchScale(): Promise<Row> {
 function fill(ledgerFile: string, model: string, corpus: Corpus): void {
   const writer = new LedgerWriter(ledgerFile, applyWrite);
   const reader = new SqliteLedgerReader(ledgerFile);
-  const random = seededRandom(1);
   try {
     for (let from = 0; from < MEMORIES; from += CARRIED_MAX) {
       const memories = Array.from({ length: CARRIED_MAX }, (_, at): CarriedMemory => memory(from + at, corpus));
@@ -71,13 +66,7 @@ function fill(ledgerFile: string, model: string, corpus: Corpus): void {
       for (const { outcome } of writer.commit([call]).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
-    for (let last = 0; ;) {
-      const pending = reader.pendingTexts(last, 2_000);
-      if (pending.length === 0) break;
-      const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
-      writer.storeVectors(vectors, model, quantize);
-      last = pending.at(-1)?.row ?? last;
-    }
+    fillVectors(writer, reader, model, seededRandom(1));
   } finally {
     reader.close();
     writer.close();
@@ -89,13 +78,6 @@ function memory(at: number, corpus: Corpus): CarriedMemory {
   const id = `${collection}_${at.toString(16).padStart(8, "0")}`;
   const metadata = { score: 0.5, uses: 0, created_at: new Date().toISOString() };
   return { id, collection, text: corpus.text(TEXT), metadata };
-}
-
-/** Of no model: direction alone by chance. */
-function unitVector(random: () => number): Float32Array {
-  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
-  const length = Math.hypot(...vector);
-  return vector.map((value) => value / length);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -5,6 +5,7 @@
 import type { Client } from "../../src/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { type Conversation, readConversations } from "./locomo.ts";
+import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
@@ -43,7 +44,7 @@ async function play(talk: Conversation, modelDir: string, isScored: boolean, pas
     await sentence(client, "record_response", { key_takeaway: takeaway });
     turnOf.set(takeaway, id);
   }
-  await embedded(client);
+  await allEmbedded(client);
   for (const hits of passes)
     for (const { question, category, evidence } of talk.questions) {
       if (category === ADVERSARIAL || evidence.length === 0) continue;
@@ -72,16 +73,9 @@ async function search(client: Client, query: string): Promise<{ id: string; text
   }));
 }
 
-async function sentence(client: Client, name: string, args: object): Promise<string> {
+/** What a tool of this surface answers. */
+export async function sentence(client: Client, name: string, args: object): Promise<string> {
   return ((await client.callTool(name, args as never)) as { text: string }).text;
-}
-
-async function embedded(client: Client): Promise<void> {
-  for (;;) {
-    const { search } = await client.call("palace.status", {});
-    if (search.modelState === "ready" && search.pending === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 function percent(part: number, whole: number): string {

@@ -14,7 +14,8 @@ import { findModel } from "../../src/index/embedding/model-files.ts";
 import type { Embedder } from "../../src/port/search.ts";
 import type { Standing, Telling } from "../../src/port/outcome.ts";
 import { benchScale } from "./learning-scale.ts";
-import { benchTalks } from "./learning-talks.ts";
+import { benchTalks, sentence } from "./learning-talks.ts";
+import { allEmbedded } from "./settled.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 
@@ -199,14 +200,8 @@ function formula(vectors: readonly Float32Array[]): Strategy {
 
 /** Ours, and the same palace searched without regard to what came of a memory. */
 async function product(client: Client, { memories }: World): Promise<Record<string, Strategy>> {
-  const sentence = async (name: string, args: object): Promise<string> =>
-    ((await client.callTool(name, args as never)) as { text: string }).text;
-  for (const { text } of memories) await sentence("record_response", { key_takeaway: text });
-  for (;;) {
-    const { search } = await client.call("palace.status", {});
-    if (search.modelState === "ready" && search.pending === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  for (const { text } of memories) await sentence(client, "record_response", { key_takeaway: text });
+  await allEmbedded(client);
   const numbers = new Map(memories.map(({ text }, at) => [`Key takeaway: ${text}`, at]));
   const ids = new Map<number, string>();
   const shown = (answer: string): number[] =>
@@ -215,7 +210,7 @@ async function product(client: Client, { memories }: World): Promise<Record<stri
       if (at !== undefined) ids.set(at, id);
       return at ?? [];
     });
-  for (const text of numbers.keys()) shown(await sentence("search_memory", { query: text, limit: 1 }));
+  for (const text of numbers.keys()) shown(await sentence(client, "search_memory", { query: text, limit: 1 }));
   return {
     "our search without scores": {
       ...DEAF,
@@ -225,12 +220,13 @@ async function product(client: Client, { memories }: World): Promise<Record<stri
       },
     },
     ours: {
-      show: async (question) => {
-        return shown(await sentence("search_memory", { query: question, limit: SHOWN }));
-      },
+      show: async (question) => shown(await sentence(client, "search_memory", { query: question, limit: SHOWN })),
       hear: async (outcomes) => {
         const scores = [...outcomes].map(([at, outcome]) => [ids.get(at) ?? "", outcome]);
-        await sentence("score_memories", { outcome: "worked", memory_scores: Object.fromEntries(scores) as object });
+        await sentence(client, "score_memories", {
+          outcome: "worked",
+          memory_scores: Object.fromEntries(scores) as object,
+        });
       },
     },
   };

@@ -19,7 +19,7 @@ const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
   load: async () => (await load()).verb,
 });
 
-const AGENTS = { "claude-code": "claude-code", opencode: "opencode", cursor: "cursor" } as const;
+const AGENTS = ["claude-code", "opencode", "cursor"] as const;
 const OPEN_MAX_MS = 10_000;
 const POLL_MS = 50;
 
@@ -35,7 +35,7 @@ Wires agents to the memory, all that are found unless some are named (\`palace i
   place: "any",
   run: async ({ values, config, out }) => {
     const { verb } = await import("../verb/install.ts");
-    const named = Object.keys(AGENTS).filter((name) => values[name as keyof typeof AGENTS] === true);
+    const named = AGENTS.filter((name) => values[name] === true);
     const { palace: place, env } = config.handedOn();
     let code = 0;
     for (const agent of named.length === 0 ? ["all"] : named)
@@ -62,7 +62,9 @@ palace restart. The broker that runs is made anew for it if it has no such door;
       );
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {
-      const MEMPALACE_OUTCOME_PORT = port ?? env["MEMPALACE_OUTCOME_PORT"] ?? "on";
+      // Whoever types this wants the door, also where the environment says off.
+      const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
+      const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
       const handed = config.handedOn();
       await restartBroker(loadConfig({ ...handed.env, MEMPALACE_OUTCOME_PORT }, { palace: handed.palace[1] }));
       door = await doorOf(config);

@@ -1,6 +1,6 @@
 /** What a tool of this surface answers: text for the agent, an error too (outcome-memory.md 5.1). */
 import { InvalidValue } from "../text/validate.ts";
-import type { Outcome } from "../../port/outcome.ts";
+import type { ScoreResult } from "../../protocol/outcome.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 
@@ -44,6 +44,6 @@ export const SAID = {
   archived: ({ id }: { id: string | null }) =>
     id === null ? "Memory not found for deletion" : "Memory deleted successfully",
   recorded: ({ text }: { text: string }) => `Recorded: ${text}`,
-  scored: ({ outcome, memories, summary }: { outcome: Outcome; memories: number; summary: number }) =>
+  scored: ({ outcome, memories, summary }: ScoreResult) =>
     `Scored (outcome=${outcome}, ${memories} memories updated)${summary === 0 ? "" : `. Summary stored (${summary} chars)`}`,
 };

@@ -2,13 +2,10 @@
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx } from "../../port/ledger.ts";
 import type { Scored } from "../../port/outcome.ts";
-import { newStanding } from "./memory.ts";
 import { afterOutcome } from "./outcome.ts";
 import { fate } from "./promotion.ts";
 import { afterSignal, isSignal, SIGNALS } from "./signal.ts";
-import { follow, toMemory } from "./store.ts";
-
-const USUAL_SCORE = 0.5;
+import { follow, toMemory, unjudged } from "./store.ts";
 
 /** A book's chunk is never judged by its outcomes: asked for, it is as it is. */
 export function judge(tx: LedgerTx, drawer: Drawer, told: Omit<Scored, "weight">): void {
@@ -16,7 +13,7 @@ export function judge(tx: LedgerTx, drawer: Drawer, told: Omit<Scored, "weight">
   const memory = toMemory(drawer, before);
   if (memory?.collection === "books") return;
   const { source, outcome, atMs } = told;
-  const known = memory?.standing ?? before ?? newStanding(USUAL_SCORE);
+  const known = before ?? unjudged(drawer);
   const weight = isSignal(source) ? SIGNALS[source].weight : 1;
   const standing = isSignal(source)
     ? afterSignal(known, source, atMs)

@@ -8,6 +8,7 @@ import type { Conversation, Outcome } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
+import type { ScoreResult } from "../../protocol/outcome.ts";
 import { asText, InvalidValue, validContent } from "../text/validate.ts";
 import { judge } from "./judge.ts";
 import { isOutcome, OUTCOMES } from "./memory.ts";
@@ -21,11 +22,8 @@ const OWED_MS = 30 * 60_000;
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** `memories`: those that were found; `summary`: characters that took the exchange's place. */
-export type Scored = { outcome: Outcome; memories: number; summary: number };
-
 /** `conversation`: where the client knows it, as programs do; agents do not. */
-export function scoreMemories(tx: LedgerTx, call: WriteCall): Scored {
+export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);

@@ -22,6 +22,7 @@ import {
 import type { Fate } from "./promotion.ts";
 
 export const MEMORY_WING = "roampal";
+const MIDDLE_SCORE = 0.5;
 /** Where facts lie that were taken out of the memory bank: no search looks there. */
 export const ARCHIVE_ROOM = "archive";
 /** The field of a memory that came from a Roampal: carried.ts. No tool writes it. */
@@ -50,6 +51,11 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
     standing: standing ?? newStanding(USUAL_SCORE[room]),
     madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
   };
+}
+
+/** As it stands before anything is told of it: a memory by its collection, any other drawer in the middle. */
+export function unjudged(drawer: Drawer): Standing {
+  return toMemory(drawer, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
 }
 
 /** What came from a Roampal is one whatever its id looks like. */

@@ -1,18 +1,15 @@
 /** What came of a drawer where it was shown moves it in every later search. Pure; used by choose.ts. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { Standing } from "../../port/outcome.ts";
-import { newStanding } from "../outcome/memory.ts";
 import { prospect } from "../outcome/ranking.ts";
-import { toMemory } from "../outcome/store.ts";
+import { unjudged } from "../outcome/store.ts";
 import { round } from "../text/text.ts";
 import type { Adjustment } from "./explain.ts";
-
-const USUAL_SCORE = 0.5;
 
 /** A drawer of which nothing was told keeps its score; another gets a quarter more or less at most (a fact, which begins high, an eighth more). */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
-  const before = toMemory(drawer, undefined)?.standing ?? newStanding(USUAL_SCORE);
+  const before = unjudged(drawer);
   const { successes, uses, score } = standing;
   if (uses === 0 && score === before.score) return [];
   const reason = uses === 0 ? `its score is ${round(score, 2)}` : `has helped in ${successes} of ${uses} uses`;

@@ -28,9 +28,9 @@ const ALWAYS: ReadonlySet<string> = new Set([
 ]);
 /** Programs that run tests when this is the first word that is no option. */
 const SUBCOMMANDS = new Map<string, readonly string[]>([
-  ...(
-    ["cargo", "deno", "go", "dotnet", "mix", "swift", "flutter", "dart", "composer", "rails", "playwright"] as const
-  ).map((name) => [name, ["test"]] as const),
+  ...(["deno", "go", "dotnet", "mix", "swift", "flutter", "dart", "composer", "rails", "playwright"] as const).map(
+    (name) => [name, ["test"]] as const,
+  ),
   ["cargo", ["test", "nextest"]],
   ["rake", ["test", "spec"]],
 ]);
