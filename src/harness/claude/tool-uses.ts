@@ -1,9 +1,10 @@
 /** The tools that a turn of Claude Code has used, and how they ended, as its transcript has them. Source: Claude Code 2.1.330. */
 import { isRecord } from "../../platform/is-record.ts";
+import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 
-/** `exit`: undefined until it has ended, and where that is not known. */
-type Use = { tool: unknown; input: unknown; isAnswered: boolean; exit: number | undefined };
+/** `ended`: undefined until it has, and where that is not known. */
+type Use = { tool: unknown; input: unknown; isAnswered: boolean; ended: Ended | undefined };
 
 const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
 
@@ -17,11 +18,11 @@ export class ToolUses {
       if (!isRecord(part)) continue;
       const { type, id, name: tool, input } = part;
       if (type === "tool_use" && typeof id === "string")
-        this.#uses.set(id, { tool, input, isAnswered: false, exit: undefined });
+        this.#uses.set(id, { tool, input, isAnswered: false, ended: undefined });
       const use = type === "tool_result" ? this.#uses.get(String(part["tool_use_id"])) : undefined;
       if (use === undefined) continue;
       use.isAnswered = true;
-      if (!isOpen(use.input, toolUseResult)) use.exit = exitOf(part);
+      if (!isOpen(use.input, toolUseResult)) use.ended = endOf(part);
     }
   }
 
@@ -32,7 +33,7 @@ export class ToolUses {
 
   /** In the order of use. */
   steps(): Step[] {
-    return [...this.#uses.values()].flatMap(({ tool, input, exit }) => stepOf(tool, input, exit) ?? []);
+    return [...this.#uses.values()].flatMap(({ tool, input, ended }) => stepOf(tool, input, ended) ?? []);
   }
 }
 
@@ -43,9 +44,10 @@ function isOpen(input: unknown, result: unknown): boolean {
 }
 
 /** A tool that was refused, or not found, has no exit code. */
-function exitOf({ is_error: isError, content }: Record<string, unknown>): number | undefined {
-  if (isError !== true) return 0;
+function endOf({ is_error: isError, content }: Record<string, unknown>): Ended | undefined {
   const first: unknown = Array.isArray(content) ? (content as unknown[])[0] : { text: content };
-  const code = EXIT.exec(isRecord(first) ? String(first["text"]) : "")?.[1];
-  return code === undefined ? undefined : Number(code);
+  const text = isRecord(first) ? String(first["text"]) : "";
+  if (isError !== true) return { exit: 0, output: text };
+  const [head = "", code] = EXIT.exec(text) ?? [];
+  return code === undefined ? undefined : { exit: Number(code), output: text.slice(head.length) };
 }

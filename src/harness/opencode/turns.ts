@@ -15,7 +15,7 @@ export type Part = {
   sessionID?: string;
   messageID?: string;
   tool?: string;
-  state?: { status?: string; input?: unknown; metadata?: { exit?: unknown } };
+  state?: { status?: string; input?: unknown; output?: unknown; metadata?: { exit?: unknown } };
 };
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
@@ -114,7 +114,8 @@ export class Turns {
 function stepIn({ tool, state }: Part): Step | undefined {
   if (state?.status !== "completed") return undefined;
   const exit = state.metadata?.exit;
-  return stepOf(tool, state.input, typeof exit === "number" ? exit : undefined);
+  const output = typeof state.output === "string" ? state.output : "";
+  return stepOf(tool, state.input, typeof exit === "number" ? { exit, output } : undefined);
 }
 
 function isTyped({ type, text, synthetic }: Part): boolean {

@@ -1,5 +1,6 @@
 /** The tools that a run of pi has called, and how they ended, as its messages have them. Pure. Source: pi 1.5's bash tool. */
 import { isRecord } from "../../platform/is-record.ts";
+import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 import type { PiRunMessage } from "./host.ts";
 
@@ -8,23 +9,24 @@ const EXIT = "Command exited with code ";
 
 /** In the order of the calls. */
 export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
-  const exits = new Map(
-    messages.flatMap((one) => (one.role === "toolResult" ? [[one.toolCallId, exitOf(one)] as const] : [])),
+  const ends = new Map(
+    messages.flatMap((one) => (one.role === "toolResult" ? [[one.toolCallId, endOf(one)] as const] : [])),
   );
   const calls = messages.filter(({ role }) => role === "assistant").flatMap(({ content }) => listOf(content));
   return calls.flatMap((call) => {
     if (!isRecord(call) || call["type"] !== "toolCall") return [];
-    return stepOf(call["name"], call["arguments"], exits.get(String(call["id"]))) ?? [];
+    return stepOf(call["name"], call["arguments"], ends.get(String(call["id"]))) ?? [];
   });
 }
 
 /** A tool that was refused, broken off, or took too long, has no exit code. */
-function exitOf({ isError, content }: PiRunMessage): number | undefined {
-  if (isError !== true) return 0;
+function endOf({ isError, content }: PiRunMessage): Ended | undefined {
   const last = listOf(content).findLast((part) => isRecord(part) && part["type"] === "text");
   const text = isRecord(last) ? String(last["text"]) : "";
-  const code = text.slice(text.lastIndexOf(EXIT) + EXIT.length);
-  return text.includes(EXIT) && /^\d{1,3}$/.test(code) ? Number(code) : undefined;
+  if (isError !== true) return { exit: 0, output: text };
+  const at = text.lastIndexOf(EXIT);
+  const code = text.slice(at + EXIT.length);
+  return at !== -1 && /^\d{1,3}$/.test(code) ? { exit: Number(code), output: text.slice(0, at) } : undefined;
 }
 
 function listOf(content: unknown): unknown[] {

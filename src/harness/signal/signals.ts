@@ -4,10 +4,10 @@
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { HostSignal } from "../../protocol/outcome.ts";
-import { readCommand } from "./command.ts";
+import { type Ended, readCommand } from "./command.ts";
 
-/** One use of a tool that has ended, in the order of use: a command with its exit code, or a change of a file. */
-export type Step = { kind: "ran"; command: string; exit: number } | { kind: "edited" };
+/** One use of a tool that has ended, in the order of use: a command, or a change of a file. */
+export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited" };
 
 /** What was said in a turn, and what its tools tell. */
 export type Exchange = Readonly<{ user: string; assistant: string; signals: readonly HostSignal[] }>;
@@ -16,18 +16,18 @@ const EDITORS: ReadonlySet<string> = new Set([
   ...["edit", "write", "multiedit", "notebookedit", "patch", "apply_patch"],
 ]);
 
-/** `exit`: undefined where the host does not know it. Undefined for other tools, and for a command that has not ended by itself. */
-export function stepOf(tool: unknown, input: unknown, exit: number | undefined): Step | undefined {
+/** `ended`: undefined where the host does not know it. Undefined for other tools, and for a command that has not ended by itself. */
+export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined): Step | undefined {
   const name = typeof tool === "string" ? tool.toLowerCase() : "";
   if (EDITORS.has(name)) return { kind: "edited" };
   const command = isRecord(input) ? input["command"] : undefined;
-  if (name !== "bash" || typeof command !== "string" || exit === undefined) return undefined;
-  return { kind: "ran", command, exit };
+  if (name !== "bash" || typeof command !== "string" || ended === undefined) return undefined;
+  return { kind: "ran", command, ...ended };
 }
 
 /** The last run of tests decides, even by being unclear. */
 export function signalsOf(steps: readonly Step[]): HostSignal[] {
-  const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step.exit) : undefined));
+  const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step) : undefined));
   const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
   const last = told.findLast((one) => one !== undefined);
   // What is taken back after a change of the same turn may be that change.

@@ -70,6 +70,7 @@ test("a transcript that lacks what a tool of this turn has answered is still bei
 test("commands of the turn tell what their exit codes tell, in the order of use", () => {
   expect(signals(...ran("a", "npm test", 1), ...ran("b", "npm test", 0))).toEqual(["tests-passed"]);
   expect(signals(...ran("a", "npm test", 1))).toEqual(["tests-failed"]);
+  expect(signals(...ran("a", "cd app && npm test", 1))).toEqual(["tests-failed"]);
   expect(signals(...ran("a", "npm run build", 2))).toEqual(["command-failed"]);
   expect(signals(...ran("a", "git checkout .", 0))).toEqual(["reverted"]);
   expect(signals(uses("e", "Edit", {}), result("e", {}), ...ran("a", "git checkout .", 0))).toEqual([]);

@@ -62,6 +62,9 @@ function signals(...parts: Part[]): unknown {
 }
 
 test("commands of the turn tell what their exit codes tell", () => {
+  const failed = { ...done(1), output: "1 failing" };
+  expect(signals(tool("a", "cd app && npm test", failed))).toEqual(["tests-failed"]);
+  expect(signals(tool("a", "cd app && npm test", done(1)))).toEqual([]);
   expect(signals(tool("a", "npm test", done(1)), tool("b", "npm test", done(0)))).toEqual(["tests-passed"]);
   expect(signals(tool("a", "npm test", { status: "running" }), tool("a", "npm test", done(1)))).toEqual([
     "tests-failed",

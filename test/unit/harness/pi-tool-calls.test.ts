@@ -19,6 +19,9 @@ const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(mess
 test("commands of the run tell what their exit codes tell", () => {
   const failed = ended("a", "1 failed\n\nCommand exited with code 1", true);
   expect(signals(called("a", "npm test"), failed)).toEqual(["tests-failed"]);
+  expect(signals(called("a", "cd app && npm test"), failed)).toEqual(["tests-failed"]);
+  const silent = ended("a", "(no output)\n\nCommand exited with code 1", true);
+  expect(signals(called("a", "cd app && npm test"), silent)).toEqual([]);
   expect(signals(called("a", "npm test"), failed, called("b", "npm test"), ended("b", "ok", false))).toEqual([
     "tests-passed",
   ]);

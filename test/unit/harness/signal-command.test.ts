@@ -1,7 +1,11 @@
 /** What a command line and its exit code tell: which are tests, whose exit code it is, what failed, what was taken back. */
 import { expect, test } from "vitest";
-import { readCommand } from "../../../src/harness/signal/command.ts";
+import { readCommand, type Told } from "../../../src/harness/signal/command.ts";
 import { readCommands } from "../../../src/harness/signal/shell.ts";
+
+function toldBy(line: string, exit: number, output = ""): Told {
+  return readCommand(line, { exit, output });
+}
 
 /** Lines whose exit code is that of their tests. */
 const TESTS = [
@@ -62,10 +66,10 @@ const TESTS = [
 ];
 
 test.each(TESTS)("%j runs tests, and its exit code is theirs", (line) => {
-  expect(readCommand(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
-  expect(readCommand(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
+  expect(toldBy(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
+  expect(toldBy(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
   // Not found, killed, out of time: that says nothing about what is tested.
-  for (const exit of [124, 127, 137]) expect(readCommand(line, exit).tests).toBe("unclear");
+  for (const exit of [124, 127, 137]) expect(toldBy(line, exit).tests).toBe("unclear");
 });
 
 /** Lines with tests that end with the code of something else, or may do so. */
@@ -81,7 +85,7 @@ const UNCLEAR = [
 ];
 
 test.each(UNCLEAR)("%j runs tests, and its exit code tells nothing of them", (line) => {
-  for (const exit of [0, 1]) expect(readCommand(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
+  for (const exit of [0, 1]) expect(toldBy(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
 });
 
 test.each([
@@ -90,7 +94,24 @@ test.each([
   ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
   ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
 ])("%j passes with its tests, and need not fail with them", (line) => {
-  expect([readCommand(line, 0).tests, readCommand(line, 1).tests]).toEqual(["passed", "unclear"]);
+  expect([toldBy(line, 0).tests, toldBy(line, 1).tests]).toEqual(["passed", "unclear"]);
+});
+
+const CD_FAILED = "bash: line 1: cd: app: No such file or directory\n";
+
+test.each([
+  ["cd app && npm test", "1 failing\n", "failed"],
+  ["set -e; cd app; npm test", "1 failing\n", "failed"],
+  ["(mkdir -p app && cd app && npm test)", "1 failing\n", "failed"],
+  ["cd app && npm test", "", "unclear"],
+  ["cd app && npm test", "(no output)", "unclear"],
+  ["cd app && npm test", "\nShell cwd was reset to /work", "unclear"],
+  ["cd app && npm test", CD_FAILED, "unclear"],
+  ["echo go && cd app 2>/dev/null && npm test", "go\n", "unclear"],
+  ["npm test && cd app 2>/dev/null", "1 passing\n", "unclear"],
+  ["cd app && npm run build && npm test", "1 error\n", "unclear"],
+] as const)("%j that has printed %j has its tests %s", (line, output, tests) => {
+  expect(toldBy(line, 1, output).tests).toBe(tests);
 });
 
 /** Lines that run none. */
@@ -123,7 +144,7 @@ const NONE = [
   "constructor toString",
 ];
 
-test.each(NONE)("%j runs no tests", (line) => expect(readCommand(line, 0).tests).toBeUndefined());
+test.each(NONE)("%j runs no tests", (line) => expect(toldBy(line, 0).tests).toBeUndefined());
 
 test.each([
   ["npm run build", 2, true],
@@ -139,7 +160,7 @@ test.each([
   ["! npm run build", 1, false],
   ["cat <<EOF\nnpm test\nEOF", 1, false],
 ] as const)("%j with %d has failed: %s", (line, exit, hasFailed) => {
-  expect(readCommand(line, exit)).toMatchObject({ tests: undefined, hasFailed });
+  expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed });
 });
 
 test.each([
@@ -161,8 +182,8 @@ test.each([
   ["git diff --quiet || git checkout .", false],
   ["echo git checkout .", false],
 ] as const)("%j takes something back: %s", (line, hasReverted) => {
-  expect(readCommand(line, 0).hasReverted).toBe(hasReverted);
-  expect(readCommand(line, 128).hasReverted).toBe(false);
+  expect(toldBy(line, 0).hasReverted).toBe(hasReverted);
+  expect(toldBy(line, 128).hasReverted).toBe(false);
 });
 
 test.each([
@@ -175,14 +196,14 @@ test.each([
   "",
 ])("%j is too involved to be understood, and says nothing", (line) => {
   expect(readCommands(line)).toBeUndefined();
-  expect(readCommand(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
+  expect(toldBy(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
 });
 
 test("a line of any length is read in no time", () => {
   for (const part of ["a ", "'", '"\\', "((", "&&", "| ", "> ", "2>&1 ", "x=1 ", "time ", "npm exec ", "\\\n", "#\n"]) {
     const startedMs = performance.now();
-    for (const times of [1_990, 500_000]) readCommand(`npm test ${part.repeat(times)}`, 1);
-    readCommand(part.repeat(1_990), 0);
+    for (const times of [1_990, 500_000]) toldBy(`npm test ${part.repeat(times)}`, 1);
+    toldBy(part.repeat(1_990), 0);
     expect(performance.now() - startedMs, part).toBeLessThan(500);
   }
 });

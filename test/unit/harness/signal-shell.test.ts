@@ -24,6 +24,7 @@ const PIECES = [
     "eval 'exit 0'",
     "set -n",
     "cd /nowhere",
+    "cd /nowhere 2>/dev/null",
     "npm test >/no/where",
   ],
   ...["git restore x", "false && git restore x", "echo $'it\\'s' && npm test '"],
@@ -44,24 +45,31 @@ function runs(seed: number): Run[] {
   });
 }
 
-/** Each in a shell of its own: the line's exit code, and how often its tests ran. */
-function inBash(all: readonly Run[]): { exit: number; tests: number; reverts: number }[] {
+/** Between what a line is asked and what it has printed. */
+const END = "\u001e";
+
+/** Each in a shell of its own: the line's exit code, what it has printed, and how often its tests ran. */
+function inBash(all: readonly Run[]): { exit: number; output: string; tests: number; reverts: number }[] {
   const git = "git() { case $1 in restore) echo r >&9; return $B;; esac; }";
-  const npm = `npm() { case $1 in test) echo t >&9; return $T;; *) return $B;; esac; }`;
+  const npm = `npm() { case $1 in test) echo t >&9; echo tested; return $T;; *) echo built; return $B;; esac; }`;
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const script = all.map(
     ({ line, testExit, buildExit }) =>
-      `n=$( { ( T=${testExit}; B=${buildExit}; eval ${quoted(line)} ) 9>&1 >/dev/null 2>&1 </dev/null; echo "e$?"; } ); echo $n`,
+      `n=$( { o=$( ( T=${testExit}; B=${buildExit}; eval ${quoted(line)} ) 9>&8 2>&1 </dev/null; echo "${END}$?" ); } 8>&1; echo "${END}$o"); printf '%s\\0' "$n"`,
   );
   const output = execFileSync("bash", ["-s"], { input: [git, npm, ...script, ""].join("\n"), encoding: "utf8" });
   return output
-    .trimEnd()
-    .split("\n")
-    .map((told) => ({
-      exit: Number(/e(\d+)/.exec(told)?.[1]),
-      tests: told.split("t").length - 1,
-      reverts: told.split("r").length - 1,
-    }));
+    .split("\0")
+    .slice(0, -1)
+    .map((told) => {
+      // What goes on in the background may print later than the line ends.
+      const [marks = "", printed = "", ended = ""] = told.split(END);
+      const [exit = ""] = /^\d+/.exec(ended) ?? [];
+      return {
+        ...{ exit: Number(exit), output: printed + ended.slice(exit.length) },
+        ...{ tests: marks.split("t").length - 1, reverts: marks.split("r").length - 1 },
+      };
+    });
 }
 
 test("tests are said to have passed or failed only where bash has run them, and they have", { timeout: 60_000 }, () => {
@@ -70,9 +78,9 @@ test("tests are said to have passed or failed only where bash has run them, and 
   expect(done).toHaveLength(LINES);
   const counts = { passed: 0, failed: 0, unclear: 0, none: 0 };
   for (const [at, { line, testExit, buildExit }] of all.entries()) {
-    const { exit, tests, reverts } = done[at] ?? expect.fail();
-    const told = readCommand(line, exit);
-    const seen = JSON.stringify({ line, testExit, buildExit, exit, tests, reverts, told });
+    const { exit, output, tests, reverts } = done[at] ?? expect.fail();
+    const told = readCommand(line, { exit, output });
+    const seen = JSON.stringify({ line, testExit, buildExit, exit, output, tests, reverts, told });
     if (told.tests === "passed") expect(tests > 0 && testExit === 0, seen).toBe(true);
     if (told.tests === "failed") expect(tests > 0 && testExit !== 0, seen).toBe(true);
     if (told.hasReverted) expect(reverts > 0 && buildExit === 0, seen).toBe(true);

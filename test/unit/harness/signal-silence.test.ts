@@ -1,6 +1,10 @@
 /** Lines of which it is better to say nothing: no test has run or failed, nothing is taken back, or a question was answered with no. */
 import { expect, test } from "vitest";
-import { readCommand } from "../../../src/harness/signal/command.ts";
+import { readCommand, type Told } from "../../../src/harness/signal/command.ts";
+
+function toldBy(line: string, exit: number, output = ""): Told {
+  return readCommand(line, { exit, output });
+}
 
 const SAYS_NOTHING = { hasFailed: false, hasReverted: false };
 
@@ -85,7 +89,7 @@ test.each([
     "./scripts/test --list",
   ],
 ])("%j with 0 has not passed", (line) => {
-  const told = readCommand(line, 0);
+  const told = toldBy(line, 0);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
 });
@@ -136,7 +140,7 @@ test.each([
     ["pushd x && pytest", 1],
   ] as const),
 ])("%j with %d has failed no test, and is no command that failed", (line, exit) => {
-  const told = readCommand(line, exit);
+  const told = toldBy(line, exit);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
 });
@@ -159,8 +163,8 @@ test.each([
   ["pytest c --strict-markers --ignore=x", 1],
   ["jest --testPathIgnorePatterns y", 1],
 ] as const)("%j with %d has failed by its tests", (line, exit) => {
-  expect(readCommand(line, exit).tests).toBe("failed");
-  expect(readCommand(line, 0).tests).toBe("passed");
+  expect(toldBy(line, exit).tests).toBe("failed");
+  expect(toldBy(line, 0).tests).toBe("passed");
 });
 
 /** Nothing was taken back, or it need not have been. */
@@ -207,7 +211,7 @@ test.each([
     "[[ x && git restore y ]]",
     "git checkout origin/main .",
   ],
-])("%j takes nothing back", (line) => expect(readCommand(line, 0).hasReverted).toBe(false));
+])("%j takes nothing back", (line) => expect(toldBy(line, 0).hasReverted).toBe(false));
 
 test.each([
   ...[
@@ -223,7 +227,7 @@ test.each([
     "git revert -n HEAD && git commit -m x",
   ],
   ...["git status && git checkout -- x", "timeout 5 git restore x", "git checkout . && git clean -fd"],
-])("%j takes something back", (line) => expect(readCommand(line, 0).hasReverted).toBe(true));
+])("%j takes something back", (line) => expect(toldBy(line, 0).hasReverted).toBe(true));
 
 /** An answer of no, or one that nobody knows. */
 test.each([
@@ -316,7 +320,7 @@ test.each([
     ["rpm -q x", 1],
   ] as const),
 ])("%j with %d is no command that failed", (line, exit) => {
-  expect(readCommand(line, exit)).toEqual({ tests: undefined, ...SAYS_NOTHING });
+  expect(toldBy(line, exit)).toEqual({ tests: undefined, ...SAYS_NOTHING });
 });
 
 test.each([
@@ -331,7 +335,7 @@ test.each([
   ["python test.py", 1],
   ["node test.js", 1],
 ] as const)("%j with %d has failed", (line, exit) => {
-  expect(readCommand(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
+  expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
 });
 
 test("a line of any length is read in no time, whatever stands in it", () => {
@@ -349,7 +353,8 @@ test("a line of any length is read in no time, whatever stands in it", () => {
   ]) {
     const startedMs = performance.now();
     for (const start of ["", "npm test ", "git restore ", "pytest -", "tox -e "])
-      for (const exit of [0, 1]) readCommand(start + part.repeat(Math.floor(3_900 / part.length)), exit);
+      for (const exit of [0, 1])
+        toldBy(start + part.repeat(Math.floor(3_900 / part.length)), exit, part.repeat(10_000));
     expect(performance.now() - startedMs, part).toBeLessThan(500);
   }
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { signalsOf, type Step, stepOf } from "../../../src/harness/signal/signals.ts";
 
-const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit });
+const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit, output: "" });
 const EDITED: Step = { kind: "edited" };
 
 test("the last run of tests decides, whatever was run before and after it", () => {
@@ -33,5 +33,5 @@ test.each([
   ["Read", { command: "ls" }, 0, undefined],
   [5, { command: "ls" }, 0, undefined],
 ])("the tool %j with %j that ended with %j", (tool, input, exit, step) => {
-  expect(stepOf(tool, input, exit)).toEqual(step);
+  expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
 });
