@@ -24,6 +24,12 @@ const OURS = [
   "drawer.search",
   "palace.status",
 ];
+const OUTCOME = [
+  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored"],
+  ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
+  ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
+  ...["outcome.stats", "outcome.why"],
+];
 const OTHERS = [
   "initialize",
   "ping",
@@ -91,10 +97,11 @@ const CALLED = [...toolsOf("full"), ...toolsOf("outcome")].filter(({ name }) => 
 
 function call(chooser: Chooser): [method: string, params: string] {
   if (chooser.chance(0.12)) return [chooser.pick(OTHERS), chooser.json()];
-  if (chooser.chance(0.3)) {
-    const method = chooser.pick(OURS);
+  if (chooser.chance(0.4)) {
+    const isOurs = chooser.chance(0.6);
+    const method = chooser.pick(isOurs ? OURS : OUTCOME);
     const meta: Entry[] = chooser.chance(0.1) ? [["_meta", object([[IDEMPOTENCY_META, chooser.json(1)]])]] : [];
-    return [method, object(chooser.bent([...ourParams(chooser), ...meta], 0.15))];
+    return [method, object(chooser.bent([...(isOurs ? ourParams(chooser) : outcomeParams(chooser)), ...meta], 0.15))];
   }
   const tool = chooser.pick(CALLED);
   const required = new Set(tool.inputSchema.required);
@@ -116,6 +123,7 @@ function meta(chooser: Chooser): string {
   return object([[IDEMPOTENCY_META, key]]);
 }
 
+const SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted", "asked-again"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown", "great"];
 
 function scores(chooser: Chooser): string {
@@ -177,4 +185,38 @@ function ourParams(chooser: Chooser): Entry[] {
     ["limit", argument(chooser, "limit")],
     ["mode", JSON.stringify(chooser.pick(["auto", "lexical", "vector", "hybrid", "none"]))],
   ];
+}
+
+/** Few conversations and titles, so that they go on and come again. */
+function outcomeParams(chooser: Chooser): Entry[] {
+  const text = (): string => JSON.stringify(prose(chooser).slice(0, 20_000));
+  const entries: Entry[] = [
+    ["conversation", JSON.stringify(chooser.chance(0.95) ? `fuzz/${chooser.below(8)}` : chooser.text())],
+    ...["prompt", "user", "assistant", "content", "new_content", "key_takeaway", "query"].map((key): Entry => [
+      key,
+      text(),
+    ]),
+    ["project", argument(chooser, "wing")],
+    ["isFresh", chooser.pick(["true", "false"])],
+    ["isDetailed", chooser.pick(["true", "false"])],
+    ["signals", JSON.stringify(chooser.some(2, () => chooser.pick(SIGNALS)))],
+    ["title", JSON.stringify(`book ${chooser.below(20)}`)],
+    ["source", argument(chooser, "wing")],
+    ["size", chooser.chance(0.9) ? String(chooser.between(100, 2_000)) : chooser.number()],
+    ["overlap", chooser.chance(0.9) ? String(chooser.below(50)) : chooser.number()],
+    ["old_content", text()],
+    ["outcome", argument(chooser, "outcome")],
+    ["initial_score", argument(chooser, "outcome")],
+    ["memory_scores", scores(chooser)],
+    ["tags", '["fuzz"]'],
+    ["importance", chooser.number()],
+    ["limit", argument(chooser, "limit")],
+    ["days_back", argument(chooser, "limit")],
+    ["collections", JSON.stringify(chooser.some(2, () => chooser.pick(["working", "books", "patterns", "none"])))],
+    ["metadata_filters", chooser.json(3)],
+    ["sort_by", JSON.stringify(chooser.pick(["relevance", "recency", "score", "best"]))],
+  ];
+  // One that says which memory is looked up asks for nothing else.
+  if (chooser.chance(0.3)) entries.push(["id", argument(chooser, "drawer_id")], ["collection", '"working"']);
+  return entries.filter(() => chooser.chance(0.95));
 }

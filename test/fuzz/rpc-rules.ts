@@ -53,6 +53,9 @@ const METHODS = new Set([
   "link.rebuild",
   "message.add",
   "drawer.search",
+  ...["turn.begin", "turn.end", "turn.scored", "outcome.stats", "outcome.why"],
+  ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
+  ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);
 
 /** Why the answer is one that must not be, or undefined. */
@@ -99,6 +102,8 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
     return { grown: Number(result["added"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad transcript" }) };
   }
   if (message["method"] === "message.add") return { grown: Number(result["added"]) };
+  const memories = memoriesMadeBy(message["method"], result);
+  if (memories !== undefined) return { grown: memories };
   if (message["method"] === "source.remove") return { grown: -Number(result["removed"]) };
   if (message["method"] !== "tools/call" || isReplayed(result)) return { grown: 0 };
   if (!String(params["name"]).startsWith("mempalace_")) return { grown: memoriesMade(params["name"], result) };
@@ -114,6 +119,23 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
     }
     default:
       return value["success"] === true ? effectOfSuccess(params["name"], args, value, own) : { grown: 0 };
+  }
+}
+
+/** Undefined for a method that makes and takes none. */
+function memoriesMadeBy(method: unknown, result: Record<string, unknown>): number | undefined {
+  switch (method) {
+    case "turn.end":
+      return result["id"] === null ? 0 : 1;
+    case "fact.add":
+    case "outcome.record":
+      return 1;
+    case "book.ingest":
+      return result["isNew"] === true ? Number(result["chunks"]) : 0;
+    case "book.remove":
+      return -Number(result["removed"]);
+    default:
+      return undefined;
   }
 }
 
