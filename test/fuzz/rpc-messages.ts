@@ -189,7 +189,7 @@ function ourParams(chooser: Chooser): Entry[] {
 
 /** Few conversations and titles, so that they go on and come again. */
 function outcomeParams(chooser: Chooser): Entry[] {
-  const text = (): string => JSON.stringify(prose(chooser).slice(0, 20_000));
+  const text = (): string => JSON.stringify(prose(chooser).slice(0, 2_000));
   const entries: Entry[] = [
     ["conversation", JSON.stringify(chooser.chance(0.95) ? `fuzz/${chooser.below(8)}` : chooser.text())],
     ...["prompt", "user", "assistant", "content", "new_content", "key_takeaway", "query"].map((key): Entry => [
