@@ -117,6 +117,14 @@ export const VARIABLES = {
     meaning:
       "on: memory that learns from outcomes (docs/learning.md) shows an agent what fits each prompt, keeps the exchange, asks what came of it, and its seven tools stand beside the palace's; project: the same, and memories of other projects are not shown",
   },
+  MEMPALACE_JUDGE_URL: {
+    group: "harness",
+    default: "",
+    meaning:
+      "where a model judges the exchanges that an agent has not scored itself, with MEMPALACE_OUTCOMES (docs/learning.md): the address of OpenAI's Chat Completions without its end, http://127.0.0.1:11434/v1; without it nothing is sent anywhere",
+  },
+  MEMPALACE_JUDGE_MODEL: { group: "harness", default: "", meaning: "the name of that model; without it none is asked" },
+  MEMPALACE_JUDGE_KEY: { group: "harness", default: "", meaning: "sent to that address as bearer token" },
   MEMPALACE_HOOK_COMMAND: {
     group: "harness",
     default: "palace hook, beside the extension's package, else on the PATH",

@@ -4,6 +4,9 @@
  */
 import { type Env, readVariable, type VariableName } from "./env.ts";
 
+/** The address of OpenAI's Chat Completions without its end, and a model there. */
+export type JudgeSettings = Readonly<{ url: string; model: string; key: string | undefined }>;
+
 export type HarnessSettings = Readonly<{
   wakeUp: boolean;
   /** Undefined: the whole palace. */
@@ -13,6 +16,8 @@ export type HarnessSettings = Readonly<{
   recall: boolean;
   /** Memory that learns from outcomes follows the conversation; `project`: it leaves out memories of other projects. */
   outcomes: "off" | "on" | "project";
+  /** Who judges what an agent has not scored; undefined: nobody. */
+  judge: JudgeSettings | undefined;
   agentName: string | undefined;
   /** Argument vectors; undefined: the program is looked for. */
   hookCommand: readonly string[] | undefined;
@@ -39,6 +44,7 @@ export function readHarness(env: Env): HarnessSettings {
     injectedMaxBytes: Math.min(Math.max(bytes, INJECTED_BYTES.min), INJECTED_BYTES.max),
     recall: isWord(env, "MEMPALACE_RECALL", ["on", "1", "true", "yes"]),
     outcomes: OUTCOME_MODES.find((mode) => isWord(env, "MEMPALACE_OUTCOMES", [mode])) ?? "off",
+    judge: readJudge(env),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
@@ -49,6 +55,13 @@ export function readHarness(env: Env): HarnessSettings {
     isDebug: isWord(env, "MEMPALACE_EXT_DEBUG", ["1", "true", "yes", "on"]),
     piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? `${readVariable(env, "HOME") ?? ""}/.pi/agent`,
   });
+}
+
+function readJudge(env: Env): JudgeSettings | undefined {
+  const url = readVariable(env, "MEMPALACE_JUDGE_URL")?.trim() ?? "";
+  const model = readVariable(env, "MEMPALACE_JUDGE_MODEL")?.trim() ?? "";
+  const key = readVariable(env, "MEMPALACE_JUDGE_KEY")?.trim();
+  return /^https?:\/\//.test(url) && URL.canParse(url) && model !== "" ? { url, model, key } : undefined;
 }
 
 function isWord(env: Env, name: VariableName, words: readonly string[]): boolean {

@@ -7,7 +7,9 @@ import { basename } from "node:path";
 import type { Client } from "../client/client.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
-import { isHostSignal } from "../protocol/outcome.ts";
+import { isHostSignal, type OwedScore } from "../protocol/outcome.ts";
+import { IDEMPOTENCY_META } from "../protocol/spec.ts";
+import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 
 export type Turn = Readonly<{
@@ -44,6 +46,24 @@ export async function keepExchange(client: Client, turn: Turn, { user, assistant
   const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
   const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
   await client.call("turn.end", { conversation: idOf(turn), ...said, ...more });
+}
+
+/** What the agent was asked in this turn and has not scored; null where that is nothing, and with a broker that is too old to tell. */
+export async function owedScore(client: Client, turn: Turn): Promise<OwedScore | null> {
+  const owed = await client.call("turn.owed", { conversation: idOf(turn) }).catch(() => undefined);
+  return owed === undefined || owed.exchange === null ? null : owed;
+}
+
+/** Counted once an exchange, whatever is repeated. Errors: the client's. */
+export async function keepJudgment(
+  client: Client,
+  turn: Turn,
+  { exchange }: OwedScore,
+  judgment: Judgment,
+): Promise<number> {
+  const id = exchange?.id ?? "";
+  const params = { conversation: idOf(turn), exchange: id, ...judgment, _meta: { [IDEMPOTENCY_META]: `judge/${id}` } };
+  return (await client.call("turn.judge", params)).judged;
 }
 
 /**

@@ -78,6 +78,7 @@ export interface LedgerReader {
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];
   /** Drawers that the conversation was shown. */
   shownIn(conversation: string): Set<string>;
+  shownAt(conversation: string, turn: number): string[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];

@@ -9,7 +9,8 @@ export type PastOutcome = { outcome: Telling; atMs: number; reason: string | nul
 
 /** What tells an outcome although nobody has said it. */
 export type Signal = HostSignal | "asked-again";
-export type OutcomeSource = "agent" | "user" | Signal;
+/** `judge`: a model that the user has named for it. */
+export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
 /** One outcome of a drawer, and who has told it: ids and marks, no words. */
 export type Scored = {

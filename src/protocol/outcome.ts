@@ -1,5 +1,11 @@
 /** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person or a program is told. */
 
+/** An exchange that its agent was asked about and has not scored; null where there is none. `memories`: what was shown for it. */
+export type OwedScore = {
+  exchange: { id: string; user: string; assistant: string } | null;
+  memories: readonly { id: string; text: string }[];
+};
+
 /** What an agent's host has recorded of a turn, sent with its end: what they do is engine/outcome/signal.ts. */
 export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
 export type HostSignal = (typeof HOST_SIGNALS)[number];
@@ -20,7 +26,7 @@ export type MemoryTold = {
   /** Wilson's lower bound of its success; null without uses. */
   proven: number | null;
   /**
-   * The last ones, oldest first. `by`: `agent`, `user`, or a signal's name, and `weight` how much that was believed, 0…1; both null for
+   * The last ones, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name, and `weight` how much that was believed, 0…1; both null for
    * an outcome of before ledgers noted them.
    */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];

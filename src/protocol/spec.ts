@@ -31,6 +31,7 @@ import type {
   ScoreRequest,
   ScoreResult,
   TurnFields,
+  OwedScore,
 } from "./outcome.ts";
 
 export type * from "./status.ts";
@@ -250,6 +251,13 @@ export type Methods = {
   };
   /** `isAsked`: the turn asks for scores; `isScored`: it has got them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
+  /** What the turn that goes on asks for and has not got, for a third party to judge: the beginning of each text, at most twelve memories. */
+  "turn.owed": { params: { conversation: string }; result: OwedScore };
+  /** Its judgment, which may come later. `exchange`: the id that it was told of. `judged`: what counts of it. */
+  "turn.judge": {
+    params: { conversation: string; exchange: string; outcome: string; memory_scores?: Record<string, string> };
+    result: { judged: number };
+  };
   /** `isNew` false: a book of that title is there, and stays as it is. `size`, `overlap`: characters of a chunk. `id`: a chunk's is `ID_chunk_0`. */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };

@@ -25,7 +25,7 @@ const OURS = [
   "palace.status",
 ];
 const OUTCOME = [
-  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored"],
+  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored", "turn.owed", "turn.judge"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
   ...["outcome.stats", "outcome.why"],
@@ -200,6 +200,7 @@ function outcomeParams(chooser: Chooser): Entry[] {
     ["isFresh", chooser.pick(["true", "false"])],
     ["isDetailed", chooser.pick(["true", "false"])],
     ["signals", JSON.stringify(chooser.some(2, () => chooser.pick(SIGNALS)))],
+    ["exchange", argument(chooser, "drawer_id")],
     ["title", JSON.stringify(`book ${chooser.below(20)}`)],
     ["source", argument(chooser, "wing")],
     ["size", chooser.chance(0.9) ? String(chooser.between(100, 2_000)) : chooser.number()],

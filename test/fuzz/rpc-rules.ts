@@ -53,7 +53,7 @@ const METHODS = new Set([
   "link.rebuild",
   "message.add",
   "drawer.search",
-  ...["turn.begin", "turn.end", "turn.scored", "outcome.stats", "outcome.why"],
+  ...["turn.begin", "turn.end", "turn.scored", "turn.owed", "turn.judge", "outcome.stats", "outcome.why"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);

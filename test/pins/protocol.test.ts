@@ -90,6 +90,8 @@ test("our own methods are these", () => {
     "turn.begin": true,
     "turn.end": true,
     "turn.scored": true,
+    "turn.owed": true,
+    "turn.judge": true,
     "book.ingest": true,
     "book.remove": true,
     "book.list": true,

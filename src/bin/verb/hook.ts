@@ -17,10 +17,21 @@ import { readHarness } from "../../config/harness.ts";
 import { answer, type Doors, type HookInput, readInput } from "../../harness/claude/events.ts";
 import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
+import { askJudge } from "../../harness/judge/judge-model.ts";
 import { recallText } from "../../harness/recall.ts";
-import { askBeside, type Asking, type Beside, keepExchange, readTurn, type Turn } from "../../harness/turn.ts";
+import {
+  askBeside,
+  type Asking,
+  type Beside,
+  keepExchange,
+  keepJudgment,
+  owedScore,
+  readTurn,
+  type Turn,
+} from "../../harness/turn.ts";
 import type { Exchange } from "../../harness/signal/signals.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
+import type { OwedScore } from "../../protocol/outcome.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
@@ -46,6 +57,7 @@ const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
 palace hook turn --session NAME/ID [--fresh] [--agent NAME] [--within MS]
 palace hook turn-end --session NAME/ID [--agent NAME]
+palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
 For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most: without a memory it says nothing.
@@ -57,11 +69,14 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
                user says next judges it, and so do signals (docs/learning.md)
+  judge        reads {"owed", "reply"} from stdin, which turn-end writes where the agent has not scored, and has the model of
+               MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
 
 /** `untilMs`: when it ends without an answer, since the start of the process. */
+type ToJudge = { owed: OwedScore; reply: string };
 type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string; untilMs: number };
 
 const OPTIONS = {
@@ -91,6 +106,7 @@ export const verb: Verb = {
     else if (what === "turn") await bounded(withinOf(values.within), values, env, turn);
     else if (what === "turn-end")
       await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, turnEnd);
+    else if (what === "judge") await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, judge);
     else if (what === "file") await file(values, env);
     else process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     return 0;
@@ -201,8 +217,32 @@ async function exchangeOf({ transcript, lastAnswer }: HookInput): Promise<Exchan
 }
 
 async function keep(scene: Scene, turn: Turn, said: () => Exchange | Promise<Exchange>): Promise<void> {
-  if (readHarness(scene.env).outcomes === "off") return;
-  await withClient(scene, async (client) => keepExchange(client, turn, await said()));
+  const { outcomes, judge } = readHarness(scene.env);
+  if (outcomes === "off") return;
+  await withClient(scene, async (client) => {
+    const owed = judge === undefined ? null : await owedScore(client, turn);
+    const exchange = await said();
+    await keepExchange(client, turn, exchange);
+    if (owed !== null) await judgeBeside(scene, turn, { owed, reply: exchange.user });
+  });
+}
+
+/** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
+function judgeBeside(scene: Scene, { conversation }: Turn, toJudge: ToJudge): Promise<void> {
+  const { config, agent } = scene;
+  const args = ["judge", ...config.handedOn().palace, "--session", conversation, "--agent", agent];
+  return detach(scene, args, "an exchange is not judged", JSON.stringify(toJudge));
+}
+
+async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
+  const { judge: settings } = readHarness(scene.env);
+  if (settings === undefined || session === "") return "";
+  const { owed, reply } = JSON.parse(await readAll(process.stdin)) as ToJudge;
+  const judgment = await askJudge(settings, owed, reply);
+  const turn = { conversation: session, cwd: "" };
+  const judged = await withClient(scene, (client) => keepJudgment(client, turn, owed, judgment));
+  scene.log(`${settings.model} has judged ${judged ?? 0} of ${session}`);
+  return "";
 }
 
 async function turn(scene: Scene, { session = "", fresh = false }: Values): Promise<string> {
@@ -246,13 +286,26 @@ async function withClient<T>({ config, agent }: Scene, ask: (client: Client) => 
 }
 
 /** Files in a process of its own, which outlives the hook and the agent. */
-function fileBeside({ config, env, log }: Scene, session: string): void {
+function fileBeside(scene: Scene, session: string): void {
+  const { config } = scene;
   if (!hasPalace(config) || !savesByItself(config)) return;
+  const args = ["file", ...config.handedOn().palace, "--from", "claude-code", "--session", session];
+  void detach(scene, args, "a session could not be filed");
+}
+
+/** Runs another hook, which outlives this one and the agent. Resolves when it has all of its input. */
+async function detach({ env, log }: Scene, args: readonly string[], problem: string, input = ""): Promise<void> {
   const [command, palace] = executable("palace");
-  const args = [palace, "hook", "file", ...config.handedOn().palace, "--from", "claude-code", "--session", session];
-  const child = spawn(command, args, { env, stdio: "ignore", detached: true, cwd: "/" });
-  child.on("error", (error) => log(`a session could not be filed: ${error.message}`));
+  const stdio = ["pipe", "ignore", "ignore"] as const;
+  const child = spawn(command, [palace, "hook", ...args], { env, stdio: [...stdio], detached: true, cwd: "/" });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  child.once("error", (error) => {
+    log(`${problem}: ${error.message}`);
+    resolve();
+  });
   child.unref();
+  child.stdin.on("error", () => resolve()).end(input, () => resolve());
+  await promise;
 }
 
 async function file(values: Values, env: Env): Promise<void> {

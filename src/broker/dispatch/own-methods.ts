@@ -11,7 +11,7 @@ import { carriedPage } from "../../engine/outcome/import.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { insightFields, recallFields } from "../../engine/outcome/recall-fields.ts";
-import { drawersToShow, told, toldFields } from "../../engine/outcome/told.ts";
+import { drawersToShow, owedScore, told, toldFields } from "../../engine/outcome/told.ts";
 import { type Beginning, type Begun, scoredIn } from "../../engine/outcome/turn.ts";
 import { memoryStats, why } from "../../engine/outcome/why.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
@@ -119,6 +119,10 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
   "turn.end": write("turn.end"),
   "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),
+  "turn.owed": read(({ reads }, { params }, { redact }) =>
+    redactAnswer(owedScore(reads, stringOf(params, "conversation"), (text) => mask(text, redact).text), redact),
+  ),
+  "turn.judge": write("turn.judge"),
   "book.ingest": write("book.ingest"),
   "book.remove": write("book.remove"),
   "book.list": read(({ reads }) => listBooks(reads.reader)),

@@ -22,6 +22,8 @@ const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>([
   "palace.health",
   "turn.begin",
   "turn.end",
+  "turn.owed",
+  "turn.judge",
   "book.ingest",
   "book.remove",
 ]);

@@ -116,7 +116,7 @@ function only<T>(list: readonly T[]): T | undefined {
 }
 
 /** `related`, which older clients send instead: each has the outcome of the exchange. */
-function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
+export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
   const given = params["memory_scores"] ?? {};
   if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
   const { related } = params;
@@ -131,7 +131,7 @@ function readSummary(given: unknown): string | undefined {
   return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
-function readOutcome(given: unknown, name: string): Outcome {
+export function readOutcome(given: unknown, name: string): Outcome {
   if (isOutcome(given)) return given;
   throw new InvalidValue(`${cut(name)} must be one of ${OUTCOMES.join(", ")}`);
 }

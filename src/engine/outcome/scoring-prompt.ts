@@ -7,7 +7,7 @@ import { quoted } from "./injection.ts";
 
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
-const MEMORY_CHARACTERS = 200;
+export const MEMORY_CHARACTERS = 200;
 /** Of all that is quoted in full. */
 const QUOTED_MAX = 2_000;
 
@@ -99,6 +99,6 @@ function said(text: string): string {
   return `"${quoted(text).replaceAll('"', "”")}"`;
 }
 
-function head(text: string, characters: number): string {
+export function head(text: string, characters: number): string {
   return text.length <= characters ? text : `${text.slice(0, characters).toWellFormed()}…`;
 }

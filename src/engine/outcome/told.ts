@@ -4,7 +4,8 @@
  */
 import type { LedgerReader } from "../../port/ledger.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
-import type { MemoryFields, TurnFields } from "../../protocol/outcome.ts";
+import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
+import { newConversation } from "./conversation.ts";
 import { type Exchange, readExchange } from "./exchange.ts";
 import type { FindContext } from "./find.ts";
 import { facts, has, type ListContext } from "./list.ts";
@@ -14,13 +15,15 @@ import { memoryFields } from "./memory-fields.ts";
 import { age } from "./memory-object.ts";
 import { profileText } from "./profile.ts";
 import { bestFour } from "./recall.ts";
-import { plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
+import { head, MEMORY_CHARACTERS, plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
 import { type Memory, toMemory } from "./store.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "./wilson.ts";
 
 /** More of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
+/** Of each side, for a third party. */
+const SAID_CHARACTERS = 2_000;
 /** Memories that a turn is asked about. */
 const SCORED_MAX = 12;
 
@@ -103,6 +106,31 @@ export function toldFields(context: TextContext, { shown, asks }: Begun, clean: 
     toScore: asks === null || exchange === null ? [] : scorable(memoriesOf(context, asks.shown), clean),
     facts: fields(memories.filter(isFact)),
     memories: fields(memories.filter((memory) => !isFact(memory))),
+  };
+}
+
+/** What the agent was asked in the turn that goes on, until it answers that: the beginning of each text. */
+export function owedScore(
+  context: TextContext & { reader: Pick<LedgerReader, "conversation" | "shownAt"> },
+  id: string,
+  clean: Clean,
+): OwedScore {
+  const { reader } = context;
+  const { isAsked, isScored, scored, exchange: last, turn } = reader.conversation(id) ?? newConversation(id, "", 0);
+  const isOwed = isAsked && !isScored && scored.length === 0;
+  const exchange = isOwed && last !== null ? exchangeOf(context, last, clean) : undefined;
+  if (exchange === undefined || last === null) return { exchange: null, memories: [] };
+  const shown = memoriesOf(context, reader.shownAt(id, turn - 1));
+  return {
+    exchange: {
+      id: last,
+      user: head(exchange.user, SAID_CHARACTERS),
+      assistant: head(exchange.assistant, SAID_CHARACTERS),
+    },
+    memories: scorable(shown, clean).map(({ id: memory, text }) => ({
+      id: memory,
+      text: head(text, MEMORY_CHARACTERS),
+    })),
   };
 }
 

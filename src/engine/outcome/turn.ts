@@ -116,14 +116,16 @@ export function scoredIn(reader: Pick<LedgerReader, "conversation">, id: string)
 }
 
 function found(tx: LedgerTx, { params, peer, atMs }: WriteCall): Conversation {
-  const id = params["conversation"];
-  if (typeof id !== "string" || id === "" || id.length > CONVERSATION_ID_MAX)
-    throw new PalaceError(
-      "PROTOCOL_BAD_PARAMS",
-      `conversation must be an id of 1 to ${CONVERSATION_ID_MAX} characters`,
-      BAD_PARAMS_HINT,
-    );
+  const id = idOf(params, "conversation");
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function idOf(params: Record<string, unknown>, name: string): string {
+  const id = params[name];
+  if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;
+  const rule = `${name} must be an id of 1 to ${CONVERSATION_ID_MAX} characters`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
 }
 
 function textOf(params: Record<string, unknown>, name: string): string {

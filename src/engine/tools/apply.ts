@@ -23,6 +23,7 @@ import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/b
 import { importMemories } from "../outcome/import.ts";
 import { ingestBook, removeBook } from "../outcome/library.ts";
 import { rewriteMemory } from "../outcome/rewrite.ts";
+import { judgeTurn } from "../outcome/judged.ts";
 import { scoreMemories } from "../outcome/score.ts";
 import { beginTurn, endTurn } from "../outcome/turn.ts";
 import { asTyped } from "../text/validate.ts";
@@ -82,6 +83,7 @@ const METHODS = {
   "outcome.import": importMemories,
   "turn.begin": beginTurn,
   "turn.end": endTurn,
+  "turn.judge": typed(judgeTurn),
   "fact.add": typed(addToBank),
   "fact.update": typed(updateFact),
   "fact.archive": typed(archiveFact),

@@ -129,6 +129,11 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(id, limit);
   }
 
+  shownAt(conversation: string, turn: number): string[] {
+    const sql = "SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id";
+    return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
+  }
+
   shownIn(conversation: string): Set<string> {
     const sql = "SELECT id FROM shown WHERE conversation = ?";
     return new Set(this.#database.prepare<[string], string>(sql).pluck().all(conversation));

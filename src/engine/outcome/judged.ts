@@ -1,0 +1,33 @@
+/**
+ * `turn.judge`: what a third party makes of an exchange that its agent has not scored, and of what was shown for it. It names both, because
+ * it may come when the conversation has gone on. Source: outcome-memory.md 7.5.
+ */
+import type { Drawer } from "../../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { Outcome } from "../../port/outcome.ts";
+import type { Methods } from "../../protocol/spec.ts";
+import { judge } from "./judge.ts";
+import { readOutcome, readScores } from "./score.ts";
+import { findShown } from "./store.ts";
+import { idOf } from "./turn.ts";
+
+/** Counts what is judged. What the agent has scored meanwhile stays. Errors: InvalidValue, PROTOCOL_BAD_PARAMS. */
+export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
+  const conversation = tx.conversations.find(idOf(params, "conversation"));
+  const answer = findShown(tx, idOf(params, "exchange"));
+  const outcome = readOutcome(params["outcome"], "outcome");
+  const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
+  for (const [id, one] of readScores({ memory_scores: params["memory_scores"] }, "unknown")) {
+    const drawer = findShown(tx, id);
+    if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
+  }
+  if (answer !== undefined) judged.set(answer.id, { drawer: answer, outcome });
+  const told = { atMs, source: "judge", conversation: conversation?.id ?? null, exchange: answer?.id ?? null } as const;
+  let count = 0;
+  for (const { drawer, outcome: one } of judged.values()) {
+    if (one === "unknown" || conversation?.scored.includes(drawer.id) === true) continue;
+    judge(tx, drawer, { ...told, outcome: one });
+    count += 1;
+  }
+  return { judged: count };
+}
