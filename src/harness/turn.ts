@@ -48,9 +48,11 @@ export async function keepExchange(client: Client, turn: Turn, { user, assistant
   await client.call("turn.end", { conversation: idOf(turn), ...said, ...more });
 }
 
-/** What the agent was asked in this turn and has not scored; null where that is nothing, and with a broker that is too old to tell. */
-export async function owedScore(client: Client, turn: Turn): Promise<OwedScore | null> {
-  const owed = await client.call("turn.owed", { conversation: idOf(turn) }).catch(() => undefined);
+/** `reply`: what the user has said in this turn. What the agent was asked in it and has not scored; null where that is nothing, and with a broker that is too old to tell. */
+export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
+  const owed = await client
+    .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
+    .catch(() => undefined);
   return owed === undefined || owed.exchange === null ? null : owed;
 }
 

@@ -1,8 +1,10 @@
 /** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person or a program is told. */
 
-/** An exchange that its agent was asked about and has not scored; null where there is none. `memories`: what was shown for it. */
+/** An exchange that its agent was asked about and has not scored; null where there is none. `reply`: what the user has said to it.
+ * `memories`: what was shown for it. */
 export type OwedScore = {
   exchange: { id: string; user: string; assistant: string } | null;
+  reply: string;
   memories: readonly { id: string; text: string }[];
 };
 

@@ -251,8 +251,10 @@ export type Methods = {
   };
   /** `isAsked`: the turn asks for scores; `isScored`: it has got them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
-  /** What the turn that goes on asks for and has not got, for a third party to judge: the beginning of each text, at most twelve memories. */
-  "turn.owed": { params: { conversation: string }; result: OwedScore };
+  /**
+   * What the turn that goes on asks for and has not got, for a third party to judge: the beginning of each text, at most twelve
+   * memories. `reply`: what the user has said in the turn. */
+  "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /** Its judgment, which may come later. `exchange`: the id that it was told of. `judged`: what counts of it. */
   "turn.judge": {
     params: { conversation: string; exchange: string; outcome: string; memory_scores?: Record<string, string> };

@@ -69,14 +69,13 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
                user says next judges it, and so do signals (docs/learning.md)
-  judge        reads {"owed", "reply"} from stdin, which turn-end writes where the agent has not scored, and has the model of
+  judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
                MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
   --within MS  milliseconds it may take (default 1000)`;
 
 /** `untilMs`: when it ends without an answer, since the start of the process. */
-type ToJudge = { owed: OwedScore; reply: string };
 type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string; untilMs: number };
 
 const OPTIONS = {
@@ -220,25 +219,25 @@ async function keep(scene: Scene, turn: Turn, said: () => Exchange | Promise<Exc
   const { outcomes, judge } = readHarness(scene.env);
   if (outcomes === "off") return;
   await withClient(scene, async (client) => {
-    const owed = judge === undefined ? null : await owedScore(client, turn);
     const exchange = await said();
+    const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
     await keepExchange(client, turn, exchange);
-    if (owed !== null) await judgeBeside(scene, turn, { owed, reply: exchange.user });
+    if (owed !== null) await judgeBeside(scene, turn, owed);
   });
 }
 
 /** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
-function judgeBeside(scene: Scene, { conversation }: Turn, toJudge: ToJudge): Promise<void> {
+function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Promise<void> {
   const { config, agent } = scene;
   const args = ["judge", ...config.handedOn().palace, "--session", conversation, "--agent", agent];
-  return detach(scene, args, "an exchange is not judged", JSON.stringify(toJudge));
+  return detach(scene, args, "an exchange is not judged", JSON.stringify(owed));
 }
 
 async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   const { judge: settings } = readHarness(scene.env);
   if (settings === undefined || session === "") return "";
-  const { owed, reply } = JSON.parse(await readAll(process.stdin)) as ToJudge;
-  const judgment = await askJudge(settings, owed, reply);
+  const owed = JSON.parse(await readAll(process.stdin)) as OwedScore;
+  const judgment = await askJudge(settings, owed);
   const turn = { conversation: session, cwd: "" };
   const judged = await withClient(scene, (client) => keepJudgment(client, turn, owed, judgment));
   scene.log(`${settings.model} has judged ${judged ?? 0} of ${session}`);

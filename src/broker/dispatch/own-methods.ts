@@ -119,9 +119,13 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
   "turn.end": write("turn.end"),
   "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),
-  "turn.owed": read(({ reads }, { params }, { redact }) =>
-    redactAnswer(owedScore(reads, stringOf(params, "conversation"), (text) => mask(text, redact).text), redact),
-  ),
+  "turn.owed": read(({ reads }, { params }, { redact }) => {
+    const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
+    return redactAnswer(
+      owedScore(reads, asked, (text) => mask(text, redact).text),
+      redact,
+    );
+  }),
   "turn.judge": write("turn.judge"),
   "book.ingest": write("book.ingest"),
   "book.remove": write("book.remove"),

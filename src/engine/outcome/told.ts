@@ -112,25 +112,20 @@ export function toldFields(context: TextContext, { shown, asks }: Begun, clean: 
 /** What the agent was asked in the turn that goes on, until it answers that: the beginning of each text. */
 export function owedScore(
   context: TextContext & { reader: Pick<LedgerReader, "conversation" | "shownAt"> },
-  id: string,
+  { conversation: id, reply }: { conversation: string; reply: string },
   clean: Clean,
 ): OwedScore {
   const { reader } = context;
   const { isAsked, isScored, scored, exchange: last, turn } = reader.conversation(id) ?? newConversation(id, "", 0);
   const isOwed = isAsked && !isScored && scored.length === 0;
   const exchange = isOwed && last !== null ? exchangeOf(context, last, clean) : undefined;
-  if (exchange === undefined || last === null) return { exchange: null, memories: [] };
-  const shown = memoriesOf(context, reader.shownAt(id, turn - 1));
+  if (exchange === undefined || last === null) return { exchange: null, reply: "", memories: [] };
+  const { user, assistant } = exchange;
+  const shown = scorable(memoriesOf(context, reader.shownAt(id, turn - 1)), clean);
   return {
-    exchange: {
-      id: last,
-      user: head(exchange.user, SAID_CHARACTERS),
-      assistant: head(exchange.assistant, SAID_CHARACTERS),
-    },
-    memories: scorable(shown, clean).map(({ id: memory, text }) => ({
-      id: memory,
-      text: head(text, MEMORY_CHARACTERS),
-    })),
+    exchange: { id: last, user: head(user, SAID_CHARACTERS), assistant: head(assistant, SAID_CHARACTERS) },
+    reply: head(clean(reply), SAID_CHARACTERS),
+    memories: shown.map(({ id: memory, text }) => ({ id: memory, text: head(text, MEMORY_CHARACTERS) })),
   };
 }
 

@@ -14,10 +14,10 @@ const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
 /** In 20 s at most. Errors: Error, which says what the endpoint did. */
-export async function askJudge(settings: JudgeSettings, owed: OwedScore, reply: string): Promise<Judgment> {
+export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },
-    { role: "user", content: question(owed, reply) },
+    { role: "user", content: question(owed) },
   ];
   // The second time without what some models refuse.
   const usual = { temperature: 0, max_tokens: REPLY_TOKENS };

@@ -7,8 +7,6 @@ import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };
 
-/** UTF-16 units. */
-const REPLY_CHARACTERS = 2_000;
 const OUTCOMES: readonly unknown[] = ["worked", "failed", "partial", "unknown"];
 
 export const INSTRUCTIONS = [
@@ -24,11 +22,9 @@ export const INSTRUCTIONS = [
   "memory_scores has every id of memories. In doubt: unknown.",
 ].join("\n");
 
-/** `reply`: what the user has said after the exchange. */
-export function question({ exchange, memories }: OwedScore, reply: string): string {
+export function question({ exchange, reply, memories }: OwedScore): string {
   const { user = "", assistant = "" } = exchange ?? {};
-  const head = reply.slice(0, REPLY_CHARACTERS).toWellFormed();
-  return JSON.stringify({ exchange: { user, assistant }, reply: head, memories });
+  return JSON.stringify({ exchange: { user, assistant }, reply, memories });
 }
 
 /** What stands between the first brace of a reply and the last. Undefined for one that judges nothing; ids that were not asked about are left out. */

@@ -11,6 +11,8 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const SESSION = "pi/1";
+/** Of the form of a GitHub token, and none. */
+const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const KNOWN = "The flaky deployment was fixed by a longer timeout";
 
 type Asked = { url: string; headers: IncomingHttpHeaders; body: { model: string; messages: { content: string }[] } };
@@ -99,7 +101,7 @@ test("what the agent has not scored is judged by the model, once, and its judgme
   const { say, answer, exchange, shown } = scene;
   expect(endpoint.asked, "nobody has judged an answer that the user has said nothing to").toEqual([]);
   await say("thanks, that was it");
-  await answer("thanks, that was it");
+  await answer(`thanks, that was it, with ${TOKEN}`);
   await vi.waitFor(async () => expect(await outcomesOf(scene, exchange)).toEqual([["worked", "judge", 1]]), 30_000);
   expect(await outcomesOf(scene, shown)).toEqual([["failed", "judge", 1]]);
   expect(endpoint.asked).toHaveLength(1);
@@ -109,7 +111,7 @@ test("what the agent has not scored is judged by the model, once, and its judgme
   ]);
   expect(inputOf(asked)).toEqual({
     exchange: { user: "why is the deployment flaky?", assistant: "A longer timeout." },
-    reply: "thanks, that was it",
+    reply: expect.stringMatching(/^thanks, that was it, with (?!ghp_)/) as string,
     memories: [{ id: shown, text: `Key takeaway: ${KNOWN}` }],
   });
 });
