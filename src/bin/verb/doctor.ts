@@ -1,6 +1,7 @@
 /** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
+import { checkJudge } from "../doctor/judge-model.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
@@ -20,14 +21,15 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
   --no-start   do not start a broker`,
   options: { fix: { type: "boolean" }, "dry-run": { type: "boolean" }, "no-start": { type: "boolean" } },
   args: [0, 0],
-  run: async ({ values, config, out }) => {
+  run: async ({ values, config, env, out }) => {
     const [isFix, isDryRun] = [values.fix === true, values["dry-run"] === true];
     if (isDryRun && !isFix)
       throw new PalaceError("CONFIG_USAGE", "--dry-run goes with --fix", "palace doctor --fix --dry-run");
     const mayStart = values["no-start"] !== true;
     const fixes = isFix ? await applyFixes(await planFixes(config, mayStart, out), isDryRun) : undefined;
     if (fixes !== undefined && !out.isJson) printFixes(fixes, isDryRun, out);
-    const checks = (await runChecks(config, mayStart && !isDryRun)).map((check) => ({
+    const found = [...(await runChecks(config, mayStart && !isDryRun)), ...(await checkJudge(env))];
+    const checks = found.map((check) => ({
       ...check,
       hint: out.spelled(check.hint),
     }));

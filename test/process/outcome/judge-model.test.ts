@@ -24,6 +24,7 @@ async function startEndpoint(reply: Reply): Promise<Endpoint> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
     void readAll(request).then(async (body) => {
+      if (request.method === "GET") return response.end("{}");
       const one = { url: request.url ?? "", headers: request.headers, body: JSON.parse(body) as Asked["body"] };
       asked.push(one);
       const said = await reply(one, asked.length);
@@ -204,4 +205,18 @@ test("without an address, or a model's name, nothing is sent", async () => {
   await scene.answer("thanks");
   expect(await scene.say("and why?")).toContain("thanks");
   expect(endpoint.asked).toEqual([]);
+});
+
+test("palace doctor says whether the model's address answers", async () => {
+  await using palace = createTestPalace();
+  const endpoint = await startEndpoint(() => "");
+  const told = async (env: Record<string, string>): Promise<string> => {
+    const { stdout } = await palace.run("palace", ["doctor", "--no-start"], { env });
+    return stdout.split("\n").find((line) => line.includes("judge model")) ?? "";
+  };
+  expect(await told({})).toBe("");
+  expect(await told({ MEMPALACE_JUDGE_URL: endpoint.url })).toMatch(/^warn\t.*address and model are needed/);
+  expect(await told(judging(endpoint))).toMatch(/^ok\t.*small at http/);
+  await endpoint[Symbol.asyncDispose]();
+  expect(await told(judging(endpoint))).toMatch(/^warn\t.*does not answer/);
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { readCommand } from "../../../src/harness/signal/command.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const LINES = 3_000;
+const LINES = 1_500;
 const TEST = "npm test";
 const PIECES = [
   ...[TEST, TEST, TEST, "X=1 npm test 2>&1", "npm test -- 'a && b'", "! npm test", "(npm test)", "npm test >/dev/null"],
