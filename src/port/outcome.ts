@@ -70,6 +70,8 @@ export interface ConversationTx {
   find(id: string): Conversation | undefined;
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
+  /** What was shown before that turn counts as not shown to whoever asks what was; it stays what was shown at its own. */
+  showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];
   /** Those that are asked for scores, and went on since that time, the newest first. */
   asked(sinceMs: number): Conversation[];

@@ -5,73 +5,30 @@
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Agent, AGENTS } from "../../scripts/agents.ts";
+import { AGENTS } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { type Host, onHost } from "./places.ts";
-import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
+import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
-
-/** A hook that is late says nothing: a slow machine has more than one try. */
-const TRIES = 8;
-const WORDS: Record<Agent, string> = {
-  pi: "marmalade kettles whistle",
-  opencode: "glaciers polish granite",
-  claude: "violins remember orchards",
-};
+import { type Talk, talkIn, turnOf, WORDS } from "./talk.ts";
 
 let host: Host;
 let memory: StdioMcp;
+let talk: Talk;
 
 beforeAll(async () => {
   host = await onHost();
   memory = await host.shim();
+  talk = talkIn(host, memory);
 });
 afterAll(async () => {
   await memory?.[Symbol.asyncDispose]();
   await host?.[Symbol.asyncDispose]();
 });
 
-async function ask(name: string, args: Record<string, unknown>): Promise<string> {
-  const result = (await memory.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
-  return result.content[0].text;
-}
-
-/** Begins a session, or goes on with it. */
-function turnOf(agent: Agent, prompt: string, session: string, isFirst: boolean): Run {
-  const { args, env, input } = runOf(agent, prompt, host.url);
-  const options = {
-    pi: [isFirst ? "--session-id" : "--session", session],
-    claude: [isFirst ? "--session-id" : "--resume", session],
-    opencode: isFirst ? [] : ["--continue"],
-  }[agent];
-  const [first = "", ...rest] = args;
-  const all = agent === "pi" ? [...options, ...args] : [first, ...options, ...rest];
-  return { args: all, input, env: { ...env, MEMPALACE_OUTCOMES: "on" } };
-}
-
-const shown = async (agent: Agent): Promise<string> => ((await host.seen()).texts[MODEL_OF[agent]] ?? []).join("\n");
-
-/** Begins sessions until one is shown the memory. */
-async function begin(agent: Agent, prompt: string, id: string): Promise<{ session: string; text: string }> {
-  for (let again = 1; ; again += 1) {
-    const session = randomUUID();
-    expect(await host.run(agent, turnOf(agent, prompt, session, true))).toContain(ANSWER);
-    const text = await shown(agent);
-    if (text.includes(`[id:${id}]`) || again === TRIES) return { session, text };
-  }
-}
-
-/** Keeps what an agent is to be shown; resolves to its id. */
-async function keep(agent: Agent, mark: string): Promise<string> {
-  await ask("record_response", { key_takeaway: `${WORDS[agent]}: ${mark}` });
-  const found = await ask("search_memory", { query: WORDS[agent], collections: ["working"], limit: 1 });
-  return /\[id:(\w+)\]/.exec(found)?.[1] ?? expect.fail(found);
-}
-
 /** What was kept of that mark's exchange. */
 async function exchangeOf(mark: string): Promise<string> {
-  const all = await ask("search_memory", { query: mark, days_back: 1, limit: 20 });
-  return all.split("\n").find((line) => line.includes(`User: `) && line.includes(mark)) ?? "";
+  return (await talk.exchangesOf(mark))[0] ?? "";
 }
 
 test.each(AGENTS)(
@@ -80,8 +37,8 @@ test.each(AGENTS)(
     const mark = randomUUID();
     const asked = randomUUID();
     const thanked = randomUUID();
-    const id = await keep(agent, mark);
-    const { session, text } = await begin(agent, `${asked}: what of ${WORDS[agent]}?`, id);
+    const id = await talk.keep(agent, mark);
+    const { session, text } = await talk.begin(agent, `${asked}: what of ${WORDS[agent]}?`, id);
     expect(text).toContain("═══ KNOWN CONTEXT ═══");
     expect(text.split(mark)).toHaveLength(2);
     // Nobody waits until the exchange is kept.
@@ -89,33 +46,35 @@ test.each(AGENTS)(
 
     const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
     const thanks = `${thanked}: thank you, that is it.\n@@tool score_memories ${scores}`;
-    expect(await host.run(agent, turnOf(agent, thanks, session, false))).toContain("Scored (outcome=worked");
-    const second = await shown(agent);
+    expect(await talk.say(agent, thanks, session)).toContain("Scored (outcome=worked");
+    const second = await talk.shown(agent);
     expect(second).toContain(`You answered: "${ANSWER}`);
     expect(second).toContain(`"${id}": "___"`);
     // It was shown once, and stands there since; opencode stores nothing of it, and when it was started anew may be shown it again.
     const times = second.split(`[id:${id}]`).length - 1;
     expect(times).toBeLessThanOrEqual(1);
     if (agent !== "opencode") expect(times).toBe(1);
-    expect(await ask("search_memory", { id })).toContain("1 uses, [Y]");
+    expect(await talk.ask("search_memory", { id })).toContain("1 uses, [Y]");
     expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
 
     // Used well in another turn, it is no longer of the day alone: in the same one it would count once.
     await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
-    await ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
-    expect(await ask("search_memory", { id })).toContain("[history]");
-    expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|score_memories/);
+    await talk.ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
+    expect(await talk.ask("search_memory", { id })).toContain("[history]");
+    expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(
+      /KNOWN CONTEXT|score_memories|palace-memory/,
+    );
   },
 );
 
 test.each(AGENTS)(
   "tests that fail in a turn of %s speak against what was shown for it, without a word of the agent",
   async (agent) => {
-    const id = await keep(agent, randomUUID());
+    const id = await talk.keep(agent, randomUUID());
     const tool = agent === "claude" ? "Bash" : "bash";
     const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
     const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
-    await begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
+    await talk.begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
     await vi.waitUntil(async () => /failed by tests-failed, weight 0\.5/.test(await told()), 60_000);
     expect(await told()).toMatch(/uses\s+none/);
   },
@@ -123,16 +82,16 @@ test.each(AGENTS)(
 
 test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", async (agent) => {
   const mark = randomUUID();
-  const id = await keep(agent, mark);
-  const { session } = await begin(agent, `${mark} once`, id);
+  const id = await talk.keep(agent, mark);
+  const { session } = await talk.begin(agent, `${mark} once`, id);
   await vi.waitUntil(async () => (await exchangeOf(`${mark} once`)) !== "", 60_000);
-  const child = host.start(agent, turnOf(agent, `${mark} twice\n@@held mempalace_status {}`, session, false));
+  const child = host.start(agent, turnOf(host, agent, `${mark} twice\n@@held mempalace_status {}`, session, false));
   await vi.waitUntil(async () => (await host.seen()).held.includes(MODEL_OF[agent]), 120_000);
   child.kill("SIGKILL");
   await once(child, "exit");
   await host.go();
-  await host.run(agent, turnOf(agent, `${mark} again\n@@tool mempalace_status {}`, session, false));
-  const text = await shown(agent);
+  await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
+  const text = await talk.shown(agent);
   expect(text).toContain(`${mark} again`);
   for (const part of [`The user asked: "${mark} twice`, `The user says now: "${mark} again`])
     expect(text).not.toContain(part);
@@ -143,7 +102,7 @@ test.each(AGENTS)("with a broker that answers nobody, a turn of %s ends as ever"
   await broker.signal("SIGSTOP");
   try {
     const session = randomUUID();
-    expect(await host.run(agent, turnOf(agent, "Say hello", session, true))).toContain(ANSWER);
+    expect(await talk.say(agent, "Say hello", session, true)).toContain(ANSWER);
   } finally {
     await broker.signal("SIGCONT");
   }

@@ -23,6 +23,8 @@ export type Place = AsyncDisposable & {
   /** Resolves to what the agent's user sees. Errors: a failing agent. */
   run: (agent: Agent, run: Run) => Promise<string>;
   seen: () => Promise<Seen>;
+  /** The texts of each request to the model that holds that word. */
+  requests: (word: string) => Promise<string[][]>;
   /** Lets the model make the calls that it holds. */
   go: () => Promise<void>;
   shim: () => Promise<StdioMcp>;
@@ -61,6 +63,7 @@ export async function onHost(): Promise<Host> {
       return child;
     },
     seen: async () => JSON.parse(await ask("/seen")) as Seen,
+    requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
     palace: (...args) => palace.run("palace", args),
@@ -98,6 +101,7 @@ export async function inDevbox(): Promise<Place> {
   const url = `http://127.0.0.1:${BOX_PORT}`;
   const sh = (script: string, input = ""): Promise<{ stdout: string }> =>
     execa("docker", ["exec", "-i", container, "sh", "-c", script], { input });
+  const ask = async (what: string): Promise<string> => (await sh(`curl --silent --fail '${url}${what}'`)).stdout;
   const close = async (): Promise<void> => {
     await stack[Symbol.asyncDispose]();
     rmSync(workspace, { recursive: true, force: true });
@@ -122,8 +126,9 @@ export async function inDevbox(): Promise<Place> {
       const command = ["exec", "-i", ...variables, container, agent, ...args];
       return (await execa("docker", command, { input, timeout: RUN_MAX_MS })).stdout;
     },
-    seen: async () => JSON.parse((await sh(`curl --silent --fail ${url}/seen`)).stdout) as Seen,
-    go: async () => void (await sh(`curl --silent --fail ${url}/go`)),
+    seen: async () => JSON.parse(await ask("/seen")) as Seen,
+    requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
+    go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
     // Every process of the container is killed but its init, which then ends, and the engine starts the container again.
     broker: (former) =>

@@ -36,9 +36,14 @@ export const ANSWER = "The tools said:";
 const DIARY = /Save it with the tool (\S+): agent_name ("(?:[^"\\]|\\.)*"), topic ("(?:[^"\\]|\\.)*")/;
 export const ENTRY = "An entry that the model made up.";
 const MODEL = "stub-model";
+const REQUESTS_KEPT = 200;
+/** Of what Claude Code says when a subagent in the background has ended. */
+const BROUGHT = /<result>([^]*?)<\/result>/g;
 
 export async function startStubModel(port = 0): Promise<StubModel> {
   const seen: Seen = { tools: {}, texts: {}, asides: {}, awayMs: {}, held: [], unknown: [] };
+  /** All texts of each request. */
+  const requests: string[][] = [];
   const calledAtMs = new Map<string, number>();
   let go = Promise.withResolvers<void>();
 
@@ -67,6 +72,10 @@ export async function startStubModel(port = 0): Promise<StubModel> {
     void readBody(request).then(async (text) => {
       const path = (request.url ?? "").split("?")[0] ?? "";
       if (path === "/seen") return response.end(JSON.stringify(seen));
+      if (path === "/requests") {
+        const word = decodeURIComponent((request.url ?? "").split("?with=")[1] ?? "");
+        return response.end(JSON.stringify(requests.filter((texts) => texts.some((one) => one.includes(word)))));
+      }
       if (path === "/go") {
         seen.held = [];
         go.resolve();
@@ -79,6 +88,8 @@ export async function startStubModel(port = 0): Promise<StubModel> {
         return response.writeHead(404, { "content-type": "application/json" }).end(`{"error":{"message":"unknown"}}`);
       }
       const body = JSON.parse(text) as Body;
+      requests.push(textsOf(body.messages));
+      if (requests.length > REQUESTS_KEPT) requests.shift();
       const words = await said(body, wire.read(body));
       return response.writeHead(200, { "content-type": "text/event-stream" }).end(wire.write(words).join(""));
     });
@@ -169,7 +180,10 @@ function readMessages({ messages, tools = [] }: Body): Turn {
   return {
     ...turn,
     calls: since.flatMap((message) => blocks(message, "tool_use")).length,
-    results: since.flatMap((message) => blocks(message, "tool_result")).map(({ content }) => textOf(content)),
+    results: since.flatMap((message) => [
+      ...blocks(message, "tool_result").map(({ content }) => textOf(content)),
+      ...[...says(message).matchAll(BROUGHT)].map(([, result = ""]) => result),
+    ]),
   };
 }
 

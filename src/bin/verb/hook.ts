@@ -14,6 +14,7 @@ import { connectClient, type Client } from "../../client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
+import { isCompacted, markCompacted, unmarkCompacted } from "../../harness/claude/compacted.ts";
 import { answer, type Doors, type HookInput, readInput } from "../../harness/claude/events.ts";
 import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
@@ -166,15 +167,22 @@ async function claudeCode(scene: Scene): Promise<string> {
   const agent = scene.config.agentName ?? "claude-code";
   const settings = readHarness(scene.env);
   const doors: Doors = {
-    wakeUp: () => wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}` }),
+    wakeUp: () => {
+      if (input.source === "compact" && settings.outcomes !== "off") markCompacted(scene.config, input.session);
+      return wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}` });
+    },
     recall: async (prompt) => {
       if (!settings.recall) return "";
       const ask = (client: Client): Promise<string> => recallText(client, prompt, settings.injectedMaxBytes);
       return (await withClient({ ...scene, agent }, ask)) ?? "";
     },
     turn: async (prompt) => {
-      const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh: false });
-      return [beside?.scoring, beside?.context].filter(Boolean).join("\n");
+      const isFresh = isCompacted(scene.config, input.session);
+      const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh });
+      const told = [beside?.scoring, beside?.context].filter(Boolean).join("\n");
+      // An answer that comes too late is empty, and says of nothing that it was shown.
+      if (isFresh && told !== "") unmarkCompacted(scene.config, input.session);
+      return told;
     },
     turnEnded: () => keep({ ...scene, agent }, turnOf(input), () => exchangeOf(input)),
     file: (session) => fileBeside(scene, session),

@@ -111,7 +111,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
-    const beginning: Beginning = { drawers, mark: askedMark(prompt) };
+    const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh: asked.isFresh };
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, clean, nowMs) } : {};

@@ -23,13 +23,16 @@ export type Begun = {
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/** Findings of a turn that begins: drawers that the agent will be shown, and the mark of what the user asks. */
-export type Beginning = { drawers: readonly string[]; mark: string | undefined };
+/**
+ * Findings of a turn that begins: drawers that the agent will be shown, the mark of what the user asks, and whether the agent has nothing
+ * before its eyes of what it was shown before.
+ */
+export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
   const { atMs } = call;
-  const { drawers: shown = [], mark } = (call.findings ?? {}) as Partial<Beginning>;
+  const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
   const before = found(tx, call);
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
@@ -39,6 +42,7 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
   tx.conversations.put(now);
   if (mark !== undefined && asks !== null && askedBefore(tx, asks.exchange) === mark)
     heed(tx, { signal: "asked-again", conversation: now, answer: null, atMs });
+  if (isFresh) tx.conversations.showAnew(now.id, now.turn);
   tx.conversations.show(now.id, now.turn, shown);
   return { isCold: isCold(before), shown, asks };
 }
@@ -60,13 +64,26 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
     },
     ...(project !== "" && { project }),
   };
-  const id = kept === undefined ? undefined : storeMemory(tx, call, { collection: "working", text: kept.text, fields });
+  const id =
+    kept &&
+    (goneOn(tx, before, kept.text) ?? storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it; and another agent's host has
   // recorded nothing of it.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   tx.conversations.put(onStop(before, id, atMs));
   return { id: id ?? null, scored: before.isScored };
+}
+
+/**
+ * Without a word of the user an agent may go on, as with what a subagent in the background has brought: its answer is the same one, and
+ * longer. Returns that exchange's id.
+ */
+function goneOn(tx: LedgerTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
+  const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
+  if (drawer === undefined || !`${text}\n`.startsWith(`${drawer.text}\n`)) return undefined;
+  tx.updateDrawer(drawer.id, { text, metadata: drawer.metadata });
+  return drawer.id;
 }
 
 type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };

@@ -3,11 +3,13 @@
  * by `palace hook claude-code`. Source: hooks of Claude Code 2.1.330, seen in runs.
  */
 import { isRecord } from "../../platform/is-record.ts";
+import { saidByUser } from "./exchange.ts";
 
 export type HookInput = Readonly<{
   event: string;
   session: string;
   source: string;
+  /** What the user has said; empty where the host speaks. */
   prompt: string;
   cwd: string;
   transcript: string;
@@ -44,7 +46,7 @@ export function readInput(text: string): HookInput | undefined {
       event: word("hook_event_name"),
       session: word("session_id"),
       source: word("source"),
-      prompt: word("prompt"),
+      prompt: saidByUser(word("prompt")),
       cwd: word("cwd"),
       transcript: word("transcript_path"),
       lastAnswer: word("last_assistant_message"),
@@ -63,7 +65,7 @@ export async function answer(input: HookInput, doors: Doors): Promise<string> {
     case "SessionStart":
       return BEGINNINGS.has(source) ? context(event, await doors.wakeUp()) : "";
     case "UserPromptSubmit":
-      if (prompt.trim() === "" || isSubagent) return "";
+      if (prompt === "" || isSubagent) return "";
       return context(event, (await Promise.all([doors.turn(prompt), doors.recall(prompt)])).filter(Boolean).join("\n"));
     case "Stop":
       if (isSessionId(session)) doors.file(session);

@@ -10,6 +10,7 @@ import { ToolUses } from "./tool-uses.ts";
 const HOST_TAGS = [
   ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
+  ...["bash-input", "bash-stdout", "bash-stderr", "teammate-message", "cross-session-message", "agent-message"],
 ];
 
 /**
@@ -31,6 +32,11 @@ export function lastExchange(transcript: string, lastAnswer: string): Exchange &
   return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()), isWhole: tools.areAnswered() };
 }
 
+/** A message without what the host has put there. Empty where nobody has said anything: a subagent in the background has ended. */
+export function saidByUser(text: string): string {
+  return HOST_TAGS.reduce(withoutBlocks, text).trim();
+}
+
 /** The host's own entries, and those of a subagent, say nothing. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const nothing = { type: "", text: "", entry: {} };
@@ -42,7 +48,7 @@ function readLine(line: string): { type: string; text: string; entry: Record<str
     const { type, message } = entry;
     if (isHosts || (type !== "user" && type !== "assistant")) return nothing;
     const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
-    return { type, text: HOST_TAGS.reduce(withoutBlocks, text).trim(), entry };
+    return { type, text: saidByUser(text), entry };
   } catch {
     return nothing;
   }
@@ -58,15 +64,16 @@ function textOf(content: unknown): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** A block that does not end stays. */
+/** With whatever stands in the tag beside its name. A block that does not end stays. */
 function withoutBlocks(text: string, tag: string): string {
-  const [open, close] = [`<${tag}>`, `</${tag}>`];
+  const [open, close] = [`<${tag}`, `</${tag}>`];
   let rest = "";
   for (let at = 0; ;) {
     const begin = text.indexOf(open, at);
     const end = begin === -1 ? -1 : text.indexOf(close, begin);
     if (end === -1) return rest + text.slice(at);
-    rest += text.slice(at, begin);
-    at = end + close.length;
+    const isTag = [">", " "].includes(text.charAt(begin + open.length));
+    rest += text.slice(at, isTag ? begin : begin + open.length);
+    at = isTag ? end + close.length : begin + open.length;
   }
 }

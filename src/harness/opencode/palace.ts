@@ -14,6 +14,9 @@ type Event = {
   properties?: { sessionID?: string; info?: Info & { parentID?: string }; part?: Part };
 };
 
+/** The part of opencode 1.18's client that is used here: it asks the server of the same process. */
+export type Input = { client?: { session: { get(request: object): Promise<{ data?: { parentID?: string } }> } } };
+
 /** The part of opencode 1.18's hooks that is used here. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
@@ -29,6 +32,8 @@ export type Hooks = {
 
 const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
+/** opencode answers from its own process, whatever the memory does. */
+const LOOK_MAX_MS = 500;
 /** Matches the request for a title, which comes through the same hook. */
 const TITLE = /\btitle generator\b/i;
 
@@ -37,12 +42,14 @@ type Told = { text: Promise<string>; isFixed: boolean };
 
 // The handlers share one session's state; as separate functions, each would need all of it as parameters.
 // eslint-disable-next-line max-lines-per-function
-export default function palace(): Promise<Hooks> {
+export default function palace({ client }: Input = {}): Promise<Hooks> {
   const settings = readHarness(process.env);
   const log = debugLog(settings.isDebug);
   const agent = settings.agentName ?? "opencode";
   const hook = hookOf(settings, { ...process.env, MEMPALACE_AGENT_NAME: agent }, agent, log);
   const sessions = new Map<string, Told>();
+  /** Sessions that were begun, or looked up, here; `children`: those of subagents. */
+  const known = new Set<string>();
   const children = new Set<string>();
   /** Sessions with messages since their last hand-over. */
   const unfiled = new Set<string>();
@@ -51,8 +58,8 @@ export default function palace(): Promise<Hooks> {
   const keeping = new Set<Promise<void>>();
 
   const told = (id: string, isResumed: boolean): Told => {
-    const known = sessions.get(id);
-    if (known !== undefined) return known;
+    const before = sessions.get(id);
+    if (before !== undefined) return before;
     const fresh = { text: askWakeUp(hook, { harness: "opencode", id }, isResumed), isFixed: false };
     sessions.set(id, fresh);
     return fresh;
@@ -65,6 +72,18 @@ export default function palace(): Promise<Hooks> {
     if (said === undefined) return;
     const kept = endTurn(hook, { harness: "opencode", id }, said).finally(() => keeping.delete(kept));
     keeping.add(kept);
+  };
+  /** A subagent that is gone on with after a start of opencode was begun elsewhere. */
+  const isChild = async (id: string): Promise<boolean> => {
+    if (!known.has(id) && client !== undefined) {
+      const found = client.session
+        .get({ path: { id } })
+        .catch((error: unknown) => void log(`session: ${String(error)}`));
+      const { data } = (await within(found, LOOK_MAX_MS)) ?? {};
+      if (data !== undefined) known.add(id);
+      if (data?.parentID !== undefined) children.add(id);
+    }
+    return children.has(id);
   };
   const safely = async (what: string, work: () => Promise<void> | void): Promise<void> => {
     try {
@@ -79,6 +98,7 @@ export default function palace(): Promise<Hooks> {
       safely(type, () => {
         if (type === "session.created" && info?.id !== undefined) {
           // A subagent gets what it needs from its caller, and is filed with the session that it belongs to.
+          known.add(info.id);
           if (info.parentID !== undefined) children.add(info.id);
           else if (settings.wakeUp) told(info.id, false);
         }
@@ -93,22 +113,23 @@ export default function palace(): Promise<Hooks> {
           sessions.delete(info?.id ?? sessionID);
           turns.drop(info?.id ?? sessionID);
           asked.delete(info?.id ?? sessionID);
+          known.delete(info?.id ?? sessionID);
         }
       }),
     "chat.message": ({ sessionID: id, messageID }, { message, parts = [] } = {}) =>
-      safely("chat.message", () => {
-        if (id === undefined || children.has(id)) return;
+      safely("chat.message", async () => {
+        if (id === undefined || (await isChild(id))) return;
         unfiled.add(id);
         const prompt = textOf(parts);
         const own = message?.id ?? messageID;
         if (settings.outcomes !== "off" && prompt !== "" && own !== undefined) {
           turns.begin(id, own, prompt);
-          // opencode stores nothing of what stands in front of a message: after a start of it, it has seen nothing.
-          const isFresh = !asked.has(id);
-          const asking = askTurn(hook, { harness: "opencode", id }, prompt, isFresh);
+          const asking = askTurn(hook, { harness: "opencode", id }, prompt, turns.isFresh(id));
           asked.set(
             id,
-            asking.then((beside) => turns.tell(own, beside)).catch((error: unknown) => log(`turn: ${String(error)}`)),
+            asking
+              .then((beside) => turns.tell(id, own, beside))
+              .catch((error: unknown) => log(`turn: ${String(error)}`)),
           );
         }
         // A request made here has its answer by the time the model is called.
@@ -133,7 +154,7 @@ export default function palace(): Promise<Hooks> {
         if (id === undefined || children.has(id)) return;
         context.push(COMPACTING);
         // The next prompt may be shown again what the summary drops.
-        asked.delete(id);
+        turns.compacted(id);
         unfiled.add(id);
         file(id);
       }),

@@ -35,7 +35,9 @@ const MESSAGES_KEPT = 500;
 export class Turns {
   readonly #turns = new Map<string, Turn>();
   /** By a user's message. */
-  readonly #told = new Map<string, Beside>();
+  readonly #told = new Map<string, Beside & { session: string }>();
+  /** Sessions whose agent has before its eyes what it was shown. */
+  readonly #seeing = new Set<string>();
   /** Sessions whose user has taken messages back since the last turn ended. */
   readonly #reverted = new Set<string>();
 
@@ -43,8 +45,23 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  tell(message: string, beside: Beside): void {
-    this.#told.set(message, beside);
+  /** opencode stores nothing of what stands in front of a message: after a start of it, as after a compaction, the agent has seen nothing. */
+  isFresh(session: string): boolean {
+    return !this.#seeing.has(session);
+  }
+
+  compacted(session: string): void {
+    this.#seeing.delete(session);
+  }
+
+  /** The first that is told anew may repeat what still stands in front of messages that the compaction has left. */
+  tell(session: string, message: string, beside: Beside): void {
+    // An answer that comes too late is empty, and says of nothing that it was shown.
+    if (beside.scoring === "" && beside.context === "") return;
+    if (this.isFresh(session))
+      for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
+    this.#seeing.add(session);
+    this.#told.set(message, { ...beside, session });
     for (const oldest of this.#told.keys()) {
       if (this.#told.size <= MESSAGES_KEPT) break;
       this.#told.delete(oldest);
@@ -89,6 +106,7 @@ export class Turns {
   drop(session: string): void {
     this.#turns.delete(session);
     this.#reverted.delete(session);
+    this.#seeing.delete(session);
   }
 
   /**

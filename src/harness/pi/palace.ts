@@ -89,9 +89,11 @@ export default function palace(pi: Pi): void {
     if (prompt === "") return "";
     // pi stores what it is given, so that a session that is resumed still has it.
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, isCompacted);
-    isCompacted = false;
     const { scoring = "", context = "" } = (await within(asked, TURN_MAX_MS)) ?? {};
-    return [scoring, context].filter((text) => text !== "").join("\n");
+    const told = [scoring, context].filter((text) => text !== "").join("\n");
+    // An answer that comes too late is empty, and says of nothing that it was shown.
+    if (told !== "") isCompacted = false;
+    return told;
   };
   on("before_agent_start", async (event, ctx) => {
     isUnfiled = true;

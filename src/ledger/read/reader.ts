@@ -10,6 +10,7 @@ import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/s
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
+import { ANEW } from "../schema/conversation-schema.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
@@ -135,8 +136,9 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   shownIn(conversation: string): Set<string> {
-    const sql = "SELECT id FROM shown WHERE conversation = ?";
-    return new Set(this.#database.prepare<[string], string>(sql).pluck().all(conversation));
+    const sql = `SELECT id FROM shown WHERE conversation = $conversation AND turn >= ifnull(
+      (SELECT turn FROM shown WHERE conversation = $conversation AND id = '${ANEW}'), 0)`;
+    return new Set(this.#database.prepare<{ conversation: string }, string>(sql).pluck().all({ conversation }));
   }
 
   slicesOf(id: string): Drawer[] {

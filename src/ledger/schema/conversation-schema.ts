@@ -2,6 +2,10 @@
  * The ledger's tables of talks between a user and an agent, as outcome memory follows them: ids and marks, no words. Imported by
  * schema.ts; a ledger of an older version runs the same text as its migration.
  */
+
+/** In place of a drawer's id in the table "shown". */
+export const ANEW = "";
+
 export const CONVERSATION_SCHEMA = `
 -- One row a conversation. "exchange": the drawer of the last question and answer; "scored": drawers
 -- that have had their score in this turn, as JSON. Nothing here is taken back by undo: it tells what
@@ -18,7 +22,8 @@ CREATE TABLE IF NOT EXISTS conversation (
   at_ms INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
--- What an agent was shown, each drawer once a conversation, with the turn.
+-- What an agent was shown, each drawer once a conversation, with the turn. A row without a drawer
+-- stands for all of it: what was shown before that turn is no longer before the agent's eyes.
 CREATE TABLE IF NOT EXISTS shown (
   conversation TEXT NOT NULL,
   id TEXT NOT NULL,

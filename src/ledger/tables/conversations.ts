@@ -2,6 +2,7 @@
 import type { Conversation, ConversationTx } from "../../port/outcome.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { ANEW } from "../schema/conversation-schema.ts";
 
 export class SqliteConversationTx implements ConversationTx {
   readonly #onChange: () => void;
@@ -23,7 +24,9 @@ export class SqliteConversationTx implements ConversationTx {
     );
     this.#show = database.prepare("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)");
     this.#shownAt = database
-      .prepare<[string, number], string>("SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id")
+      .prepare<[string, number], string>(
+        `SELECT id FROM shown WHERE conversation = ? AND turn = ? AND id <> '${ANEW}' ORDER BY id`,
+      )
       .pluck();
     this.#asked = database.prepare<[number], ConversationRecord>(
       "SELECT * FROM conversation WHERE at_ms >= ? AND is_asked ORDER BY at_ms DESC, id",
@@ -45,6 +48,10 @@ export class SqliteConversationTx implements ConversationTx {
   show(id: string, turn: number, drawers: readonly string[]): void {
     this.#onChange();
     for (const drawer of drawers) this.#show.run(id, drawer, turn);
+  }
+
+  showAnew(id: string, turn: number): void {
+    this.show(id, turn, [ANEW]);
   }
 
   shownAt(id: string, turn: number): string[] {

@@ -32,7 +32,7 @@ test("an answer that was broken off is none, and the next one is", () => {
 
 test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
   const turns = new Turns();
-  turns.tell("m1", { scoring: "SCORE", context: "KNOWN" });
+  turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
     { info: { id: "m1", role: "user" }, parts: [part({ text: "hidden", synthetic: true }), part({ text: "how?" })] },
     { info: { id: "m2", role: "assistant" }, parts: [part({ text: "So." })] },

@@ -1,0 +1,45 @@
+/**
+ * Marks sessions of Claude Code whose context was compacted: what was shown in them stands there no longer. The mark is a file, because
+ * each hook is a process of its own. Used by `palace hook`.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { removeOld } from "../../platform/old-files.ts";
+
+const KEPT_MAX_MS = 30 * 24 * 3_600_000;
+
+/** Never throws: without the mark, what was shown before is not shown again. */
+export function markCompacted(config: Config, session: string): void {
+  try {
+    const folder = folderOf(config);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(fileOf(config, session), "", { mode: 0o600 });
+    removeOld(folder, KEPT_MAX_MS);
+  } catch {
+    // The disk is full.
+  }
+}
+
+export function isCompacted(config: Config, session: string): boolean {
+  return existsSync(fileOf(config, session));
+}
+
+/** Never throws: what stands in a context once more does no harm. */
+export function unmarkCompacted(config: Config, session: string): void {
+  try {
+    rmSync(fileOf(config, session), { force: true });
+  } catch {
+    // The folder is not ours.
+  }
+}
+
+function folderOf({ paths }: Config): string {
+  return join(paths.cacheDir, "compacted");
+}
+
+/** Hashes the session's id, which comes from an agent and is no file name. */
+function fileOf(config: Config, session: string): string {
+  return join(folderOf(config), createHash("sha256").update(session).digest("hex").slice(0, 32));
+}

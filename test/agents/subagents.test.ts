@@ -1,0 +1,95 @@
+/**
+ * Whom the user does not talk to: subagents of the real opencode and Claude Code, in the foreground, in the background and gone on with
+ * later. They are shown nothing, keep no exchange and are never asked, and the conversation that has begun them goes on as if it had
+ * worked alone. pi has none.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Agent } from "../../scripts/agents.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { type Host, onHost } from "./places.ts";
+import { type Talk, talkIn, WORDS } from "./talk.ts";
+
+/** Of what memory with outcomes says, to whomever. */
+const SAYS = /KNOWN CONTEXT|roampal-|You answered:/;
+
+let host: Host;
+let memory: StdioMcp;
+let talk: Talk;
+
+beforeAll(async () => {
+  host = await onHost();
+  memory = await host.shim();
+  talk = talkIn(host, memory);
+});
+afterAll(async () => {
+  await memory?.[Symbol.asyncDispose]();
+  await host?.[Symbol.asyncDispose]();
+});
+
+/** The call that begins a subagent, whose tests fail. */
+function delegate(agent: Agent, told: string, more: object): string {
+  const [tool, bash, kind] = agent === "claude" ? ["Agent", "Bash", "general-purpose"] : ["task", "bash", "general"];
+  const tests = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
+  const prompt = `${told}\n@@tool ${bash} ${tests}`;
+  return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
+}
+
+/** The requests of a subagent alone: those of the conversation hold both marks. */
+async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
+  const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
+  return all.filter((text) => !text.includes(conversation));
+}
+
+test.each([
+  { agent: "opencode", how: "in the foreground", more: {} },
+  { agent: "claude", how: "in the foreground", more: { run_in_background: false } },
+  { agent: "claude", how: "in the background", more: { run_in_background: true } },
+] as const)("a subagent of $agent $how is no turn of the conversation", async ({ agent, more }) => {
+  const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
+  const id = await talk.keep(agent, mark);
+  const prompt = `${asked}: have ${WORDS[agent]} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
+  const { session } = await talk.begin(agent, prompt, id);
+  const own = await requestsOf(told, asked);
+  expect(own.length).toBeGreaterThan(1);
+  for (const text of own) expect(text).not.toMatch(SAYS);
+  // Nobody has spoken since, so that there is nothing to be judged.
+  for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
+  await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
+
+  const thanked = randomUUID();
+  const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
+  await talk.say(agent, `${thanked}: thank you\n@@tool score_memories ${scores}`, session);
+  const text = await talk.shown(agent);
+  expect(text).toContain(`The user asked: "${asked}`);
+  expect(text).toContain(`"${id}": "___"`);
+  const kept = await talk.exchangesOf(asked);
+  expect(kept, kept.join("\n")).toHaveLength(1);
+  expect(kept[0]).toContain("s:0.7, w:0.21, 1 uses");
+  // What the subagent has brought is in the answer that is kept, and nothing else of it.
+  const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
+  expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
+  expect(await talk.exchangesOf(told)).toEqual([]);
+  // Its tests are its own.
+  const why = (await host.palace("outcome", "why", id)).stdout;
+  expect(why).not.toContain("tests-failed");
+  expect(why.match(/shown in /g), why).toHaveLength(1);
+});
+
+test("a subagent that another opencode has begun is gone on with, and is none of the user's talks", async () => {
+  const agent = "opencode";
+  const [asked, told, more] = [randomUUID(), randomUUID(), randomUUID()];
+  const session = randomUUID();
+  await talk.say(agent, `${asked}: have it counted\n${delegate(agent, told, {})}`, session, true);
+  const task_id = /<task id="(\w+)"/.exec(await talk.shown(agent))?.[1] ?? expect.fail(await talk.shown(agent));
+  await talk.keep(agent, randomUUID());
+  await talk.say(agent, `Go on\n${delegate(agent, `${more}: ${WORDS[agent]}`, { task_id })}`, session);
+  const own = await requestsOf(more, asked);
+  expect(own.length).toBeGreaterThan(1);
+  for (const text of own) {
+    expect(text).toContain(told);
+    expect(text).not.toMatch(SAYS);
+  }
+  await vi.waitUntil(async () => (await talk.exchangesOf("Go on")).length > 0, 60_000);
+  expect(await talk.exchangesOf(more)).toEqual([]);
+});

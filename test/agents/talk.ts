@@ -1,0 +1,83 @@
+/** A talk with a real agent, with memory that learns from outcomes: what it is shown, keeps and is asked, in any place. */
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+import type { Agent } from "../../scripts/agents.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import type { Place } from "./places.ts";
+import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
+import { ANSWER } from "./stub-model.ts";
+
+/** A hook that is late says nothing: a slow machine has more than one try. */
+const TRIES = 8;
+export const WORDS: Record<Agent, string> = {
+  pi: "marmalade kettles whistle",
+  opencode: "glaciers polish granite",
+  claude: "violins remember orchards",
+};
+
+/** Begins a session, or goes on with it. */
+export function turnOf(
+  place: Pick<Place, "url">,
+  agent: Agent,
+  prompt: string,
+  session: string,
+  isFirst: boolean,
+): Run {
+  const { args, env, input } = runOf(agent, prompt, place.url);
+  const options = {
+    pi: [isFirst ? "--session-id" : "--session", session],
+    claude: [isFirst ? "--session-id" : "--resume", session],
+    opencode: isFirst ? [] : ["--continue"],
+  }[agent];
+  const [first = "", ...rest] = args;
+  const all = agent === "pi" ? [...options, ...args] : [first, ...options, ...rest];
+  return { args: all, input, env: { ...env, MEMPALACE_OUTCOMES: "on" } };
+}
+
+export type Talk = {
+  /** Calls a tool of the memory. */
+  ask: (name: string, args: Record<string, unknown>) => Promise<string>;
+  /** Resolves to what the agent's user sees. */
+  say: (agent: Agent, prompt: string, session: string, isFirst?: boolean) => Promise<string>;
+  /** What the model was shown last. */
+  shown: (agent: Agent) => Promise<string>;
+  /** Begins sessions until one is shown the memory. */
+  begin: (agent: Agent, prompt: string, id: string) => Promise<{ session: string; text: string }>;
+  /** Keeps what an agent is to be shown; resolves to its id. */
+  keep: (agent: Agent, mark: string) => Promise<string>;
+  /** What was kept of exchanges with that mark, a line each. */
+  exchangesOf: (mark: string) => Promise<string[]>;
+};
+
+export function talkIn(place: Place, memory: StdioMcp): Talk {
+  const ask: Talk["ask"] = async (name, args) => {
+    const result = (await memory.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
+    return result.content[0].text;
+  };
+  const say: Talk["say"] = (agent, prompt, session, isFirst = false) =>
+    place.run(agent, turnOf(place, agent, prompt, session, isFirst));
+  const shown: Talk["shown"] = async (agent) => ((await place.seen()).texts[MODEL_OF[agent]] ?? []).join("\n");
+  return {
+    ask,
+    say,
+    shown,
+    begin: async (agent, prompt, id) => {
+      for (let again = 1; ; again += 1) {
+        const session = randomUUID();
+        expect(await say(agent, prompt, session, true)).toContain(ANSWER);
+        const text = await shown(agent);
+        if (text.includes(`[id:${id}]`) || again === TRIES) return { session, text };
+      }
+    },
+    keep: async (agent, mark) => {
+      const text = `${WORDS[agent]}: ${mark}`;
+      await ask("record_response", { key_takeaway: text });
+      const found = await ask("search_memory", { query: text, collections: ["working"], limit: 1 });
+      return /\[id:(\w+)\]/.exec(found)?.[1] ?? expect.fail(found);
+    },
+    exchangesOf: async (mark) => {
+      const all = await ask("search_memory", { query: mark, days_back: 1, limit: 20 });
+      return all.split("\n").filter((line) => line.includes("User: ") && line.includes(mark));
+    },
+  };
+}
