@@ -21,8 +21,18 @@ export type ScoredRecord = {
   weight: number;
   conversation: string | null;
   exchange: string | null;
-};
+} & QuestionRecord;
 
-export function toScored({ at_ms, outcome, source, ...same }: ScoredRecord): Scored {
-  return { ...same, atMs: at_ms, outcome: outcome as Telling, source: source as OutcomeSource };
+/** All three are null where nobody knows the question. */
+type QuestionRecord = { context: string | null; collection: string | null; concepts: string | null };
+
+export function toScored(record: ScoredRecord): Scored {
+  const { at_ms, outcome, source, context, collection, concepts, ...same } = record;
+  const question = toQuestion({ context, collection, concepts });
+  return { ...same, atMs: at_ms, outcome: outcome as Telling, source: source as OutcomeSource, question };
+}
+
+function toQuestion({ context, collection, concepts }: QuestionRecord): Scored["question"] {
+  if (context === null || collection === null || concepts === null) return null;
+  return { context, collection, concepts: JSON.parse(concepts) as number[] };
 }

@@ -2,7 +2,7 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
-import type { Conversation, ConversationTx, Scored, Standing, StandingTx } from "./outcome.ts";
+import type { Answered, Conversation, ConversationTx, Scored, Standing, StandingTx, Told } from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -72,6 +72,12 @@ export interface LedgerReader {
   standings(ids: readonly string[]): Map<string, Standing>;
   /** A drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
+  /** For each concept the newest outcomes of memories that were shown for a question with it; each outcome once. */
+  answered(concepts: readonly number[]): Answered[];
+  /** Outcomes of drawers with a known question, by drawer. */
+  toldOf(ids: readonly string[]): Map<string, Told>;
+  /** The newest outcomes of memories of a collection that were shown in talks of that kind. */
+  toldIn(context: string, collection: string): Told;
   conversations(): number;
   conversation(id: string): Conversation | undefined;
   /** Where a drawer was shown, the newest first. */

@@ -12,6 +12,14 @@ export type Signal = HostSignal | "asked-again";
 /** `judge`: a model that the user has named for it. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
+/** What is kept of a question that memories were shown for: no words. */
+export type Question = {
+  /** What kind of talk it was of. */
+  context: string;
+  /** Numbers that stand for its concepts, those first by which it is known again. */
+  concepts: readonly number[];
+};
+
 /** One outcome of a drawer, and who has told it: ids and marks, no words. */
 export type Scored = {
   atMs: number;
@@ -23,7 +31,15 @@ export type Scored = {
   conversation: string | null;
   /** The drawer of the question and answer that it is about. */
   exchange: string | null;
+  /** What the memory was shown for, and where it was then; null where nobody knows, and of what no memory is. */
+  question: (Question & { collection: string }) | null;
 };
+
+/** How often each outcome was told. */
+export type Told = Readonly<Record<Telling, number>>;
+
+/** An outcome of a memory that was shown for a question with some of the same concepts. */
+export type Answered = Question & { id: string; collection: string; outcome: Telling; atMs: number };
 
 /** What a drawer's outcomes add up to. */
 export type Standing = {

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:learning`: does memory get better by what came of it? A generated world has for each problem solutions that are true, that
  * were true once, and that mislead, all in the same words; each round asks about every problem, is shown four memories, and tells what came
- * of each, wrong as often as the noise says. Prints precision@4 over the rounds, of ours through the product (`search_memory`,
+ * of each, wrong as often as the noise says. After the last round each problem is asked about in other words. Prints precision@4 over the rounds, of ours through the product (`search_memory`,
  * `score_memories`), beside plain likeness, the newest, Roampal 0.3.6.1's own formula, and our search without scores. Needs the real model,
  * which lies beside the checkout (../shared); without it this says so and fails.
  */
@@ -35,6 +35,7 @@ const SHOWN = 4;
 const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
 const BEST = KINDS.true / SHOWN;
 const ROUNDS_PRINTED = [1, 2, 3, 5, 10];
+const OTHER_WORDS = "in other words";
 const NAME_WIDTH = 34;
 
 const SUBJECTS = [
@@ -67,7 +68,8 @@ const OPENINGS = [
 
 type Kind = keyof typeof KINDS;
 type Memory = { text: string; kind: Kind; problem: number };
-type World = { memories: Memory[]; questions: string[] };
+/** `others`: the questions in other words. */
+type World = { memories: Memory[]; questions: string[]; others: string[] };
 /** Shows four memories for a question; hears what came of each. */
 type Strategy = {
   show(question: string, vector: Float32Array): Promise<number[]>;
@@ -90,7 +92,7 @@ for (const { noise, praise } of WORLDS) {
   const poison = praise === 0 ? "" : `, the misleading praised ${praise} times`;
   print(
     `\n${noise * 100} % of the outcomes wrong${poison}`.padEnd(NAME_WIDTH) +
-      ROUNDS_PRINTED.map((round) => `round ${round}`.padStart(14)).join(""),
+      [...ROUNDS_PRINTED.map((round) => `round ${round}`), OTHER_WORDS].map((one) => one.padStart(14)).join(""),
   );
   const table = new Map<string, number[][]>();
   for (let seed = 1; seed <= SEEDS; seed++)
@@ -98,7 +100,9 @@ for (const { noise, praise } of WORLDS) {
   for (const [name, runs] of table)
     print(
       name.padEnd(NAME_WIDTH) +
-        ROUNDS_PRINTED.map((round) => spread(runs.map((run) => run[round - 1] ?? 0)).padStart(14)).join(""),
+        [...ROUNDS_PRINTED, ROUNDS + 1]
+          .map((round) => spread(runs.map((run) => run[round - 1] ?? 0)).padStart(14))
+          .join(""),
     );
 }
 await embedder.close();
@@ -111,16 +115,18 @@ function makeWorld(seed: number): World {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const memories: Memory[] = [];
   const questions: string[] = [];
+  const others: string[] = [];
   for (const subject of SUBJECTS)
     for (const trouble of TROUBLES) {
       const problem = questions.length;
       questions.push(`What helps when the ${subject} ${trouble}?`);
+      others.push(`Our ${subject} ${trouble} again, what was it that we did about it?`);
       const remedies = REMEDIES.toSorted(() => random() - 0.5);
       for (const kind of Object.keys(KINDS) as Kind[])
         for (let nth = 0; nth < KINDS[kind]; nth++)
           memories.push({ text: `${pick(OPENINGS)} ${subject} ${trouble}, ${remedies.pop()}.`, kind, problem });
     }
-  return { memories: memories.toSorted(() => random() - 0.5), questions };
+  return { memories: memories.toSorted(() => random() - 0.5), questions, others };
 }
 
 /** Rounds of one world under every strategy: name → precision of each round. */
@@ -131,6 +137,7 @@ async function play(seed: number, noise: number, praise: number): Promise<Map<st
     world.memories.map(({ text }) => text),
   );
   const questions = await embedded(embedder, world.questions);
+  const others = await embedded(embedder, world.others);
   await using palace = createTestPalace({ built: true });
   await palace.startBroker({ MEMPALACE_MODEL_DIR: realModelDir });
   const client = await palace.client();
@@ -154,19 +161,29 @@ async function play(seed: number, noise: number, praise: number): Promise<Map<st
         const shown = await strategy.show(question, questions[problem] as Float32Array);
         const outcomes = new Map<number, Telling>();
         for (const at of shown) {
-          const { kind, problem: about } = world.memories[at] as Memory;
-          const isGood = kind === "true" && about === problem;
+          const isGood = isTrueOf(world, at, problem);
           if (isGood) good += 1;
-          if (about === problem) outcomes.set(at, isGood !== random() < noise ? "worked" : "failed");
+          if (world.memories[at]?.problem === problem)
+            outcomes.set(at, isGood !== random() < noise ? "worked" : "failed");
         }
         await strategy.hear(outcomes);
       }
       rounds.push(good / (world.questions.length * SHOWN));
     }
+    let good = 0;
+    for (const [problem, question] of world.others.entries()) {
+      const shown = await strategy.show(question, others[problem] as Float32Array);
+      good += shown.filter((at) => isTrueOf(world, at, problem)).length;
+    }
+    rounds.push(good / (world.others.length * SHOWN));
     played.set(name, rounds);
   }
   client.close();
   return played;
+}
+
+function isTrueOf({ memories }: World, at: number, problem: number): boolean {
+  return memories[at]?.kind === "true" && memories[at].problem === problem;
 }
 
 function newest({ memories }: World): Strategy {

@@ -11,6 +11,7 @@ import { carriedPage } from "../../engine/outcome/import.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { insightFields, recallFields } from "../../engine/outcome/recall-fields.ts";
+import type { OwnSearches } from "../../engine/outcome/searched.ts";
 import { drawersToShow, owedScore, told, toldFields } from "../../engine/outcome/told.ts";
 import { type Beginning, type Begun, scoredIn } from "../../engine/outcome/turn.ts";
 import { memoryStats, why } from "../../engine/outcome/why.ts";
@@ -135,11 +136,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "fact.archive": write("fact.archive"),
   "outcome.record": write("outcome.record"),
   "outcome.score": write("outcome.score"),
-  "outcome.search": read(async ({ reads }, { params }, { redact }) =>
-    redactAnswer({ memories: await recallFields(reads, params, Date.now()) }, redact),
+  "outcome.search": read(async ({ reads }, { params, peer }, { redact }) =>
+    redactAnswer({ memories: await recallFields(forAgent(reads, peer), params, Date.now()) }, redact),
   ),
-  "outcome.insights": read(async ({ reads }, { params }, { redact }) =>
-    redactAnswer(await insightFields(reads, stringOf(params, "query"), Date.now()), redact),
+  "outcome.insights": read(async ({ reads }, { params, peer }, { redact }) =>
+    redactAnswer(await insightFields(forAgent(reads, peer), stringOf(params, "query"), Date.now()), redact),
   ),
   "outcome.rewrite": write("outcome.rewrite"),
   "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),
@@ -162,6 +163,10 @@ function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDepe
 /** Runs the engine's write of that name, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
+}
+
+function forAgent(reads: OpenPalace["reads"], { agent }: Call["peer"]): OpenPalace["reads"] & { own: OwnSearches } {
+  return { ...reads, own: reads.searches.of(agent) };
 }
 
 /** Parameters without MCP's additions. */

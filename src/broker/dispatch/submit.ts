@@ -27,8 +27,9 @@ export async function submit(
   let findings = beside;
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
+    const own = palace.reads.searches.of(peer.agent);
     // A write whose preparation fails runs without it: a note filed twice is better than a lost one.
-    findings = await prepareWrite({ ...palace.reads, files }, method, params).catch(() => undefined);
+    findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
   const { agent, door, uid, pid } = peer;
   const arrivedAtMs = Date.now();

@@ -66,7 +66,8 @@ function read(
   if (keeper === "log") return palace.logstream.read(name, values);
   if (keeper === "broker") return BROKER_TOOLS[name](palace, values, call, dependencies);
   const files = filesFor(call.peer, palace.reads.files, dependencies.openedRoots);
-  return runReadTool({ ...palace.reads, files }, name, values);
+  const own = palace.reads.searches.of(call.peer.agent);
+  return runReadTool({ ...palace.reads, files, own }, name, values);
 }
 
 /** Reports progress to a client that asked for it. */

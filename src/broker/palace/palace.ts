@@ -5,6 +5,7 @@
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
+import { Searches } from "../../engine/outcome/searched.ts";
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
 import type { Log } from "../../platform/log.ts";
 import { stagingHome } from "../../platform/staging.ts";
@@ -285,6 +286,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     ...ledger.settings,
     graph,
     arriving,
+    searches: new Searches(),
     settled: async (timeoutMs) => indexes.backlog()?.settled(timeoutMs),
   };
 }

@@ -1,9 +1,47 @@
-/** Which entities a memory is about, and what it is worth that a question names them. Pure. Source: outcome-memory.md 2.9, 8.6. */
+/**
+ * Which entities a memory is about, and what it is worth that a question names them. The facts of the memory bank that a search has found
+ * tell how good an entity is: no second index of all memories is kept. Pure. Source: outcome-memory.md 2.9, 8.6.
+ */
 import { concepts } from "./concepts.ts";
+import type { Collection, Weight } from "./memory.ts";
+import { quality } from "./ranking.ts";
 
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.5;
 const NUMBER = /^\d+$/;
+/** Of a text: what it is about stands at its beginning. */
+const READ_CHARACTERS = 1_000;
+
+type Found = { collection: Collection; text: string; weight: Weight };
+
+/** A boost for each of the found, in their order; 1 where no fact names anything of the question. */
+export function entitiesNamed(query: string, found: readonly Found[]): number[] {
+  const facts = found.filter(({ collection }) => collection === "memory_bank");
+  if (facts.length === 0) return found.map(() => 1);
+  const asked = entitiesOf(query);
+  const qualities = new Map<string, { mentions: number; quality: number }>();
+  for (const { text, weight } of facts)
+    for (const entity of sharedWith(asked, text)) {
+      const { mentions, quality: sum } = qualities.get(entity) ?? { mentions: 0, quality: 0 };
+      qualities.set(entity, { mentions: mentions + 1, quality: sum + quality(weight) });
+    }
+  const known = [...qualities.keys()];
+  if (known.length === 0) return found.map(() => 1);
+  return found.map(({ text }) =>
+    entityBoost(sharedWith(known, text).map((entity) => averageQuality(qualities.get(entity) ?? NOTHING))),
+  );
+}
+
+const NOTHING = { mentions: 0, quality: 0 };
+
+/** Reads a text's words only if one of them is in it at all. */
+function sharedWith(entities: readonly string[], text: string): string[] {
+  const beginning = text.slice(0, READ_CHARACTERS);
+  const lower = beginning.toLowerCase();
+  if (!entities.some((entity) => lower.includes(entity.split("_")[0] ?? entity))) return [];
+  const own = new Set(entitiesOf(beginning));
+  return entities.filter((entity) => own.has(entity));
+}
 
 export function entitiesOf(text: string): string[] {
   return concepts(text).filter((concept) => !NUMBER.test(concept));

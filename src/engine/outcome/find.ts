@@ -9,16 +9,22 @@ import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/s
 import { STALE_FACTOR, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { spelledOut } from "./acronyms.ts";
+import { entitiesNamed } from "./content-graph.ts";
 import { type Filters, matches } from "./filters.ts";
 import { fuseByPlace } from "./fusion.ts";
 import { alike, type Likeness } from "./likeness.ts";
+import { mayBeSolution, type Solved, STARTING_DISTANCE } from "./known-solutions.ts";
+import { type Lessons, lessonsOf, rateOf } from "./lessons.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
 import { boosted, rank, type Rank, worth } from "./ranking.ts";
 import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
 export type FindContext = {
-  reader: Pick<LedgerReader, "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places">;
+  reader: Pick<
+    LedgerReader,
+    "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places" | "answered" | "toldOf"
+  >;
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;
   embedder: () => Embedder | undefined;
@@ -35,8 +41,8 @@ export type FindRequest = {
   nowMs: number;
 };
 
-/** `cosine`: NaN where there are no vectors, or the memory waits for its own. */
-export type Found = Memory & Likeness & { row: number; rank: Rank; isStale: boolean };
+/** `cosine`: NaN where there are no vectors, or the memory waits for its own. `solved`: it has solved this question before. */
+export type Found = Memory & Likeness & { row: number; rank: Rank; isStale: boolean; solved: Solved | undefined };
 
 /** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
@@ -52,28 +58,87 @@ const FILTERED_CANDIDATES = 1_000;
 /** Memories that are read at once; others are served between. */
 const SLICE = 500;
 
-/** Best first. A half that fails leaves the other. */
+/** Best first. A half that fails leaves the other. Where nobody says where to look, what answered questions like it counts as nearer. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
-  const { query, collections = COLLECTIONS, limit, filters = {}, isLeftOut = () => false, nowMs } = request;
+  const { query, limit, nowMs } = request;
   const asked = spelledOut(query);
-  const vector = await embedded(context, asked);
-  const pool = Object.keys(filters).length > 0 ? FILTERED_CANDIDATES : limit * CANDIDATES_FACTOR;
-  const pools = await gathered(context, { query: asked, vector }, collections, limit, pool);
-  const words = new Map(pools.map((one) => [one.row, one.words]));
-  const memories = pools.filter((memory) => matches(memory.metadata, filters) && !isLeftOut(memory));
-  const cosines = await cosinesOf(context, vector, memories);
-  const likened = memories.map((memory, at) => ({
-    ...{ ...memory, cosine: cosines[at] ?? Number.NaN },
-  }));
-  const most = Math.max(...words.values());
-  const found = alike(likened).map((memory): Found => {
-    const { cosine } = memory;
-    const distance = Number.isNaN(cosine) ? unknownDistance(memory.words / most) : Math.max(2 - 2 * cosine, 0);
-    const boosts = { ageMs: nowMs - memory.madeMs, evidence: undefined, entities: 1, solved: undefined };
-    return { ...memory, isStale: false, rank: rank(memory, boosted(memory, distance, boosts)) };
-  });
+  const question = { query: asked, vector: await embedded(context, asked) };
+  const lessons = lessonsOf(context.reader, query);
+  const pools = await pooled(context, question, request, lessons);
+  const routed = request.collections === undefined ? lessons.collections : COLLECTIONS;
+  const found = await judged(context, question, pools, { ...lessons, collections: routed }, nowMs);
   const current = withStale(context, found.sort(byRank), limit, nowMs);
   return (await reranked(context, query, current, limit)).slice(0, limit);
+}
+
+/** What may be shown at all; what has solved the question before is there though the search has missed it. */
+async function pooled(
+  context: FindContext,
+  question: Question,
+  { collections = COLLECTIONS, limit, filters = {}, isLeftOut = () => false }: FindRequest,
+  lessons: Lessons,
+): Promise<Candidate[]> {
+  const pool = Object.keys(filters).length > 0 ? FILTERED_CANDIDATES : limit * CANDIDATES_FACTOR;
+  const pools = await gathered(context, question, collections, limit, pool);
+  const known = new Set(pools.map(({ drawerId }) => drawerId));
+  const missed = [...lessons.solved.keys()].filter((id) => !known.has(id));
+  const solutions = missed.flatMap((id) => solution(context, id) ?? []);
+  return [...pools, ...solutions.filter(({ collection }) => collections.includes(collection))].filter(
+    (memory) => matches(memory.metadata, filters) && !isLeftOut(memory),
+  );
+}
+
+function solution({ reader }: FindContext, id: string): Candidate | undefined {
+  const drawer = reader.findDrawer(id);
+  const memory = drawer && toMemory(drawer, reader.standings([id]).get(id));
+  if (drawer === undefined || memory === undefined || !mayBeSolution(memory.collection)) return undefined;
+  return { ...memory, row: drawer.row, words: 0 };
+}
+
+/** How near each is, with what there is reason to prefer it for. */
+async function judged(
+  context: FindContext,
+  { query, vector }: Question,
+  pools: readonly Candidate[],
+  { solved, collections }: Lessons,
+  nowMs: number,
+): Promise<Found[]> {
+  const cosines = await cosinesOf(context, vector, pools);
+  const most = Math.max(...pools.map(({ words }) => words));
+  const likened = about(
+    pools.map((memory, at) => ({ ...memory, cosine: cosines[at] ?? Number.NaN })),
+    solved,
+  );
+  const evidence = evidenceOf(context, likened);
+  const entities = entitiesNamed(query, likened);
+  return likened.map((memory, at): Found => {
+    const { cosine, drawerId, collection } = memory;
+    const known = mayBeSolution(collection) ? solved.get(drawerId) : undefined;
+    const isMissed = known !== undefined && memory.words === 0;
+    const unknown = isMissed ? STARTING_DISTANCE : unknownDistance(memory.words / most);
+    const distance = Number.isNaN(cosine) ? unknown : Math.max(2 - 2 * cosine, 0);
+    const near = boosted(memory, distance, {
+      ...{ ageMs: nowMs - memory.madeMs, evidence: evidence.get(drawerId), entities: entities[at] ?? 1 },
+      ...{ solved: known?.how, isRouted: collections.length < COLLECTIONS.length && collections.includes(collection) },
+    });
+    return { ...memory, isStale: false, rank: rank(memory, near), solved: known };
+  });
+}
+
+/** What is about the question, and what has solved that very question though it is told in other words. */
+function about<M extends Memory & Likeness>(memories: readonly M[], solved: Lessons["solved"]): M[] {
+  const near = new Set(alike(memories));
+  return memories.filter(
+    (one) => near.has(one) || (mayBeSolution(one.collection) && solved.get(one.drawerId)?.how === "exactly"),
+  );
+}
+
+/** What came of facts and books where they were shown. */
+function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<string, { uses: number; rate: number }> {
+  const standing = memories.filter(({ collection }) => collection === "memory_bank" || collection === "books");
+  if (standing.length === 0) return new Map();
+  const told = reader.toldOf(standing.map(({ drawerId }) => drawerId));
+  return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
 /** Marks those that state what a fact of the graph says is over. Only those that may be shown are read. */

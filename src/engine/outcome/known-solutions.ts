@@ -1,22 +1,55 @@
 /** A problem that was solved before is known again by its concepts. Pure. Source: outcome-memory.md 8.4. */
+import type { Answered, Question } from "../../port/outcome.ts";
 import type { Collection } from "./memory.ts";
 
-const SIGNATURE_CONCEPTS = 5;
 const PART_CONCEPTS = 3;
-/** Of one signature. */
-export const SOLUTIONS_MAX = 3;
+/**
+ * The part of both questions' concepts that must be the same. The original compares the first five of the alphabet, which are the same
+ * for all that "fails after an upgrade". Source: npm run bench:learning.
+ */
+const PART_SHARE = 0.5;
+const SOLUTIONS_MAX = 3;
 /** Where the search itself did not find it. */
 export const STARTING_DISTANCE = 1;
 
-/** What names a problem; `sorted`: all its concepts, as concepts.ts returns them. */
-export function signature(sorted: readonly string[]): string[] {
-  return sorted.slice(0, SIGNATURE_CONCEPTS);
+/** `times`: how often the memory has solved it; `shared`: concepts that both questions have, of the one most alike. */
+export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
+
+export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {
+  const known = new Set(solved);
+  const shared = problem.filter((concept) => known.has(concept)).length;
+  if (shared > 0 && shared === problem.length && shared === known.size) return { how: "exactly", shared };
+  const isAlike = shared >= PART_CONCEPTS && shared >= PART_SHARE * (problem.length + known.size - shared);
+  return isAlike ? { how: "partly", shared } : undefined;
 }
 
-export function likeness(problem: readonly string[], solved: readonly string[]): "exactly" | "partly" | undefined {
-  const shared = problem.filter((concept) => solved.includes(concept)).length;
-  if (shared > 0 && shared === problem.length && shared === solved.length) return "exactly";
-  return shared >= PART_CONCEPTS ? "partly" : undefined;
+type Tried = Solved & { failed: number; lastMs: number };
+
+/** Drawers that have solved the problem more often than they failed at it, the surest first: what is exactly the same, the most often. */
+export function solutionsOf(
+  { concepts }: Pick<Question, "concepts">,
+  answered: readonly Answered[],
+): Map<string, Solved> {
+  const tried = new Map<string, Tried>();
+  for (const { id, outcome, atMs, concepts: of } of answered) {
+    const alike = outcome === "partial" ? undefined : likeness(concepts, of);
+    if (alike === undefined) continue;
+    const before = tried.get(id) ?? { ...alike, times: 0, failed: 0, lastMs: 0 };
+    const nearer = before.how === "exactly" || before.shared > alike.shared ? before : alike;
+    tried.set(id, {
+      ...{ how: nearer.how, shared: nearer.shared, lastMs: Math.max(before.lastMs, atMs) },
+      times: before.times + (outcome === "worked" ? 1 : 0),
+      failed: before.failed + (outcome === "failed" ? 1 : 0),
+    });
+  }
+  const best = [...tried]
+    .filter(([, { times, failed }]) => times > failed)
+    .sort(([, a], [, b]) => sureness(b) - sureness(a) || b.times - a.times || b.lastMs - a.lastMs);
+  return new Map(best.slice(0, SOLUTIONS_MAX).map(([id, { how, times, shared }]) => [id, { how, times, shared }]));
+}
+
+function sureness({ how }: Solved): number {
+  return how === "exactly" ? 1 : 0;
 }
 
 /** Where a solution may stand; what is of the day has yet to prove itself. */

@@ -88,14 +88,21 @@ export type Boosts = {
   entities: number;
   /** The memory has solved this problem before (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
+  /** It stands in a collection that has answered questions with these concepts (routing.ts). */
+  isRouted: boolean;
 };
 
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
+const ROUTED = 0.97;
 const SOLVED = { exactly: 0.5, partly: 0.7 } as const;
 
 /** The distance by which a memory is ranked: smaller for what there is reason to prefer. */
-export function boosted(memory: Rankable, distance: number, { ageMs, evidence, entities, solved }: Boosts): number {
+export function boosted(
+  memory: Rankable,
+  distance: number,
+  { ageMs, evidence, entities, solved, isRouted }: Boosts,
+): number {
   const { collection, standing, weight } = memory;
   let near = distance;
   if (collection === "patterns") near *= 0.9;
@@ -106,5 +113,6 @@ export function boosted(memory: Rankable, distance: number, { ageMs, evidence, e
   if (collection === "books" && ageMs <= NEW_BOOK_MS) near *= 0.7;
   const isStanding = collection === "memory_bank" || collection === "books";
   if (isStanding && evidence !== undefined && evidence.uses >= EVIDENCE_USES) near /= 0.7 + 0.6 * evidence.rate;
+  if (isRouted) near *= ROUTED;
   return (near / Math.max(entities, 1)) * (solved === undefined ? 1 : SOLVED[solved]);
 }

@@ -4,7 +4,6 @@
  */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import { asText } from "../text/validate.ts";
-import type { FindContext } from "./find.ts";
 import { memoryFields } from "./memory-fields.ts";
 import {
   DAYS_MAX,
@@ -14,6 +13,7 @@ import {
   readCollections,
   readFilters,
   readSort,
+  type RecallContext,
   within,
 } from "./recall.ts";
 
@@ -23,7 +23,7 @@ const LIMIT_MAX = 500;
 type Values = Record<string, unknown>;
 
 /** With `id` that memory, whatever else is asked; without `query` what is there, the newest first. Errors: InvalidValue. */
-export async function recallFields(context: FindContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
+export async function recallFields(context: RecallContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
   const { id, metadata_filters: given } = values;
   if (typeof id === "string" && id !== "") {
     const memory = memoryById(context, id);
@@ -38,7 +38,7 @@ export async function recallFields(context: FindContext, values: Values, nowMs: 
 }
 
 export async function insightFields(
-  context: FindContext,
+  context: RecallContext,
   query: string,
   nowMs: number,
 ): Promise<{ facts: MemoryFields[]; memories: MemoryFields[] }> {

@@ -8,6 +8,7 @@ import { facts as factsOf, listMemories } from "./list.ts";
 import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots } from "./injection.ts";
 import { type Collection, isCollection } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
+import type { OwnSearches } from "./searched.ts";
 import { findShown, isoTime, type Memory, toMemory } from "./store.ts";
 import { wilson } from "./wilson.ts";
 
@@ -22,8 +23,9 @@ const VALUES_MAX = 100;
 const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
+export type RecallContext = FindContext & { own: OwnSearches };
 
-export async function searchMemory(context: FindContext, values: Values, nowMs: number): Promise<string> {
+export async function searchMemory(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   const { id } = values;
   if (typeof id === "string" && id !== "") return lookUp(context, id, nowMs);
@@ -40,10 +42,20 @@ export async function searchMemory(context: FindContext, values: Values, nowMs: 
 }
 
 /** Without a question all that is there is listed. */
-export async function findOrList(context: FindContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
+export async function findOrList(context: RecallContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
   if (request.query === "")
     return sorted((await listMemories(context, request)).map(sortable), sort).slice(0, request.limit);
-  return sorted((await findMemories(context, request)).map(sortable), sort);
+  const found = await findMemories(context, request);
+  noteSearch(context, found, request.query);
+  return sorted(found.map(sortable), sort);
+}
+
+/** A score that follows is of this question. */
+function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
+  own.note(
+    found.map(({ drawerId }) => drawerId),
+    query,
+  );
 }
 
 /** Without a question there is no relevance to go by. */
@@ -91,7 +103,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
 }
 
 /** What a turn would be shown, for an agent that asks. */
-export async function contextInsights(context: FindContext, values: Values, nowMs: number): Promise<string> {
+export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
   const { facts, memories } = await insights(context, query, nowMs);
@@ -108,13 +120,15 @@ export async function contextInsights(context: FindContext, values: Values, nowM
 
 /** Facts that are always shown, and the best four. */
 export async function insights(
-  context: FindContext,
+  context: RecallContext,
   query: string,
   nowMs: number,
 ): Promise<{ facts: Memory[]; memories: Found[] }> {
   const memories = await bestFour(context, { query, nowMs });
   const always = factsOf(context).filter(({ metadata }) => metadata["always_inject"] === true);
-  return { facts: fitting(always), memories };
+  const facts = fitting(always);
+  noteSearch(context, [...facts, ...memories], query);
+  return { facts, memories };
 }
 
 /** One of the day, one of what has helped, and the best two of all, by one search. */

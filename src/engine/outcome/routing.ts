@@ -2,8 +2,8 @@
  * Which collections a question is put to: where questions with its concepts were answered before. Pure. Source:
  * outcome-memory.md 3.6, 8.3.
  */
-import type { Telling } from "../../port/outcome.ts";
-import { COLLECTIONS, type Collection } from "./memory.ts";
+import type { Answered, Question, Telling } from "../../port/outcome.ts";
+import { COLLECTIONS, type Collection, isCollection } from "./memory.ts";
 
 export type Tally = { successes: number; failures: number; partials: number; total: number };
 
@@ -16,6 +16,17 @@ export type Routing = { collections: Collection[]; phase: Phase; total: number; 
 const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
+
+/** Of the question's concepts those that are known, from what came of memories that were shown for questions with them. */
+export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
+  const routes = new Map<number, Route>();
+  const asked = new Set(concepts);
+  for (const { collection, outcome, concepts: of } of answered)
+    for (const concept of of)
+      if (asked.has(concept) && isCollection(collection))
+        routes.set(concept, afterRouted(routes.get(concept), collection, outcome));
+  return [...routes.values()];
+}
 
 /** `routes`: of the question's concepts, those that are known. */
 export function route(routes: readonly Route[]): Routing {

@@ -3,15 +3,18 @@
  * keeps its place, and carries what came of it. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
 import type { Drawer } from "../../port/drawer.ts";
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
-import type { Conversation, Outcome } from "../../port/outcome.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { Conversation, Outcome, Question } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
 import type { ScoreResult } from "../../protocol/outcome.ts";
 import { asText, InvalidValue, validContent } from "../text/validate.ts";
+import { readExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { isOutcome, OUTCOMES } from "./memory.ts";
+import { questionOf } from "./question.ts";
+import type { OwnSearches } from "./searched.ts";
 import { findShown, isoTime, storeMemory } from "./store.ts";
 
 /** Of one call; a turn shows four. */
@@ -21,6 +24,9 @@ const OWED_MS = 30 * 60_000;
 /** Names that clients give themselves, and what they say when they know of no conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
+
+/** Findings of a score: by drawer, what the agent has searched when it found it. */
+export type Searched = Readonly<Record<string, Question>>;
 
 /** `conversation`: where the client knows it, as programs do; agents do not. */
 export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
@@ -44,9 +50,12 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
     ...({ atMs: call.atMs, source: isPerson ? "user" : "agent" } as const),
     ...{ conversation: conversation?.id ?? null, exchange: conversation?.exchange ?? null },
   };
-  for (const { drawer, outcome: one } of fresh) if (one !== "unknown") judge(tx, drawer, { ...told, outcome: one });
+  const questionFor = isPerson ? () => undefined : questions(tx, call, conversation);
+  for (const { drawer, outcome: one } of fresh)
+    if (one !== "unknown") judge(tx, drawer, { ...told, outcome: one, question: questionFor(drawer.id) });
   const answer = conversation && unscored(tx, conversation);
-  if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id)) judge(tx, answer, { ...told, outcome });
+  if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
+    judge(tx, answer, { ...told, outcome, question: questionFor(answer.id) });
   if (summary !== undefined) summarise(tx, call, answer?.id, { text: summary, outcome });
   if (conversation !== undefined) {
     const scored = new Set([...conversation.scored, ...judged.keys(), ...(answer === undefined ? [] : [answer.id])]);
@@ -54,6 +63,27 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
     tx.conversations.put({ ...conversation, isScored, scored: [...scored] });
   }
   return { outcome, memories: judged.size, summary: summary?.length ?? 0 };
+}
+
+/**
+ * What each drawer was shown for: those of the turn that is asked about, and its answer, for what the user said then; another for what
+ * the agent itself has searched, which the broker knows.
+ */
+function questions(
+  tx: LedgerTx,
+  { findings }: WriteCall,
+  conversation: Conversation | undefined,
+): (id: string) => Question | undefined {
+  const searched = (findings ?? {}) as Searched;
+  const answer = conversation && unscored(tx, conversation);
+  const said = answer && readExchange(answer.text, Number(answer.metadata["user_length"] ?? 0)).user;
+  const question = said === undefined ? undefined : questionOf(said);
+  const shown = new Set(answer && conversation && tx.conversations.shownAt(conversation.id, conversation.turn - 1));
+  if (answer !== undefined) shown.add(answer.id);
+  return (one) => {
+    if (question !== undefined && shown.has(one)) return question;
+    return Object.hasOwn(searched, one) ? searched[one] : undefined;
+  };
 }
 
 /**
@@ -113,6 +143,19 @@ function owing(
 
 function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
+}
+
+/** What the agent has searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
+export function searchedFor(
+  { reader, own }: { reader: Pick<LedgerReader, "findDrawer">; own: OwnSearches },
+  params: WriteCall["params"],
+): Searched {
+  const searched = readScores(params, "unknown").flatMap(([shown]): [string, Question][] => {
+    const id = findShown(reader, shown)?.id;
+    const question = id === undefined ? undefined : own.find(id);
+    return id === undefined || question === undefined ? [] : [[id, question]];
+  });
+  return Object.fromEntries(searched);
 }
 
 /** `related`, which older clients send instead: each has the outcome of the exchange. */

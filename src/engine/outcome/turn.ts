@@ -103,7 +103,9 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    if (drawer !== undefined) judge(tx, drawer, { atMs, outcome, source: signal, conversation: id, exchange });
+    // A signal is no answer to a question: it moves the score alone.
+    const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
+    if (drawer !== undefined) judge(tx, drawer, told);
   }
 }
 

@@ -16,6 +16,8 @@ import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
 import { answeringLater } from "../outcome/answer.ts";
 import { contextInsights, searchMemory } from "../outcome/recall.ts";
 import { findFact } from "../outcome/near-facts.ts";
+import { searchedFor } from "../outcome/score.ts";
+import type { OwnSearches, Searches } from "../outcome/searched.ts";
 import { checkDuplicate, compareItems } from "../search/duplicate.ts";
 import { placeFilter, searchTool } from "../search/search-tool.ts";
 import type { SearchDependencies } from "../search/search.ts";
@@ -44,6 +46,8 @@ export type ReadContext = SearchDependencies & {
   drawerSize: number;
   /** The reason why adoption of the palace is not complete; undefined: it is complete. */
   arriving?: () => string | undefined;
+  /** What agents have searched for lately. */
+  searches: Searches;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
@@ -54,8 +58,11 @@ export type ReadContext = SearchDependencies & {
   };
 };
 
+/** For the agent that asks. */
+export type AgentContext = ReadContext & { own: OwnSearches };
+
 type Arguments = Record<string, unknown>;
-type ReadTool = (context: ReadContext, values: Arguments) => unknown;
+type ReadTool = (context: AgentContext, values: Arguments) => unknown;
 type PalaceRead = ToolsWith<{ kind: "read"; keeper: "palace" }>;
 
 const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
@@ -150,7 +157,7 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
 };
 
 /** Errors: any; the caller answers with -32000. */
-export async function runReadTool(context: ReadContext, name: PalaceRead, values: Arguments): Promise<unknown> {
+export async function runReadTool(context: AgentContext, name: PalaceRead, values: Arguments): Promise<unknown> {
   try {
     return withArrival(context, await TOOLS[name](context, values));
   } catch (error) {
@@ -170,7 +177,10 @@ export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: 
 
 /** Findings of this thread that a write needs before the other thread applies it; most writes need none. */
 const PREPARATIONS: Readonly<
-  Record<ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive">, ReadTool>
+  Record<
+    ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive" | "outcome.score">,
+    ReadTool
+  >
 > = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
@@ -178,6 +188,8 @@ const PREPARATIONS: Readonly<
   "fact.update": factToUpdate,
   delete_memory: factToArchive,
   "fact.archive": factToArchive,
+  score_memories: searchedFor,
+  "outcome.score": searchedFor,
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
 
@@ -194,7 +206,7 @@ export function needsFindings(method: string): method is keyof typeof PREPARATIO
 }
 
 export async function prepareWrite(
-  context: ReadContext,
+  context: AgentContext,
   method: keyof typeof PREPARATIONS,
   values: Arguments,
 ): Promise<unknown> {

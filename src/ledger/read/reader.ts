@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
-import type { Conversation, Scored, Standing } from "../../port/outcome.ts";
+import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
@@ -19,6 +19,7 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
+import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
@@ -107,8 +108,21 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   scored(id: string): Scored[] {
-    const sql = "SELECT at_ms, outcome, source, weight, conversation, exchange FROM scored WHERE id = ? ORDER BY nth";
+    const sql = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
+      FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
     return this.#database.prepare<[string], ScoredRecord>(sql).all(id).map(toScored);
+  }
+
+  answered(concepts: readonly number[]): Answered[] {
+    return answeredAlike(this.#database, concepts);
+  }
+
+  toldOf(ids: readonly string[]): Map<string, Told> {
+    return toldOf(this.#database, ids);
+  }
+
+  toldIn(context: string, collection: string): Told {
+    return toldIn(this.#database, context, collection);
   }
 
   conversations(): number {

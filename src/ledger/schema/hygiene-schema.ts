@@ -50,6 +50,9 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   graph_outbox: "a deleted link's record, until the file has lost it",
   standing: "deleted with the drawer",
   scored: "deleted with the drawer; rows of other drawers name an exchange by its id alone",
+  question:
+    "numbers alone; deleted with the drawer, with the exchange that asks it, and where it has a concept of a matched text",
+  question_concept: "triggers delete it with its question",
   conversation: "ids alone",
   shown: "ids alone",
   meta: "settings and marks of ours",

@@ -15,11 +15,15 @@ CREATE TABLE IF NOT EXISTS standing (
 `;
 
 /**
- * SQL that turns a row into one JSON array, in which no digit of a number is lost; the drawer's single outcomes stand at its end. A row
- * without any reads as it did before there were any, so that what was written then can still be taken back.
+ * SQL that turns a row into one JSON array, in which no digit of a number is lost; the drawer's single outcomes stand at its end, each
+ * with its question. A row without outcomes, and an outcome without a question, read as they did before there were any, so that what was
+ * written then can still be taken back.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
   THEN json_array(score, uses, successes, last_used_ms, json(past), json((
-    SELECT json_group_array(json_array(at_ms, outcome, source, weight, conversation, exchange) ORDER BY nth)
-      FROM scored WHERE scored.id = standing.id)))
+    SELECT json_group_array(json(CASE WHEN q.id IS NULL
+      THEN json_array(s.at_ms, s.outcome, source, weight, conversation, exchange)
+      ELSE json_array(s.at_ms, s.outcome, source, weight, conversation, exchange,
+        json_array(context, collection, json(concepts))) END) ORDER BY s.nth)
+      FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = standing.id)))
   ELSE json_array(score, uses, successes, last_used_ms, json(past)) END`;

@@ -12,6 +12,7 @@ type Body = [
   scored?: [
     ...[atMs: number, outcome: Telling, source: OutcomeSource, weight: number],
     ...[conversation: string | null, exchange: string | null],
+    question?: [context: string, collection: string, concepts: number[]],
   ][],
 ];
 
@@ -21,6 +22,7 @@ export class SqliteStandingTx implements StandingTx {
   readonly #put;
   readonly #remove;
   readonly #score;
+  readonly #ask;
   readonly #forgetOld;
   readonly #forgetAll;
 
@@ -33,6 +35,9 @@ export class SqliteStandingTx implements StandingTx {
     this.#score = database.prepare(
       `INSERT INTO scored SELECT @id, coalesce(max(nth), 0) + 1, @atMs, @outcome, @source, @weight, @conversation, @exchange
          FROM scored WHERE id = @id`,
+    );
+    this.#ask = database.prepare(
+      `INSERT INTO question SELECT @id, max(nth), @atMs, @outcome, @context, @collection, @concepts FROM scored WHERE id = @id`,
     );
     this.#forgetOld = database.prepare(
       `DELETE FROM scored WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${SCORED_KEPT}`,
@@ -49,7 +54,7 @@ export class SqliteStandingTx implements StandingTx {
     this.#onChange(id);
     this.#put.run(id, score, uses, successes, lastUsedMs, JSON.stringify(past));
     if (scored === undefined) return;
-    this.#score.run({ id, ...scored });
+    this.#note(id, scored);
     this.#forgetOld.run({ id });
   }
 
@@ -66,7 +71,16 @@ export class SqliteStandingTx implements StandingTx {
     const [score, uses, successes, lastUsedMs, past, scored = []] = JSON.parse(body) as Body;
     this.put(id, { score, uses, successes, lastUsedMs, past });
     this.#forgetAll.run(id);
-    for (const [atMs, outcome, source, weight, conversation, exchange] of scored)
-      this.#score.run({ id, atMs, outcome, source, weight, conversation, exchange });
+    for (const [atMs, outcome, source, weight, conversation, exchange, asked] of scored) {
+      const question = asked === undefined ? null : { context: asked[0], collection: asked[1], concepts: asked[2] };
+      this.#note(id, { atMs, outcome, source, weight, conversation, exchange, question });
+    }
+  }
+
+  #note(id: string, { question, ...told }: Scored): void {
+    this.#score.run({ id, ...told });
+    if (question === null) return;
+    const { atMs, outcome } = told;
+    this.#ask.run({ id, atMs, outcome, ...question, concepts: JSON.stringify(question.concepts) });
   }
 }

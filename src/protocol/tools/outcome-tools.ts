@@ -65,7 +65,7 @@ export const OUTCOME_TOOLS = {
     },
   ),
   score_memories: tool(
-    { ...WRITE, ...SURFACE },
+    { ...WRITE, ...SURFACE, isPrepared: true },
     "Tell what came of your last answer, and how useful each memory was that you were shown for it. Every id that is listed must be scored; others that you can see may be.",
     { "outcome*": OUTCOME, "memory_scores*": SCORES },
   ),

@@ -6,7 +6,6 @@ import { entityBoost } from "../../../src/engine/outcome/content-graph.ts";
 import { contextType } from "../../../src/engine/outcome/context-type.ts";
 import { newConversation, onPrompt, onStop } from "../../../src/engine/outcome/conversation.ts";
 import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/engine/outcome/filters.ts";
-import { likeness, signature } from "../../../src/engine/outcome/known-solutions.ts";
 import { alike } from "../../../src/engine/outcome/likeness.ts";
 import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/engine/outcome/memory-bank.ts";
 import { age, pastSigns, recency, timeOf } from "../../../src/engine/outcome/memory-object.ts";
@@ -23,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOW_MS = Date.UTC(2026, 5, 1);
 const USUAL = { importance: 0.7, confidence: 0.7 };
-const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined };
+const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined, isRouted: false };
 const standing = (score: number, uses = 0, successes = 0): Standing => ({ ...newStanding(score), uses, successes });
 
 test("an outcome stays within 0 and 1, counts once, and the last ten are remembered", () => {
@@ -190,15 +189,6 @@ test("a recommendation counts concepts and solved problems", () => {
   ]);
   expect([count, phase]).toEqual([3, "high"]);
   expect(recommend([], []).phase).toBe("exploration");
-});
-
-test("a problem is the same by all its first concepts, and alike by three", () => {
-  const problem = signature(["a", "b", "c", "d", "e", "f"]);
-  expect(problem).toEqual(["a", "b", "c", "d", "e"]);
-  expect(likeness(problem, ["e", "d", "c", "b", "a"])).toBe("exactly");
-  expect(likeness(problem, ["a", "b", "c", "x", "y"])).toBe("partly");
-  expect(likeness(problem, ["a", "b", "x"])).toBeUndefined();
-  expect(likeness([], [])).toBeUndefined();
 });
 
 test("filters compare values, days and bounds; a missing field is equal to nothing", () => {

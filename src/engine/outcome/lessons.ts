@@ -1,0 +1,28 @@
+/**
+ * What was learned from questions like this one: where they were answered, and by which memories. Runs on the broker's main thread.
+ * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
+ */
+import type { LedgerReader } from "../../port/ledger.ts";
+import type { Told } from "../../port/outcome.ts";
+import { solutionsOf, type Solved } from "./known-solutions.ts";
+import { type Collection, COLLECTIONS } from "./memory.ts";
+import { questionOf } from "./question.ts";
+import { route, routesOf } from "./routing.ts";
+
+/** `solved`: by drawer. */
+export type Lessons = { collections: readonly Collection[]; solved: ReadonlyMap<string, Solved> };
+
+const NONE: Lessons = { collections: COLLECTIONS, solved: new Map() };
+
+export function lessonsOf(reader: Pick<LedgerReader, "answered">, query: string): Lessons {
+  const question = questionOf(query);
+  const answered = question === undefined ? [] : reader.answered(question.concepts);
+  if (question === undefined || answered.length === 0) return NONE;
+  return { collections: route(routesOf(question, answered)).collections, solved: solutionsOf(question, answered) };
+}
+
+/** How often it was told at all, and how often well: `partial` is half as good. */
+export function rateOf({ worked, failed, partial }: Told): { uses: number; rate: number } {
+  const uses = worked + failed + partial;
+  return { uses, rate: uses === 0 ? 0 : (worked + partial / 2) / uses };
+}
