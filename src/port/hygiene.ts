@@ -4,7 +4,13 @@ import type { Drawer } from "./drawer.ts";
 import type { LinkKind } from "./graph.ts";
 
 /** Exactly one of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
-export type ForgetSelector = { ids?: readonly string[]; source?: string; match?: string };
+export type ForgetSelector = {
+  ids?: readonly string[];
+  source?: string;
+  match?: string;
+  /** Beside `match`: numbers that stand for its concepts, in questions that are kept. */
+  concepts?: readonly number[];
+};
 
 export type Found = {
   /** Rows, with all slices of a split drawer. */

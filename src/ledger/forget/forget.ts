@@ -10,6 +10,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
+import { forgetQuestions } from "./questions.ts";
 import { TextParts } from "./text-parts.ts";
 
 /** The journal holds this in place of a forgotten text. */
@@ -176,9 +177,10 @@ export class SqliteForget implements ForgetTx {
     graph: GraphNames,
   ): number {
     const ids = [...drawers.map(({ id }) => id), ...(selector.ids ?? [])];
+    const asked = forgetQuestions(this.#database, ids, selector.concepts ?? []);
     const kinds: readonly [kind: string, ids: readonly string[]][] = [
       ["drawer", ids],
-      ["standing", ids],
+      ["standing", [...ids, ...asked]],
       ["triple", facts],
       ["entity", entities],
       ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
