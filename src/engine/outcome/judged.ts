@@ -7,7 +7,7 @@ import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Outcome } from "../../port/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
 import { judge } from "./judge.ts";
-import { readOutcome, readScores } from "./score.ts";
+import { askedIn, readOutcome, readScores } from "./score.ts";
 import { findShown } from "./store.ts";
 import { idOf } from "./turn.ts";
 
@@ -22,7 +22,10 @@ export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["t
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
   if (answer !== undefined) judged.set(answer.id, { drawer: answer, outcome });
-  const told = { atMs, source: "judge", conversation: conversation?.id ?? null, exchange: answer?.id ?? null } as const;
+  const told = {
+    ...({ atMs, source: "judge", question: answer && askedIn(answer) } as const),
+    ...{ conversation: conversation?.id ?? null, exchange: answer?.id ?? null },
+  };
   let count = 0;
   for (const { drawer, outcome: one } of judged.values()) {
     if (one === "unknown" || conversation?.scored.includes(drawer.id) === true) continue;

@@ -76,14 +76,18 @@ function questions(
 ): (id: string) => Question | undefined {
   const searched = (findings ?? {}) as Searched;
   const answer = conversation && unscored(tx, conversation);
-  const said = answer && readExchange(answer.text, Number(answer.metadata["user_length"] ?? 0)).user;
-  const question = said === undefined ? undefined : questionOf(said);
+  const question = answer && askedIn(answer);
   const shown = new Set(answer && conversation && tx.conversations.shownAt(conversation.id, conversation.turn - 1));
   if (answer !== undefined) shown.add(answer.id);
   return (one) => {
     if (question !== undefined && shown.has(one)) return question;
     return Object.hasOwn(searched, one) ? searched[one] : undefined;
   };
+}
+
+/** What the user asked in an exchange that is kept. */
+export function askedIn({ text, metadata }: Drawer): Question | undefined {
+  return questionOf(readExchange(text, Number(metadata["user_length"] ?? 0)).user);
 }
 
 /**
