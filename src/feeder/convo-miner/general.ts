@@ -58,8 +58,8 @@ function corrected(
 
 /** Counts a pair once per line: its first part matches everything up to the last match of its second. */
 function occurrences(text: string, marker: Marker): number {
-  if (marker instanceof RegExp) return text.match(marker)?.length ?? 0;
-  const [first, second] = marker;
+  if (typeof marker === "function") return text.match(marker())?.length ?? 0;
+  const [first, second] = [marker[0](), marker[1]()];
   return text.split("\n").filter((line) => {
     first.lastIndex = 0;
     if (!first.test(line)) return false;

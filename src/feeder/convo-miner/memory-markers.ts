@@ -3,15 +3,15 @@
  * two pure functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides
  * between equals.
  */
-import { pythonPattern } from "./python-pattern.ts";
+import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 
 export type MemoryType = "decision" | "preference" | "milestone" | "problem" | "emotional";
 
 /** A pattern, or two that stand in one line in this order: as one pattern they would cost the square of a long line. */
-export type Marker = RegExp | readonly [RegExp, RegExp];
+export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 
 const r = String.raw;
-const one = (source: string): RegExp => pythonPattern(source);
+const one = (source: string): Marker => pythonPattern(source);
 const pair = (first: string, second: string): Marker => [pythonPattern(first), pythonPattern(second)];
 
 export const MARKERS: readonly (readonly [MemoryType, readonly Marker[]])[] = [
@@ -172,7 +172,7 @@ const WORD = pythonPattern(r`\w+`);
 
 /** Counts different words, not their occurrences. */
 export function sentimentOf(text: string): "positive" | "negative" | "neutral" {
-  const found = new Set(text.match(WORD)?.map((word) => word.toLowerCase()));
+  const found = new Set(text.match(WORD())?.map((word) => word.toLowerCase()));
   const positive = found.intersection(POSITIVE).size;
   const negative = found.intersection(NEGATIVE).size;
   return positive > negative ? "positive" : negative > positive ? "negative" : "neutral";
@@ -185,5 +185,5 @@ const RESOLUTION = [
 
 /** `lower` is the text in lower case. */
 export function isResolved(lower: string): boolean {
-  return RESOLUTION.some((pattern) => pattern.test(lower));
+  return RESOLUTION.some((pattern) => pattern().test(lower));
 }

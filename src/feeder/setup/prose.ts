@@ -106,7 +106,7 @@ function candidates(text: string): [name: string, count: number][] {
     const lower = word.toLowerCase();
     if (!STOP_WORDS.has(lower) && !COMMON_WORDS.has(lower)) add(word);
   }
-  for (const [phrase] of rest.matchAll(PHRASE))
+  for (const [phrase] of rest.matchAll(PHRASE()))
     if (!phrase.split(/\s+/).some((word) => STOP_WORDS.has(word.toLowerCase()))) add(phrase);
   return [...counts].filter(([, count]) => count >= TIMES_MIN).sort(([, a], [, b]) => b - a);
 }
@@ -147,7 +147,7 @@ function scoreOf(name: string, text: string, lines: readonly string[]): Score {
       pythonPattern(
         source.replaceAll("@", () => quoted),
         "giu",
-      ),
+      )(),
     )?.length ?? 0;
   const people: { points: number; kind: string; words: string; times: number }[] = [];
   const signal = (points: number, kind: string, words: string, count: number): void => {
@@ -160,7 +160,7 @@ function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   for (const source of ACTS) signal(2, "action", `'${name} ...' action`, times(source));
   const lower = name.toLowerCase();
   const isNear = (line: string, at: number): boolean =>
-    line.toLowerCase().includes(lower) && PRONOUN.test(lines.slice(Math.max(0, at - 2), at + 3).join(" "));
+    line.toLowerCase().includes(lower) && PRONOUN().test(lines.slice(Math.max(0, at - 2), at + 3).join(" "));
   signal(2, "pronoun", "pronoun nearby", lines.filter(isNear).length);
   signal(4, "addressed", "addressed directly", times(ADDRESSED));
 
