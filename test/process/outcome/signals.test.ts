@@ -78,9 +78,8 @@ test.each([
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
     // The turn has ended: whatever comes after it is of no turn.
-    const twice = await answer(client, [signal]);
-    expect(saidOf(await why(client, shown))).toHaveLength(1);
-    expect(saidOf(await why(client, twice))).toEqual([]);
+    expect(await answer(client, [signal])).toBe(exchange);
+    for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
   },
 );
 
