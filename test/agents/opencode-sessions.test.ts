@@ -3,12 +3,11 @@
  * memory says stands before the model once, and what was said is filed once.
  */
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort } from "../helpers/free-port.ts";
 import { FENCE } from "./fenced.ts";
+import { type Post, serveOpencode } from "./opencode-server.ts";
 import { type Host, onHost } from "./places.ts";
-import { MODEL_OF, runOf } from "./real-agents.ts";
+import { MODEL_OF } from "./real-agents.ts";
 
 const MODEL = MODEL_OF.opencode;
 /** What comes later than a second is not for that session: on a slow machine another one is begun. */
@@ -18,15 +17,7 @@ const SESSIONS_MAX = 8;
 const DIARY_EVERY = 15;
 
 let host: Host;
-let url: string;
-
-/** A request to opencode; resolves when it has done what was asked. */
-async function post(path: string, body: object): Promise<{ id: string }> {
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-  expect(answer.status, path).toBe(200);
-  return (await answer.json()) as { id: string };
-}
+let post: Post;
 
 /** Says something of its own in a session; returns it. */
 async function say(session: string): Promise<string> {
@@ -68,13 +59,7 @@ beforeAll(async () => {
   host = await onHost();
   await using shim = await host.shim();
   await shim.call("mempalace_add_drawer", { wing: "agents", room: "notes", content: "Use zod." });
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  const { env } = runOf("opencode", "", host.url);
-  const server = host.start("opencode", { args: ["serve", "--hostname", "127.0.0.1", "--port", String(port)], env });
-  // A request that comes earlier is accepted and never answered.
-  for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return;
-  throw new Error(`opencode ended with ${server.exitCode}`);
+  post = await serveOpencode(host, {});
 });
 afterAll(async () => await host?.[Symbol.asyncDispose]());
 

@@ -10,7 +10,7 @@ import type { Agent } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../src/client/discover.ts";
 import { openStack } from "../helpers/docker-stack.ts";
-import { processesWith } from "../helpers/palace.ts";
+import { createTestPalace, processesWith } from "../helpers/palace.ts";
 import { openAgentsHome } from "./on-host.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
@@ -30,14 +30,15 @@ export type Place = AsyncDisposable & {
   shim: () => Promise<StdioMcp>;
   /** Waits for a broker that answers, and is not `former`. */
   broker: (former?: Broker) => Promise<Broker>;
+  /** Runs the palace's command as this machine's user. */
+  palace: (...args: string[]) => Promise<{ stdout: string }>;
   /** Makes the container anew, as `docker compose up --force-recreate` does; `sh` runs a script in it. In a devbox alone. */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
 
-/** `start` leaves the agent running; it ends with the place at the latest. */
+/** `start` leaves the agent running; it ends with the place at the latest. `isOpen`: its stdin stays open. */
 export type Host = Place & {
-  start: (agent: Agent, run: Omit<Run, "input"> & { input?: string }) => ChildProcess;
-  palace: (...args: string[]) => Promise<{ stdout: string }>;
+  start: (agent: Agent, run: Omit<Run, "input"> & { input?: string; isOpen?: boolean }) => ChildProcess;
 };
 
 const RUN_MAX_MS = 300_000;
@@ -55,10 +56,10 @@ export async function onHost(): Promise<Host> {
   return {
     url,
     run: async (agent, run) => String((await home.start(agent, run)).stdout),
-    start: (agent, { args, env, input }) => {
-      const stdio = [input === undefined ? "ignore" : "pipe", "pipe", "ignore"] as const;
+    start: (agent, { args, env, input, isOpen = false }) => {
+      const stdio = [input === undefined && !isOpen ? "ignore" : "pipe", "pipe", "ignore"] as const;
       const child = spawn(join(home.programs, agent), args, { ...home.within(env), stdio: [...stdio] });
-      child.stdin?.end(input);
+      if (!isOpen) child.stdin?.end(input);
       started.push(child);
       return child;
     },
@@ -102,7 +103,9 @@ export async function inDevbox(): Promise<Place> {
   const sh = (script: string, input = ""): Promise<{ stdout: string }> =>
     execa("docker", ["exec", "-i", container, "sh", "-c", script], { input });
   const ask = async (what: string): Promise<string> => (await sh(`curl --silent --fail '${url}${what}'`)).stdout;
+  const host = hostOf(`${stack.project}-broker-1`);
   const close = async (): Promise<void> => {
+    await host[Symbol.asyncDispose]();
     await stack[Symbol.asyncDispose]();
     rmSync(workspace, { recursive: true, force: true });
   };
@@ -141,7 +144,31 @@ export async function inDevbox(): Promise<Place> {
           signal: async (signal) => void (await stack.exec("broker", 1, "node", "-e", script(signal))),
         } satisfies Broker;
       }, BROKER_MAX_MS),
+    palace: host.palace,
     box: { sh, recreate: () => start("--force-recreate", "--no-deps") },
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** A user of this machine whose memory is that of the broker in a container, as `./scripts/up` arranges it. */
+function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
+  const home = mkdtempSync(join(tmpdir(), "palace-"));
+  const { PATH, DOCKER_HOST } = process.env;
+  const command = createTestPalace({ home, env: { PATH, ...(DOCKER_HOST !== undefined && { DOCKER_HOST }) } });
+  let joined: Promise<unknown> | undefined;
+  const palace: Place["palace"] = async (...args) => {
+    const done = await command.run("palace", args);
+    if (done.code !== 0) throw new Error(`palace ${args.join(" ")}: ${done.stderr}`);
+    return done;
+  };
+  return {
+    palace: async (...args) => {
+      await (joined ??= palace("bridge", "setup", `docker:${container}`));
+      return palace(...args);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await command[Symbol.asyncDispose]();
+      rmSync(home, { recursive: true, force: true });
+    },
   };
 }

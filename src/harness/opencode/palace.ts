@@ -53,6 +53,8 @@ export default function palace({ client }: Input = {}): Promise<Hooks> {
   const children = new Set<string>();
   /** Sessions with messages since their last hand-over. */
   const unfiled = new Set<string>();
+  /** Sessions whose next request is for a summary. */
+  const compacting = new Set<string>();
   const turns = new Turns();
   const asked = new Map<string, Promise<void>>();
   const keeping = new Set<Promise<void>>();
@@ -106,6 +108,7 @@ export default function palace({ client }: Input = {}): Promise<Hooks> {
         if (type === "message.updated" && info !== undefined) turns.broke(info);
         if (type === "message.removed") turns.removed(sessionID);
         if (type === "session.idle") {
+          compacting.delete(sessionID);
           keep(sessionID);
           file(sessionID);
         }
@@ -146,6 +149,8 @@ export default function palace({ client }: Input = {}): Promise<Hooks> {
     "experimental.chat.messages.transform": (_input, output) =>
       safely("messages.transform", async () => {
         const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
+        // What was shown is no part of what was said, and the summary would keep it; nobody scores in there.
+        if (compacting.delete(id)) return;
         await within(asked.get(id), TURN_MAX_MS);
         output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));
       }),
@@ -155,6 +160,7 @@ export default function palace({ client }: Input = {}): Promise<Hooks> {
         context.push(COMPACTING);
         // The next prompt may be shown again what the summary drops.
         turns.compacted(id);
+        compacting.add(id);
         unfiled.add(id);
         file(id);
       }),

@@ -77,9 +77,12 @@ test.each([
     }
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
-    // The turn has ended: whatever comes after it is of no turn.
+    // The turn has ended: what is said once more is no second exchange, and its signals are of no turn.
     expect(await answer(client, [signal])).toBe(exchange);
     for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
+    const other = await answer(client, [signal], "something else?");
+    expect(saidOf(await why(client, shown))).toHaveLength(1);
+    expect(saidOf(await why(client, other))).toEqual([]);
   },
 );
 

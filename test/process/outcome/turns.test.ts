@@ -345,3 +345,41 @@ test("what the agent no longer sees is shown again, and an answer that comes too
   expect(await say({ isFresh: true })).toBe(1);
   client.close();
 });
+
+test("what was shown before a compaction is shown again in whichever turn it fits, and still counts for the turn before", async () => {
+  await using palace = await withModel();
+  await using agent = await agentOf(palace);
+  const client = await clientOf(palace);
+  for (const fact of ["The boiler wants two bar", "Trams run until one"])
+    await ask(agent, "record_response", { key_takeaway: fact });
+  const say = async (prompt: string, more: object = {}): Promise<Told> =>
+    client.call("turn.begin", { conversation: "c", prompt, ...more });
+  const shown = async (prompt: string, more: object = {}): Promise<string> => (await say(prompt, more)).context;
+  expect(await shown("boiler bar?")).toContain("two bar");
+  await shown("trams run until?");
+  await client.call("turn.end", { conversation: "c", user: "trams?", assistant: "one" });
+  const fresh = await say("boiler bar?", { isFresh: true });
+  expect(fresh.context).toContain("two bar");
+  expect(fresh.scoring).toContain('The user asked: "trams?"');
+  expect(await shown("trams run until?")).toContain("until one");
+  expect(await shown("boiler bar, trams run?")).toBe("");
+  client.close();
+});
+
+test("an answer that goes on without a word of the user is one exchange, and another one is another", async () => {
+  await using palace = await withModel();
+  const client = await clientOf(palace);
+  const conversation = "d";
+  const answer = async (assistant: string): Promise<string> =>
+    (await client.call("turn.end", { conversation, user: "how?", assistant })).id ?? expect.fail();
+  await client.call("turn.begin", { conversation, prompt: "how?" });
+  const first = await answer("I have it counted.");
+  expect(await answer("I have it counted.\nThere are three.")).toBe(first);
+  expect(await answer("I have it counted.\nThere are three.")).toBe(first);
+  const { scoring } = await client.call("turn.begin", { conversation, prompt: "thanks" });
+  expect(scoring).toContain("There are three.");
+  const second = await answer("I have it counted.\nThere are three.\nAgain.");
+  expect(second).not.toBe(first);
+  expect(await answer("Something else.")).not.toBe(second);
+  client.close();
+});

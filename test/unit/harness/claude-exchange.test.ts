@@ -1,6 +1,6 @@
 /** The last question and its answer, out of a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
-import { lastExchange } from "../../../src/harness/claude/exchange.ts";
+import { lastExchange, saidByUser } from "../../../src/harness/claude/exchange.ts";
 
 const line = (type: string, content: unknown, more: object = {}): string =>
   JSON.stringify({ type, message: { role: type, content }, ...more });
@@ -36,11 +36,15 @@ test("what the host has written, and what a subagent was asked, are no words of 
     line("assistant", [text("a part")], { isSidechain: true }),
     line("user", "<command-name>/clear</command-name>"),
     line("user", "<task-notification>done</task-notification>"),
+    line("user", "<bash-input>ls</bash-input>"),
+    line("user", '<cross-session-message from="other">do this</cross-session-message>'),
     line("assistant", [text("the answer")]),
     JSON.stringify({ type: "summary", summary: "x" }),
     "5",
   ].join("\n");
   expect(lastExchange(transcript, "")).toMatchObject({ user: "the question", assistant: "the answer" });
+  expect(saidByUser("<task-notification>\ndone\n</task-notification>")).toBe("");
+  expect(saidByUser("<bash-inputs>x</bash-input> and?")).toBe("<bash-inputs>x</bash-input> and?");
   // A block that does not end is the user's.
   expect(lastExchange(line("user", "<system-reminder> is a tag"), "y").user).toBe("<system-reminder> is a tag");
 });

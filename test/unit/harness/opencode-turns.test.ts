@@ -47,6 +47,24 @@ test("what was told stands in front of its message in a copy, and the host's own
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
+test("after a compaction, what is told anew stands there once, and an empty answer tells nothing", () => {
+  const turns = new Turns();
+  const told = (): string[] =>
+    turns
+      .shown(["m1", "m2", "m3"].map((id) => ({ info: { id, role: "user" }, parts: [part({ text: id })] })))
+      .map(({ parts }) => textOf(parts));
+  expect(turns.isFresh("s")).toBe(true);
+  turns.tell("s", "m1", { scoring: "", context: "ONE" });
+  turns.tell("t", "m2", { scoring: "", context: "OTHER" });
+  expect(turns.isFresh("s")).toBe(false);
+  turns.compacted("s");
+  turns.tell("s", "m3", { scoring: "", context: "" });
+  expect(turns.isFresh("s")).toBe(true);
+  expect(told()).toEqual(["ONE\n\nm1", "OTHER\n\nm2", "m3"]);
+  turns.tell("s", "m3", { scoring: "", context: "ONE" });
+  expect(told()).toEqual(["m1", "OTHER\n\nm2", "ONE\n\nm3"]);
+});
+
 const tool = (id: string, command: string, state: object): Part => ({
   ...{ id, type: "tool", tool: "bash", sessionID: "s", messageID: "m2" },
   state: { input: { command }, ...state },

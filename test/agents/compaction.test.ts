@@ -1,0 +1,136 @@
+/**
+ * What a compaction drops from a context, in the real pi, opencode and Claude Code: it is shown again when it fits, once, and the
+ * conversation goes on with what it owes.
+ */
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Agent, AGENTS } from "../../scripts/agents.ts";
+import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import { type Post, serveOpencode } from "./opencode-server.ts";
+import { type Host, onHost } from "./places.ts";
+import { MODEL_OF } from "./real-agents.ts";
+import { type Talk, talkIn, turnOf } from "./talk.ts";
+
+/** A hook that is late says nothing of what the memory then takes for shown: on a slow machine another session is begun. */
+const SESSIONS_MAX = 5;
+const KEPT_MAX_MS = 20_000;
+/** pi leaves the last twenty thousand tokens as they are: so much is said in one message, and what stands before it is dropped. */
+const MUCH = "so many words ".repeat(8_000);
+/** Of pi's answers in RPC mode. */
+type Line = { type?: string; command?: string; success?: boolean; error?: string };
+/** A session that goes on, and is compacted. */
+type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
+
+let host: Host;
+let memory: StdioMcp;
+let talk: Talk;
+
+beforeAll(async () => {
+  host = await onHost();
+  memory = await host.shim();
+  talk = talkIn(host, memory);
+});
+afterAll(async () => {
+  await memory?.[Symbol.asyncDispose]();
+  await host?.[Symbol.asyncDispose]();
+});
+
+const OPEN: Record<Agent, () => Promise<Talker>> = {
+  claude: () => {
+    const id = randomUUID();
+    let isFirst = true;
+    const say = async (prompt: string): Promise<void> => {
+      await talk.say("claude", prompt, id, isFirst);
+      isFirst = false;
+    };
+    return Promise.resolve({ say, compact: () => say("/compact") });
+  },
+  opencode: async () => {
+    const post: Post = await serveOpencode(host, { MEMPALACE_OUTCOMES: "on" });
+    const { id } = await post("/session", {});
+    const model = { providerID: "stub", modelID: MODEL_OF.opencode };
+    return {
+      say: async (text) => void (await post(`/session/${id}/message`, { model, parts: [{ type: "text", text }] })),
+      compact: async () => void (await post(`/session/${id}/summarize`, model)),
+    };
+  },
+  pi: () => {
+    const { args, env } = turnOf(host, "pi", "", randomUUID(), true);
+    const options = args.slice(0, -1).filter((arg) => arg !== "-p");
+    const child = host.start("pi", { args: ["--mode", "rpc", ...options], env, isOpen: true });
+    const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+    const send = async (command: object, isDone: (line: Line) => boolean): Promise<void> => {
+      child.stdin!.write(`${JSON.stringify(command)}\n`);
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done === true) throw new Error(`pi ended with ${child.exitCode}`);
+        if (isDone(JSON.parse(value) as object)) return;
+      }
+    };
+    return Promise.resolve({
+      say: (message) => send({ type: "prompt", message }, ({ type }) => type === "agent_settled"),
+      compact: () =>
+        send({ type: "compact" }, ({ type, command, success, error }) => {
+          if (type !== "response" || command !== "compact") return false;
+          expect(success, error).toBe(true);
+          return true;
+        }),
+    });
+  },
+};
+
+/** Keeps a memory on a topic of its own. */
+async function keep(word: string): Promise<{ topic: string; id: string }> {
+  const topic = `${word} ${word}${randomUUID().slice(0, 8)}`;
+  await talk.ask("record_response", { key_takeaway: topic });
+  const found = await talk.ask("search_memory", { query: topic, limit: 1 });
+  return { topic, id: /\[id:(\w+)\]/.exec(found)?.[1] ?? expect.fail(found) };
+}
+
+async function isKept(mark: string): Promise<boolean> {
+  const isThere = async (): Promise<boolean> => (await talk.exchangesOf(mark)).length > 0;
+  return vi.waitUntil(isThere, KEPT_MAX_MS).catch(() => false);
+}
+
+/** How often two memories stand before the model, in turns before and after a compaction, and what it is asked first after it. */
+type Session = { before: number[]; after: number[]; asked: string };
+
+async function compacted(agent: Agent, last: string): Promise<Session | undefined> {
+  const [first, second] = [await keep("walnut"), await keep("thimble")];
+  const { say, compact } = await OPEN[agent]();
+  const shown = async (prompt: string): Promise<number[]> => {
+    await say(prompt);
+    const text = await talk.shown(agent);
+    return [first, second].map(({ id }) => text.split(`[id:${id}]`).length - 1);
+  };
+  const both = `of ${first.topic} and ${second.topic}`;
+  await say(`What of ${first.topic}?`);
+  await say(`What of ${second.topic}?`);
+  const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
+  if (!(await isKept(last))) return undefined;
+  await compact();
+  // Nothing of it is stored in opencode, so that its summary is of what was said alone.
+  if (agent === "opencode")
+    expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
+  await say(`And ${first.topic}?`);
+  // Earlier questions may still stand above.
+  const asked = [...(await talk.shown(agent)).matchAll(/The user asked: "([^:"]*)/g)].at(-1)?.[1] ?? "";
+  await say(`And ${second.topic}?`);
+  return { before, after: await shown(`And ${both}?`), asked };
+}
+
+test.each(AGENTS)(
+  "what %s was shown before a compaction is shown again, once, and what it owes is asked",
+  async (agent) => {
+    for (let again = 1; ; again += 1) {
+      const last = randomUUID();
+      const session = await compacted(agent, last);
+      const isLate =
+        session === undefined || session.asked !== last || [session.before, session.after].flat().includes(0);
+      if (isLate && again < SESSIONS_MAX) continue;
+      expect(session).toEqual({ before: [1, 1], after: [1, 1], asked: last });
+      return;
+    }
+  },
+);

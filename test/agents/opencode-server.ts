@@ -1,0 +1,29 @@
+/** opencode's own server on this machine, which ends with the place. */
+import { createInterface } from "node:readline";
+import { expect } from "vitest";
+import { freePort } from "../helpers/free-port.ts";
+import type { Host } from "./places.ts";
+import { runOf } from "./real-agents.ts";
+
+/** A request; resolves when opencode has done what was asked. */
+export type Post = (path: string, body: object) => Promise<{ id: string }>;
+
+export async function serveOpencode(host: Host, more: Record<string, string>): Promise<Post> {
+  const port = await freePort();
+  const { env } = runOf("opencode", "", host.url);
+  const args = ["serve", "--hostname", "127.0.0.1", "--port", String(port)];
+  const server = host.start("opencode", { args, env: { ...env, ...more } });
+  const post: Post = async (path, body) => {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    expect(answer.status, path).toBe(200);
+    return (await answer.json()) as { id: string };
+  };
+  // A request that comes earlier is accepted and never answered.
+  for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return post;
+  throw new Error(`opencode ended with ${server.exitCode}`);
+}
