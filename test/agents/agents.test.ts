@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { engineMissing } from "../../scripts/engine.ts";
 import { assertFenced, FENCE } from "./fenced.ts";
+import { expectPromoted, learn } from "./learn.ts";
 import { inDevbox, onHost, type Place } from "./places.ts";
 import { MODEL_OF, PREFIX_OF, runOf } from "./real-agents.ts";
 import { ANSWER, ENTRY } from "./stub-model.ts";
+import { type Talk, talkIn } from "./talk.ts";
 
 const WAKE_UP_TRIES = 8;
 /** Of a user's, beside the agents: the root folder is read-only, so that whatever works writes to a volume or to /tmp. */
@@ -169,6 +171,23 @@ describe.each([
         `${title}, ms: a write before, between, and ${UNDER_WAY_MS} ms before the broker is killed: ${times}`,
       );
     });
+
+    if (open === inDevbox)
+      test("in the box, too, an agent learns what has helped, which this machine's user sees, and a box made anew", async () => {
+        const { box, palace } = place;
+        const inTalk = async <T>(say: (talk: Talk) => Promise<T>): Promise<T> => {
+          await using shim = await place.shim();
+          return await say(talkIn(place, shim));
+        };
+        const learned = await inTalk((talk) => Promise.all(AGENTS.map((agent) => learn(place, talk, agent))));
+        const why = async (): Promise<string[]> =>
+          Promise.all(learned.map(async (id) => (await palace("outcome", "why", id)).stdout));
+        const before = await why();
+        for (const text of before) expect(text).toMatch(/^place\s+roampal\/history$[^]*working → history/m);
+        await box?.recreate();
+        expect(await why()).toEqual(before);
+        await inTalk((talk) => Promise.all(AGENTS.map((agent, at) => expectPromoted(talk, agent, learned[at]!))));
+      });
 
     if (open === inDevbox)
       test("what a day leaves behind is there when the box is made anew, and its agents find what they wrote", async () => {

@@ -10,6 +10,7 @@ import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { type Host, onHost } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
+import { expectPromoted, learn } from "./learn.ts";
 import { type Talk, talkIn, turnOf, WORDS } from "./talk.ts";
 
 let host: Host;
@@ -34,36 +35,7 @@ async function exchangeOf(mark: string): Promise<string> {
 test.each(AGENTS)(
   "%s is shown what is known, keeps what it answered, and is asked what came of both",
   async (agent) => {
-    const mark = randomUUID();
-    const asked = randomUUID();
-    const thanked = randomUUID();
-    const id = await talk.keep(agent, mark);
-    const { session, text } = await talk.begin(agent, `${asked}: what of ${WORDS[agent]}?`, id);
-    expect(text).toContain("═══ KNOWN CONTEXT ═══");
-    expect(text.split(mark)).toHaveLength(2);
-    // Nobody waits until the exchange is kept.
-    await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
-
-    const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
-    const thanks = `${thanked}: thank you, that is it.\n@@tool score_memories ${scores}`;
-    expect(await talk.say(agent, thanks, session)).toContain("Scored (outcome=worked");
-    const second = await talk.shown(agent);
-    expect(second).toContain(`You answered: "${ANSWER}`);
-    expect(second).toContain(`"${id}": "___"`);
-    // It was shown once, and stands there since; opencode stores nothing of it, and when it was started anew may be shown it again.
-    const times = second.split(`[id:${id}]`).length - 1;
-    expect(times).toBeLessThanOrEqual(1);
-    if (agent !== "opencode") expect(times).toBe(1);
-    expect(await talk.ask("search_memory", { id })).toContain("1 uses, [Y]");
-    expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
-
-    // Used well in another turn, it is no longer of the day alone: in the same one it would count once.
-    await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
-    await talk.ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
-    expect(await talk.ask("search_memory", { id })).toContain("[history]");
-    expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(
-      /KNOWN CONTEXT|score_memories|palace-memory/,
-    );
+    await expectPromoted(talk, agent, await learn(host, talk, agent));
   },
 );
 
