@@ -32,6 +32,15 @@ export type MemoryTold = {
    * an outcome of before ledgers noted them.
    */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
+  /**
+   * What it was shown for, in numbers. `asked`: different questions that are known; `solved`: of these, those that it is a solution of;
+   * `answers`: outcomes by the kind of talk and the collection of then.
+   */
+  questions: {
+    asked: number;
+    solved: number;
+    answers: { context: string; collection: string; worked: number; failed: number; partial: number }[];
+  };
   /** The fact of the graph that it states and that is over: it is shown after what still holds. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];

@@ -104,13 +104,19 @@ async function why({ client, first: id, out }: Asked): Promise<number> {
 }
 
 function print(told: MemoryTold, out: Output): void {
-  const { id, wing, room, text, score, uses, successes, proven, outcomes, over, moves, shownIn } = told;
+  const { id, wing, room, text, score, uses, successes, proven, outcomes, questions, over, moves, shownIn } = told;
+  const { asked, solved, answers } = questions;
   out.text(text);
   out.table([
     ["id", id],
     ["place", `${wing}/${room}`],
     ["score", score ?? "nobody has scored it"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
+    ...(asked === 0 ? [] : [["questions", `${asked} known, a solution of ${solved}`] as const]),
+    ...answers.map(({ context, collection, worked, failed, partial }) => [
+      `${context} talk`,
+      `as ${collection}: ${worked} worked, ${failed} failed, ${partial} partial`,
+    ]),
     ...(over === null ? [] : [["over", `${over.fact}, since ${over.ended}`] as const]),
     ...outcomes.map(({ at, outcome, reason, by, weight }) => [
       at,

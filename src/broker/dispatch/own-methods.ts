@@ -115,7 +115,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh: asked.isFresh };
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
-    const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, clean, nowMs) } : {};
+    const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
     return redactAnswer({ ...told(reads, begun, prompt, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),

@@ -23,7 +23,7 @@ import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 export type FindContext = {
   reader: Pick<
     LedgerReader,
-    "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places" | "answered" | "toldOf"
+    "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places" | "answered" | "toldOf" | "toldIn"
   >;
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;

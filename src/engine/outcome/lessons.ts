@@ -5,8 +5,9 @@
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { Told } from "../../port/outcome.ts";
 import { solutionsOf, type Solved } from "./known-solutions.ts";
+import { contextType } from "./context-type.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
-import { questionOf } from "./question.ts";
+import { askedIn, questionOf } from "./question.ts";
 import { route, routesOf } from "./routing.ts";
 
 /** `solved`: by drawer. */
@@ -19,6 +20,28 @@ export function lessonsOf(reader: Pick<LedgerReader, "answered">, query: string)
   const answered = question === undefined ? [] : reader.answered(question.concepts);
   if (question === undefined || answered.length === 0) return NONE;
   return { collections: route(routesOf(question, answered)).collections, solved: solutionsOf(question, answered) };
+}
+
+/** What one outcome, or two, say of a whole collection is chance. */
+const SURE_USES = 3;
+
+/**
+ * How well memories of a collection have done in talks like the one that this text is of; undefined where too little is known. Source:
+ * outcome-memory.md 3.8, 8.5.
+ */
+export function effectivenessIn(
+  reader: Pick<LedgerReader, "toldIn">,
+  text: string,
+): (collection: Collection) => number | undefined {
+  const known = new Map<Collection, number | undefined>();
+  const contexts = new Set([contextType(askedIn(text)), "general"]);
+  const look = (collection: Collection): number | undefined =>
+    [...contexts].map((context) => rateOf(reader.toldIn(context, collection))).find(({ uses }) => uses >= SURE_USES)
+      ?.rate;
+  return (collection) => {
+    if (!known.has(collection)) known.set(collection, look(collection));
+    return known.get(collection);
+  };
 }
 
 /** How often it was told at all, and how often well: `partial` is half as good. */

@@ -10,8 +10,11 @@ import { wilson } from "./wilson.ts";
 const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
-/** What a search has found out about it comes last. */
-export function memoryFields(memory: Memory | Found, nowMs: number): MemoryFields {
+/**
+ * What a search has found out about it comes last. `effectiveness`: how well its collection has done in talks like this one, where that is
+ * known.
+ */
+export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;
   const { score, uses, successes, past } = standing;
   const isDated = !Number.isNaN(madeMs);
@@ -23,6 +26,7 @@ export function memoryFields(memory: Memory | Found, nowMs: number): MemoryField
     ...{ learned_score: learnedScore(memory), tags: tagsOf(metadata) },
     metadata: collection === "working" && isDated ? { ...metadata, ...recent(madeMs, nowMs) } : metadata,
     ...(collection === "memory_bank" && weight),
+    ...(effectiveness !== undefined && { effectiveness }),
     ...("rank" in memory && found(memory)),
   };
 }
@@ -33,6 +37,10 @@ function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: 
 }
 
 /** `similarity` 0…1; the distance that it comes of is that between unit vectors, squared. */
-function found({ rank: { similarity, learned, final } }: Found): Record<string, number> {
-  return { distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned };
+function found({ rank: { similarity, learned, final }, solved }: Found): Record<string, number | true> {
+  return {
+    ...{ distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned },
+    ...(solved?.how === "exactly" && { is_known_solution: true, solution_success_count: solved.times }),
+    ...(solved?.how === "partly" && { is_partial_solution: true, concept_overlap: solved.shared }),
+  };
 }

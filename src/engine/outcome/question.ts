@@ -15,9 +15,14 @@ const HEX_DIGITS = 13;
 
 /** Undefined for a text without a concept. */
 export function questionOf(text: string): Question | undefined {
-  const asked = text.slice(0, CHARACTERS_MAX);
+  const asked = askedIn(text);
   const words = keptConcepts(asked);
   return words.length === 0 ? undefined : { context: contextType(asked), concepts: words.map(conceptNumber) };
+}
+
+/** What is read of a text that asks something. */
+export function askedIn(text: string): string {
+  return text.slice(0, CHARACTERS_MAX);
 }
 
 /** Single words first: they are met again in other words around them. */

@@ -4,6 +4,7 @@
  */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import { asText } from "../text/validate.ts";
+import { effectivenessIn } from "./lessons.ts";
 import { memoryFields } from "./memory-fields.ts";
 import {
   DAYS_MAX,
@@ -43,6 +44,8 @@ export async function insightFields(
   nowMs: number,
 ): Promise<{ facts: MemoryFields[]; memories: MemoryFields[] }> {
   const { facts, memories } = await insights(context, query.trim(), nowMs);
-  const fields = (list: typeof facts): MemoryFields[] => list.map((memory) => memoryFields(memory, nowMs));
+  const effective = effectivenessIn(context.reader, query.trim());
+  const fields = (list: typeof facts): MemoryFields[] =>
+    list.map((memory) => memoryFields(memory, nowMs, effective(memory.collection)));
   return { facts: fields(facts), memories: fields(memories) };
 }

@@ -10,6 +10,7 @@ import { type Exchange, readExchange } from "./exchange.ts";
 import type { FindContext } from "./find.ts";
 import { facts, has, type ListContext } from "./list.ts";
 import { injectionText, nameIn, type Shown } from "./injection.ts";
+import { effectivenessIn } from "./lessons.ts";
 import { tagsOf } from "./memory-bank.ts";
 import { memoryFields } from "./memory-fields.ts";
 import { age } from "./memory-object.ts";
@@ -67,12 +68,16 @@ export async function drawersToShow(
   const bank = facts(context);
   const always = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
   const known = new Set(always.map(({ id }) => id));
-  const query = prompt.trim().slice(0, QUERY_MAX).toWellFormed();
+  const query = promptOf(prompt);
   const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
   const memories = [...always, ...best.filter(({ id }) => !known.has(id))];
-  const { shown } = injectionText(nameOf(bank, clean), shownOf(memories, clean, nowMs));
+  const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs));
   const ids = new Set(shown.map(({ id }) => id));
   return memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId);
+}
+
+function promptOf(prompt: string): string {
+  return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
 /** `prompt`: as the user has said it. */
@@ -83,7 +88,7 @@ export function told(context: TextContext, begun: Begun, prompt: string, clean: 
   const name = nameOf(bank, clean);
   const parts = [
     isCold ? greeting(context, bank, clean) : "",
-    injectionText(name, shownOf(memories, clean, nowMs)).text,
+    injectionText(name, shownOf(context, memories, promptOf(prompt), clean, nowMs)).text,
   ];
   const exchange = asks === null ? undefined : exchangeOf(context, asks.exchange, clean);
   const toScore = asks === null ? [] : scorable(memoriesOf(context, asks.shown), clean);
@@ -96,11 +101,19 @@ export function told(context: TextContext, begun: Begun, prompt: string, clean: 
 }
 
 /** The same field by field. */
-export function toldFields(context: TextContext, { shown, asks }: Begun, clean: Clean, nowMs: number): TurnFields {
+export function toldFields(
+  context: TextContext,
+  { shown, asks }: Begun,
+  prompt: string,
+  clean: Clean,
+  nowMs: number,
+): TurnFields {
   const exchange = asks === null ? null : (exchangeOf(context, asks.exchange, clean) ?? null);
   const isFact = ({ metadata }: Memory): boolean => metadata["always_inject"] === true;
   const memories = memoriesOf(context, shown);
-  const fields = (list: readonly Memory[]): MemoryFields[] => list.map((memory) => memoryFields(memory, nowMs));
+  const effective = effectivenessIn(context.reader, promptOf(prompt));
+  const fields = (list: readonly Memory[]): MemoryFields[] =>
+    list.map((memory) => memoryFields(memory, nowMs, effective(memory.collection)));
   return {
     exchange,
     toScore: asks === null || exchange === null ? [] : scorable(memoriesOf(context, asks.shown), clean),
@@ -162,9 +175,16 @@ function greeting(context: TextContext, bank: readonly Memory[], clean: Clean): 
   return profileText(told, has(context, "history") || has(context, "patterns"), clean);
 }
 
-function shownOf(memories: readonly Memory[], clean: Clean, nowMs: number): Shown[] {
+function shownOf(
+  { reader }: TextContext,
+  memories: readonly Memory[],
+  query: string,
+  clean: Clean,
+  nowMs: number,
+): Shown[] {
+  const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
-    ...{ id, collection, text: clean(text), effective: undefined },
+    ...{ id, collection, text: clean(text), effective: effective(collection) },
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),
   }));

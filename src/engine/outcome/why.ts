@@ -4,6 +4,7 @@ import type { PastOutcome, Scored } from "../../port/outcome.ts";
 import { staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import { nowAt } from "../graph/temporal.ts";
 import type { MemoryStats, MemoryTold, MemoryWhy } from "../../protocol/outcome.ts";
+import { solutionsOf } from "./known-solutions.ts";
 import { COLLECTIONS } from "./memory.ts";
 import { ARCHIVE_ROOM, findShown, isoTime, MEMORY_WING, records, toMemory } from "./store.ts";
 import { wilson } from "./wilson.ts";
@@ -19,10 +20,12 @@ export function why(reader: LedgerReader, id: string, nowMs: number): MemoryWhy 
   const over = worstOf(staleFactsIn(reader.graph, [drawer.text], nowAt(nowMs))[0] ?? []);
   const { score, uses, successes, past } = memory?.standing ??
     standing ?? { score: null, uses: 0, successes: 0, past: [] };
+  const scored = reader.scored(drawer.id);
   return {
     ...{ found: true, id: memory?.id ?? drawer.id, wing: drawer.wing, room: drawer.room, text: drawer.text },
     ...{ score, uses, successes, proven: uses === 0 ? null : Number(wilson(successes, uses).toFixed(2)) },
-    outcomes: outcomesOf(past, reader.scored(drawer.id)),
+    outcomes: outcomesOf(past, scored),
+    questions: questionsOf(drawer.id, scored),
     over: over === undefined ? null : { fact: over.fact, ended: over.ended },
     moves: records(drawer.metadata["promotion_history"]) as MemoryTold["moves"],
     shownIn: reader.showings(drawer.id, SHOWN_MAX),
@@ -39,6 +42,21 @@ function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): Me
       ...{ at: isoTime(atMs), outcome, reason: null, by: source, weight },
     })),
   ];
+}
+
+function questionsOf(id: string, scored: readonly Scored[]): MemoryTold["questions"] {
+  const answered = scored.flatMap(({ question, outcome, atMs }) =>
+    question === null ? [] : [{ ...question, id, outcome, atMs }],
+  );
+  const asked = new Map(answered.map((one) => [JSON.stringify(one.concepts), one]));
+  const solved = [...asked.values()].filter((one) => solutionsOf(one, answered).get(id)?.how === "exactly");
+  const answers = new Map<string, MemoryTold["questions"]["answers"][number]>();
+  for (const { context, collection, outcome } of answered) {
+    const name = `${context} ${collection}`;
+    const before = answers.get(name) ?? { context, collection, worked: 0, failed: 0, partial: 0 };
+    answers.set(name, { ...before, [outcome]: before[outcome] + 1 });
+  }
+  return { asked: asked.size, solved: solved.length, answers: [...answers.values()] };
 }
 
 export function memoryStats(reader: LedgerReader): MemoryStats {
