@@ -9,6 +9,8 @@ const PART_CONCEPTS = 3;
  */
 const PART_SHARE = 0.5;
 const SOLUTIONS_MAX = 3;
+/** So many times as often as it failed, and once more, must it have worked: one wrong outcome makes no solution. */
+const SURE = { times: 2, plus: 1 } as const;
 /** Where the search itself did not find it. */
 export const STARTING_DISTANCE = 1;
 
@@ -25,7 +27,7 @@ export function likeness(problem: readonly number[], solved: readonly number[]):
 
 type Tried = Solved & { failed: number; lastMs: number };
 
-/** Drawers that have solved the problem more often than they failed at it, the surest first: what is exactly the same, the most often. */
+/** Drawers that have solved the problem far more often than they failed at it, the surest first: what is exactly the same, the most often. */
 export function solutionsOf(
   { concepts }: Pick<Question, "concepts">,
   answered: readonly Answered[],
@@ -43,7 +45,7 @@ export function solutionsOf(
     });
   }
   const best = [...tried]
-    .filter(([, { times, failed }]) => times > failed)
+    .filter(([, { times, failed }]) => times > SURE.plus + SURE.times * failed)
     .sort(([, a], [, b]) => sureness(b) - sureness(a) || b.times - a.times || b.lastMs - a.lastMs);
   return new Map(best.slice(0, SOLUTIONS_MAX).map(([id, { how, times, shared }]) => [id, { how, times, shared }]));
 }

@@ -96,15 +96,16 @@ test("a distance shrinks for what there is reason to prefer", () => {
   expect(boosted(memory("books"), 1, PLAIN)).toBe(0.7);
   expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS })).toBe(1);
   expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 3, rate: 1 } })).toBeCloseTo(
-    1 / 1.3,
+    1 / 1.1,
     9,
   );
   expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 2, rate: 1 } })).toBe(1);
   expect(boosted(memory("working"), 1, { ...PLAIN, entities: 1.25 })).toBe(0.8);
-  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "exactly" })).toBe(0.5);
-  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "partly" })).toBe(0.7);
-  expect(entityBoost([0.5, 0.5])).toBeCloseTo(1.2, 9);
-  expect(entityBoost([1, 1, 1, 1])).toBe(1.5);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "exactly" })).toBe(0.8);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "partly" })).toBe(0.9);
+  expect(boosted(memory("working"), 1, { ...PLAIN, isRouted: true })).toBe(0.99);
+  expect(entityBoost([0.2])).toBeCloseTo(1.04, 9);
+  expect(entityBoost([1, 1, 1, 1])).toBe(1.1);
 });
 
 test("what is far less like the question than the best is not ranked, unless it holds as much of its words", () => {
