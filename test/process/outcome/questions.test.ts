@@ -1,0 +1,87 @@
+/** Questions that were answered before: what solved one is known when it is asked again, in other words too, and it is told (outcome-memory.md 8). */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import type { MemoryFields } from "../../../src/protocol/outcome.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
+
+const ASKED = "Why does the zeppelin pipeline time out?";
+const AGAIN = "Does the zeppelin pipeline time out?";
+
+async function withModel(): Promise<TestPalace> {
+  const palace = createTestPalace();
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
+  return palace;
+}
+
+const clientOf = (palace: TestPalace) => connectClient({ config: palace.config, agent: "ada", start: "auto" });
+
+test("what an agent searched and found useful three times is a known solution, and what misled is none", async () => {
+  await using palace = await withModel();
+  const client = await clientOf(palace);
+  const { id: good } = await client.call("outcome.record", {
+    key_takeaway: "The zeppelin pipeline wants a longer timeout",
+  });
+  const { id: other } = await client.call("outcome.record", {
+    key_takeaway: "The zeppelin pipeline wants more memory",
+  });
+  const find = async (query: string): Promise<MemoryFields[]> =>
+    (await client.call("outcome.search", { query })).memories;
+  const digits = (id: string): string => id.slice(-8);
+  expect(await find("Where is the bread?"), "none").toSatisfy((all: MemoryFields[]) =>
+    all.every((one) => !("is_known_solution" in one) && !("is_partial_solution" in one)),
+  );
+  for (let times = 0; times < 3; times++) {
+    expect((await find(ASKED)).map(({ id }) => digits(id))).toContain(digits(good));
+    await client.call("outcome.score", { outcome: "unknown", memory_scores: { [good]: "worked", [other]: "partial" } });
+  }
+  const [first, second] = await find(ASKED);
+  expect(first).toMatchObject({ collection: "history", is_known_solution: true, solution_success_count: 3 });
+  expect(digits(first?.id ?? "")).toBe(digits(good));
+  expect(second).not.toHaveProperty("is_known_solution");
+  const [alike] = await find(AGAIN);
+  expect(digits(alike?.id ?? "")).toBe(digits(good));
+  const why = await palace.run("palace", ["outcome", "why", good]);
+  expect(why.stdout, why.stderr).toMatch(/^questions\s+1 known, a solution of 1$/m);
+  expect(why.stdout).toMatch(/^general talk\s+as working: 2 worked, 0 failed, 0 partial$/m);
+
+  await palace.run("palace", ["undo", "--client", "ada", "--since", "1h", "--yes"]);
+  expect((await client.call("outcome.why", { id: good })).found).toBe(false);
+  client.close();
+});
+
+test("a turn says how well a collection has done in such talks, and the question it began with is what is learned", async () => {
+  await using palace = await withModel();
+  const client = await clientOf(palace);
+  const { id } = await client.call("outcome.record", { key_takeaway: "The zeppelin pipeline wants a longer timeout" });
+  for (const [at, outcome] of ["worked", "worked", "failed", "worked"].entries()) {
+    const conversation = `talk ${at}`;
+    await client.call("turn.begin", { conversation, prompt: ASKED });
+    await client.call("turn.end", { conversation, user: ASKED, assistant: `Answer ${at}: wait.` });
+    await client.call("turn.begin", { conversation, prompt: "thanks, and now something else" });
+    await client.call("outcome.score", { conversation, outcome: "unknown", memory_scores: { [id]: outcome } });
+  }
+  const why = await client.call("outcome.why", { id });
+  expect(why).toMatchObject({
+    questions: { asked: 1, answers: [{ collection: "working" }, { collection: "history" }] },
+  });
+  const { context, fields } = await client.call("turn.begin", {
+    ...{ conversation: "another", prompt: ASKED, isDetailed: true },
+  });
+  const effective = /% effective, (\w+)\)/.exec(context);
+  const known = fields?.memories.filter((one) => "effectiveness" in one) ?? [];
+  expect(effective === null).toBe(known.length === 0);
+  client.close();
+});
+
+test("a question of a megabyte is answered, and learned from, without holding anybody up", async () => {
+  await using palace = await withModel();
+  const client = await clientOf(palace);
+  const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });
+  const query = Array.from({ length: 130_000 }, (_, at) => `word${at}`).join(" ");
+  await client.callTool("search_memory", { query });
+  await client.call("outcome.score", { outcome: "unknown", memory_scores: { [id]: "worked" } });
+  expect(await client.call("outcome.why", { id })).toMatchObject({ uses: 1 });
+  client.close();
+});
