@@ -58,6 +58,11 @@ def serve():
                 say({"id": question["id"], "pid": pid})
 
 
+# What Chroma itself imports only when a palace is opened or a text embedded. Not onnxruntime: it starts a thread, whose end a
+# forked process would wait for in vain.
+for late in ("chromadb.api.rust", "tokenizers", "tqdm"):
+    importlib.import_module(late)
+
 # A forked process that ends looks at every object it knows once more, and so copies the memory they lie in: seven eighths of its life.
 gc.collect()
 gc.freeze()
