@@ -249,7 +249,10 @@ test("whatever a folder holds, it comes as what it is or is named", async () => 
       { id: long, why: "its id has not 1 to 200 characters" },
     ],
   });
-  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, updated: 0, unchanged: 6, repeated: 1 });
+  // The one that is overdue may be gone by now.
+  const again = await bring(palace, data.dir);
+  expect(again).toMatchObject({ added: 0, updated: 0, repeated: 1 });
+  expect(again["unchanged"] === 6 || String(again["gone"]) === "working_0000cccc", JSON.stringify(again)).toBe(true);
   expect(await why(palace, "../../etc/passwd")).toMatchObject({ room: "history", score: 0.5, uses: 0 });
   expect(await why(palace, "history_0000aaaa")).toMatchObject({ wing: "roampal", text: "one of a megabyte" });
   expect(await why(palace, "history_0000bbbb")).toMatchObject({ score: 0.5, uses: 2, successes: 2 });
