@@ -29,11 +29,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
 
 /** Sorted, each once: what is made of them is the same in every run. */
 export function concepts(text: string): string[] {
-  const words = text
-    .toLowerCase()
-    .replace(NO_WORD, " ")
-    .split(/\s+/)
-    .filter((word) => word.length >= SHORTEST_WORD && !STOP_WORDS.has(word));
+  const words = wordsOf(text);
   const found = new Set<string>();
   for (let start = 0; start < words.length; start++)
     for (let length = 1; length <= LONGEST_RUN && start + length <= words.length; length++) {
@@ -41,6 +37,15 @@ export function concepts(text: string): string[] {
       if ((length > 1 || concept.length >= SHORTEST_SINGLE) && !isOwn(concept)) found.add(concept);
     }
   return [...found].sort(compareText);
+}
+
+/** In the text's order, without those that say nothing. */
+export function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .replace(NO_WORD, " ")
+    .split(/\s+/)
+    .filter((word) => word.length >= SHORTEST_WORD && !STOP_WORDS.has(word));
 }
 
 function isOwn(concept: string): boolean {

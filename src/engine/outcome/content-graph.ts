@@ -2,8 +2,9 @@
  * Which entities a memory is about, and what it is worth that a question names them. The facts of the memory bank that a search has found
  * tell how good an entity is: no second index of all memories is kept. Pure. Source: outcome-memory.md 2.9, 8.6.
  */
-import { concepts } from "./concepts.ts";
+import { wordsOf } from "./concepts.ts";
 import type { Collection, Weight } from "./memory.ts";
+import { keptConcepts } from "./question.ts";
 import { quality } from "./ranking.ts";
 
 /** The original has 1.5 at most, which the eighth power of ranking.ts would make three times the worth. */
@@ -11,7 +12,9 @@ const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
 /** Of a text: what it is about stands at its beginning. */
-const READ_CHARACTERS = 1_000;
+const READ_CHARACTERS = 300;
+
+const QUERY_CHARACTERS = 1_000;
 
 type Found = { collection: Collection; text: string; weight: Weight };
 
@@ -19,7 +22,7 @@ type Found = { collection: Collection; text: string; weight: Weight };
 export function entitiesNamed(query: string, found: readonly Found[]): number[] {
   const facts = found.filter(({ collection }) => collection === "memory_bank");
   if (facts.length === 0) return found.map(() => 1);
-  const asked = entitiesOf(query);
+  const asked = keptConcepts(query.slice(0, QUERY_CHARACTERS)).filter((concept) => !NUMBER.test(concept));
   const qualities = new Map<string, { mentions: number; quality: number }>();
   for (const { text, weight } of facts)
     for (const entity of sharedWith(asked, text)) {
@@ -35,17 +38,10 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
 
 const NOTHING = { mentions: 0, quality: 0 };
 
-/** Reads a text's words only if one of them is in it at all. */
+/** A concept's words stand beside each other. */
 function sharedWith(entities: readonly string[], text: string): string[] {
-  const beginning = text.slice(0, READ_CHARACTERS);
-  const lower = beginning.toLowerCase();
-  if (!entities.some((entity) => lower.includes(entity.split("_")[0] ?? entity))) return [];
-  const own = new Set(entitiesOf(beginning));
-  return entities.filter((entity) => own.has(entity));
-}
-
-export function entitiesOf(text: string): string[] {
-  return concepts(text).filter((concept) => !NUMBER.test(concept));
+  const words = `_${wordsOf(text.slice(0, READ_CHARACTERS)).join("_")}_`;
+  return entities.filter((entity) => words.includes(`_${entity}_`));
 }
 
 /** How good the facts are that an entity is named in; memories without a quality lower it. */
