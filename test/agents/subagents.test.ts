@@ -48,7 +48,7 @@ test.each([
 ] as const)("a subagent of $agent $how is no turn of the conversation", async ({ agent, more }) => {
   const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
   const id = await talk.keep(agent, mark);
-  const prompt = `${asked}: have ${WORDS[agent]} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
+  const prompt = `${asked}: have ${WORDS[agent]} of ${mark} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
   const { session } = await talk.begin(agent, prompt, id);
   const own = await requestsOf(told, asked);
   expect(own.length).toBeGreaterThan(1);
