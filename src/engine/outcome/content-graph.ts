@@ -13,6 +13,7 @@ const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
 /** Of a text: what it is about stands at its beginning. */
 const READ_CHARACTERS = 300;
+const FACTS_MAX = 20;
 
 const QUERY_CHARACTERS = 1_000;
 
@@ -20,7 +21,7 @@ type Found = { collection: Collection; text: string; weight: Weight };
 
 /** A boost for each of the found, in their order; 1 where no fact names anything of the question. */
 export function entitiesNamed(query: string, found: readonly Found[]): number[] {
-  const facts = found.filter(({ collection }) => collection === "memory_bank");
+  const facts = found.filter(({ collection }) => collection === "memory_bank").slice(0, FACTS_MAX);
   if (facts.length === 0) return found.map(() => 1);
   const asked = keptConcepts(query.slice(0, QUERY_CHARACTERS)).filter((concept) => !NUMBER.test(concept));
   const qualities = new Map<string, { mentions: number; quality: number }>();
