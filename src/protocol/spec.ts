@@ -243,10 +243,17 @@ export type Methods = {
   };
   /**
    * The agent has answered: the exchange is kept, and what the user says next judges it. `signals`: what the host has recorded of the turn,
-   * eight at most. `id`: the memory; `scored`: the exchange before.
+   * eight at most. `metadata`: kept beside it. `id`: the memory; `scored`: the exchange before.
    */
   "turn.end": {
-    params: { conversation: string; user: string; assistant: string; project?: string; signals?: HostSignal[] };
+    params: {
+      conversation: string;
+      user: string;
+      assistant: string;
+      project?: string;
+      signals?: HostSignal[];
+      metadata?: Record<string, string | number | boolean>;
+    };
     result: { id: string | null; scored: boolean };
   };
   /** `isAsked`: the turn asks for scores; `isScored`: it has got them. */

@@ -42,7 +42,7 @@ export const API_ROUTES: Readonly<Record<string, ApiRoute>> = {
   "/api/hooks/stop": post(
     {
       ...{ conversation_id: CONVERSATION, user_message: TEXT, assistant_response: TEXT },
-      lifecycle_only: { type: "yes or no" },
+      ...{ lifecycle_only: { type: "yes or no" }, metadata: { type: "object" } },
     },
     stop,
   ),
@@ -145,10 +145,20 @@ async function getContext({ call }: Asker, given: InConversation & { query: stri
   };
 }
 
-type Stopped = InConversation & { user_message?: string; assistant_response?: string; lifecycle_only?: boolean };
+type Stopped = InConversation & {
+  user_message?: string;
+  assistant_response?: string;
+  lifecycle_only?: boolean;
+  metadata?: Record<string, string>;
+};
 
 async function stop({ call }: Asker, given: Stopped): Promise<unknown> {
-  const { user_message: user = "", assistant_response: assistant = "", lifecycle_only: isBare = false } = given;
+  const {
+    user_message: user = "",
+    assistant_response: assistant = "",
+    lifecycle_only: isBare = false,
+    metadata,
+  } = given;
   const conversation = talk(given);
   for (let times = 0; times < UNDER_WAY.times; times++) {
     const { isAsked, isScored } = await call("turn.scored", { conversation });
@@ -156,7 +166,7 @@ async function stop({ call }: Asker, given: Stopped): Promise<unknown> {
     await delay(UNDER_WAY.everyMs);
   }
   const said = isBare ? { user: "", assistant: "" } : { user, assistant };
-  const { id, scored } = await call("turn.end", { conversation, ...said });
+  const { id, scored } = await call("turn.end", { conversation, ...said, ...(metadata !== undefined && { metadata }) });
   return { stored: id !== null, doc_id: id ?? "", scoring_complete: scored, should_block: false, block_message: null };
 }
 

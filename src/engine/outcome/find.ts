@@ -17,7 +17,7 @@ import { mayBeSolution, type Solved, STARTING_DISTANCE } from "./known-solutions
 import { type Lessons, lessonsOf, rateOf } from "./lessons.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
 import { boosted, rank, type Rank, worth } from "./ranking.ts";
-import { READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
+import { fitOf, READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
 export type FindContext = {
@@ -42,7 +42,15 @@ export type FindRequest = {
 };
 
 /** `cosine`: NaN where there are no vectors, or the memory waits for its own. `solved`: it has solved this question before. */
-export type Found = Memory & Likeness & { row: number; rank: Rank; isStale: boolean; solved: Solved | undefined };
+export type Found = Memory &
+  Likeness & {
+    row: number;
+    rank: Rank;
+    isStale: boolean;
+    solved: Solved | undefined;
+    /** What a cross-encoder has made of it, 0…1. */
+    fit?: number;
+  };
 
 /** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
@@ -245,8 +253,9 @@ async function reranked({ reranker }: FindContext, query: string, found: Found[]
     const logits = await model.rerank(query, texts, RERANK_MS);
     const again = first.map((one, at): Found => {
       const fact = one.collection === "memory_bank" ? one.weight : undefined;
-      const similarity = reread({ standing: one.standing, fact, before: one.rank.similarity }, logits[at] ?? 0);
-      return { ...one, rank: { ...one.rank, similarity } };
+      const fit = fitOf(logits[at] ?? 0);
+      const similarity = reread({ standing: one.standing, fact, before: one.rank.similarity }, fit);
+      return { ...one, fit, rank: { ...one.rank, similarity } };
     });
     return [...again.sort(byRank), ...found.slice(READ_MAX)];
   } catch {

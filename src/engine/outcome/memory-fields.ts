@@ -37,9 +37,10 @@ function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: 
 }
 
 /** `similarity` 0…1; the distance that it comes of is that between unit vectors, squared. */
-function found({ rank: { similarity, learned, final }, solved }: Found): Record<string, number | true> {
+function found({ rank: { similarity, learned, final }, solved, fit }: Found): Record<string, number | true> {
   return {
     ...{ distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned },
+    ...(fit !== undefined && { ce_score: fit }),
     ...(solved?.how === "exactly" && { is_known_solution: true, solution_success_count: solved.times }),
     ...(solved?.how === "partly" && { is_partial_solution: true, concept_overlap: solved.shared }),
   };

@@ -13,9 +13,13 @@ const SETTLED_USES = 3;
 
 type Read = { standing: Pick<Standing, "uses">; fact: Weight | undefined; before: number };
 
-/** The likeness after reading. `logit`: the model's output, unbounded. `fact`: the weight of a memory_bank fact. */
-export function reread({ standing, fact, before }: Read, logit: number): number {
+/** How well a text answers the question, 0…1. `logit`: the model's output, unbounded. */
+export function fitOf(logit: number): number {
+  return 1 / (1 + Math.exp(-logit));
+}
+
+/** The likeness after reading. `fact`: the weight of a memory_bank fact. */
+export function reread({ standing, fact, before }: Read, fit: number): number {
   if (standing.uses >= SETTLED_USES) return before;
-  const fit = 1 / (1 + Math.exp(-logit));
   return fact === undefined ? 0.6 * before + 0.4 * fit : (0.7 * before + 0.3 * fit) * (1 + 0.3 * quality(fact));
 }

@@ -5,6 +5,7 @@
 import type { Metadata } from "../../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Conversation, Signal } from "../../port/outcome.ts";
+import { isRecord } from "../../platform/is-record.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
 import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
@@ -15,6 +16,15 @@ import { exchangeText, readExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { SIGNALS } from "./signal.ts";
 import { isoTime, storeMemory } from "./store.ts";
+
+const METADATA_MAX = 20;
+const METADATA_CHARACTERS = 1_000;
+/** What decides where a memory is, whose it is and what it has come to. */
+const FILED: ReadonlySet<string> = new Set(
+  "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status".split(
+    " ",
+  ),
+);
 
 /** Ids of drawers. `asks`: what is to be scored, and what the agent was shown for it. */
 export type Begun = {
@@ -56,6 +66,7 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
   const kept = exchangeText(said);
   const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
   const fields: Metadata = {
+    ...readMetadata(params["metadata"]),
     ...{
       turn_type: "exchange",
       timestamp: isoTime(atMs),
@@ -112,6 +123,28 @@ function heed(
 function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
   const { text = "", metadata } = tx.findDrawer(exchange) ?? {};
   return askedMark(readExchange(text, Number(metadata?.["user_length"] ?? 0)).user);
+}
+
+/** What a program keeps beside its exchange; the names by which a memory is filed are not its to give. */
+function readMetadata(given: unknown): Metadata {
+  const entries = isRecord(given) ? Object.entries(given) : [];
+  const isRight =
+    (given === undefined || isRecord(given)) &&
+    entries.length <= METADATA_MAX &&
+    entries.every(([name, value]) => isMetadataName(name) && isMetadataValue(value));
+  if (isRight) return Object.fromEntries(entries) as Metadata;
+  const rule = `metadata must be an object of ${METADATA_MAX} fields at most, with names of a memory's own and texts of ${METADATA_CHARACTERS} characters, numbers, true or false`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+}
+
+function isMetadataName(name: string): boolean {
+  return /^[A-Za-z]\w{0,63}$/.test(name) && !FILED.has(name);
+}
+
+function isMetadataValue(value: unknown): boolean {
+  if (typeof value === "string")
+    return value.length <= METADATA_CHARACTERS && !value.includes("\0") && value.isWellFormed();
+  return typeof value === "boolean" || Number.isFinite(value);
 }
 
 /** Each name once. Tests have passed or failed, not both. */

@@ -23,7 +23,9 @@ test.each(["socket", "door"] as const)("the loop of a conversation, through the 
   expect(first["user_facts"]).toMatchObject([{ content: "My name is Ada", importance: 0.9, tags: ["identity"] }]);
 
   const said = { conversation_id, user_message: query, assistant_response: "Its timeout is short." };
-  const stopped = await told(ask, "/api/hooks/stop", said);
+  const stopped = await told(ask, "/api/hooks/stop", { ...said, metadata: { model: "small", rating: 4 } });
+  const { results } = (await told(ask, "/api/search", { id: stopped["doc_id"] })) as { results: unknown[] };
+  expect(results).toMatchObject([{ metadata: { model: "small", rating: 4, room: "working", turn_type: "exchange" } }]);
   expect(stopped).toMatchObject({ stored: true, scoring_complete: false, should_block: false, block_message: null });
 
   const second = await told(ask, "/api/hooks/get-context", { query: "thanks!", conversation_id });
@@ -96,6 +98,10 @@ test("each request that does not fit has its status, a detail, and changes nothi
       [{ loc: ["body", "assistant_response"] }],
     ],
     [422, "/api/hooks/stop", { conversation_id: "x".repeat(201), user_message: "a", assistant_response: "b" }, [{}]],
+    ...[{ room: "books" }, { status: "x" }, { "a b": 1 }, { model: "x".repeat(1001) }].map((metadata) => {
+      const body = { user_message: "a", assistant_response: "b", metadata };
+      return [422, "/api/hooks/stop", body, /metadata must be/] as [number, string, unknown, RegExp];
+    }),
     [422, "/api/search", { limit: 501 }, [{ msg: "must be at most 500" }]],
     [
       422,

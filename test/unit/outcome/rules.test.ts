@@ -15,7 +15,7 @@ import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
 import { readFilters } from "../../../src/engine/outcome/recall.ts";
 import { boosted, learnedShare, worth } from "../../../src/engine/outcome/ranking.ts";
-import { reread } from "../../../src/engine/outcome/reranking.ts";
+import { fitOf, reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
 
 const HOUR_MS = 3_600_000;
@@ -129,10 +129,10 @@ test("a filter has so many fields and values that holding them against every mem
 
 test("a cross-encoder has a say only before outcomes are known", () => {
   const before = 0.5;
-  expect(reread({ standing: { uses: 3 }, fact: undefined, before }, 9)).toBe(before);
-  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, 0)).toBeCloseTo(0.5, 9);
-  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, -40)).toBeCloseTo(0.3, 9);
-  expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, 0)).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
+  expect(reread({ standing: { uses: 3 }, fact: undefined, before }, fitOf(9))).toBe(before);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(0))).toBeCloseTo(0.5, 9);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(-40))).toBeCloseTo(0.3, 9);
+  expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, fitOf(0))).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
 test("an id names its collection and keeps its digits in every other", () => {
