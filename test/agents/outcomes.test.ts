@@ -13,6 +13,9 @@ import { ANSWER } from "./stub-model.ts";
 import { expectPromoted, learn } from "./learn.ts";
 import { type Talk, talkIn, turnOf, WORDS } from "./talk.ts";
 
+const TURNS_MAX = 5;
+const TOLD_MAX_MS = 15_000;
+
 let host: Host;
 let memory: StdioMcp;
 let talk: Talk;
@@ -46,8 +49,13 @@ test.each(AGENTS)(
     const tool = agent === "claude" ? "Bash" : "bash";
     const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
     const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
-    await talk.begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
-    await vi.waitUntil(async () => /failed by tests-failed, weight 0\.5/.test(await told()), 60_000);
+    const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
+    // Claude Code writes its transcript after it has called the hook, which has a second: on a slow machine another turn is begun.
+    for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
+      await talk.begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
+      await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
+    }
+    expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
     expect(await told()).toMatch(/uses\s+none/);
   },
 );
