@@ -107,7 +107,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const clean = (text: string): string => mask(text, redact).text;
     const startedAtMs = performance.now();
     const { reads } = await palaceAfterWrites(dependencies, call);
-    const drawers = await drawersToShow(reads, asked, clean, Date.now());
+    const { drawers, bank } = await drawersToShow(reads, asked, clean, Date.now());
     // An agent that waits no longer sees nothing, and what it has not seen counts as not shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
@@ -116,7 +116,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
-    return redactAnswer({ ...told(reads, begun, prompt, clean, nowMs), ...fields }, redact);
+    return redactAnswer({ ...told(reads, begun, { prompt, bank }, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),
   "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),

@@ -14,6 +14,8 @@ const NUMBER = /^\d+$/;
 /** Of a text: what it is about stands at its beginning. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
+/** Of the found, which come the nearest first: a boost takes none from far behind to the front. */
+const FOUND_MAX = 40;
 
 const QUERY_CHARACTERS = 1_000;
 
@@ -32,8 +34,10 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
     }
   const known = [...qualities.keys()];
   if (known.length === 0) return found.map(() => 1);
-  return found.map(({ text }) =>
-    entityBoost(sharedWith(known, text).map((entity) => averageQuality(qualities.get(entity) ?? NOTHING))),
+  return found.map(({ text }, at) =>
+    at >= FOUND_MAX
+      ? 1
+      : entityBoost(sharedWith(known, text).map((entity) => averageQuality(qualities.get(entity) ?? NOTHING))),
   );
 }
 
@@ -53,9 +57,4 @@ export function averageQuality({ mentions, quality }: { mentions: number; qualit
 /** 1…1.1. `qualities`: of the entities that the question and the memory share. */
 export function entityBoost(qualities: readonly number[]): number {
   return 1 + Math.min(BOOST_PART * qualities.reduce((sum, one) => sum + one, 0), BOOST_MAX);
-}
-
-/** How strongly two entities belong together that stand in so many memories at once. */
-export function strength(together: number): number {
-  return Math.round(2 * Math.sqrt(together) * 100) / 100;
 }

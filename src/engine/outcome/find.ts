@@ -65,6 +65,7 @@ const STALE_READ_MAX = 60;
 const FILTERED_CANDIDATES = 1_000;
 /** Memories that are read at once; others are served between. */
 const SLICE = 500;
+const BANK: Collection = "memory_bank";
 
 /** Best first. A half that fails leaves the other. Where nobody says where to look, what answered questions like it counts as nearer. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
@@ -180,7 +181,7 @@ type Candidate = Memory & { row: number; words: number };
 
 /**
  * `pool` of each collection, or nearly so: one search of all of them costs as much as of one. A collection of which that has found
- * fewer than may be shown is searched by itself.
+ * fewer than may be shown is searched by itself. So are the facts, at once: they are few among all memories.
  */
 async function gathered(
   context: FindContext,
@@ -189,9 +190,15 @@ async function gathered(
   limit: number,
   pool: number,
 ): Promise<Candidate[]> {
-  const several = collections.length === 1 ? [] : await candidates(context, question, {}, pool * collections.length);
-  const found = several.filter(({ collection }) => collections.includes(collection));
-  const few = collections.filter((room) => found.filter(({ collection }) => collection === room).length < limit);
+  const alone = collections.filter((room) => room === BANK || collections.length === 1);
+  const [several, ...apart] = await Promise.all([
+    alone.length === collections.length ? [] : candidates(context, question, {}, pool * collections.length),
+    ...alone.map((room) => candidates(context, question, { room }, pool)),
+  ]);
+  const found = [...several.filter(({ collection }) => collections.includes(collection)), ...apart.flat()];
+  const few = collections.filter(
+    (room) => !alone.includes(room) && found.filter(({ collection }) => collection === room).length < limit,
+  );
   const more = await Promise.all(few.map((room) => candidates(context, question, { room }, pool)));
   return [...new Map([...found, ...more.flat()].map((one) => [one.row, one])).values()];
 }

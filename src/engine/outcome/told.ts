@@ -50,13 +50,11 @@ export type Told = {
 /** Masks the secrets of a whole text: what is cut first may be half of one, which no pattern knows. */
 export type Clean = (text: string) => string;
 
+/** `bank`: all facts, as they stand when the turn begins. */
+export type ToShow = { drawers: string[]; bank: readonly Memory[] };
+
 /** Drawers of what fits the prompt and was not shown in the conversation: facts that are always shown, then four memories. */
-export async function drawersToShow(
-  context: ToldContext,
-  asked: Asked,
-  clean: Clean,
-  nowMs: number,
-): Promise<string[]> {
+export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh = false } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
   const seen = isFresh ? new Set<string>() : context.reader.shownIn(conversation);
@@ -73,19 +71,23 @@ export async function drawersToShow(
   const memories = [...always, ...best.filter(({ id }) => !known.has(id))];
   const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs));
   const ids = new Set(shown.map(({ id }) => id));
-  return memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId);
+  return { drawers: memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId), bank };
 }
 
 function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** `prompt`: as the user has said it. */
-export function told(context: TextContext, begun: Begun, prompt: string, clean: Clean, nowMs: number): Told {
-  const { isCold, shown, asks } = begun;
+/** `prompt`: as the user has said it. `bank`: as it was listed for this turn. */
+export function told(
+  context: TextContext,
+  { isCold, shown, asks }: Begun,
+  { prompt, bank }: { prompt: string; bank: readonly Memory[] },
+  clean: Clean,
+  nowMs: number,
+): Told {
   const memories = memoriesOf(context, shown);
-  const bank = isCold || memories.length > 0 ? facts(context) : [];
-  const name = nameOf(bank, clean);
+  const name = isCold || memories.length > 0 ? nameOf(bank, clean) : undefined;
   const parts = [
     isCold ? greeting(context, bank, clean) : "",
     injectionText(name, shownOf(context, memories, promptOf(prompt), clean, nowMs)).text,
