@@ -7,7 +7,7 @@ import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Outcome } from "../../port/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
 import { judge } from "./judge.ts";
-import { askedIn, readOutcome, readScores } from "./score.ts";
+import { questionIn, readOutcome, readScores } from "./score.ts";
 import { findShown } from "./store.ts";
 import { idOf } from "./turn.ts";
 
@@ -23,7 +23,7 @@ export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["t
   }
   if (answer !== undefined) judged.set(answer.id, { drawer: answer, outcome });
   const told = {
-    ...({ atMs, source: "judge", question: answer && askedIn(answer) } as const),
+    ...({ atMs, source: "judge", question: answer && questionIn(answer) } as const),
     ...{ conversation: conversation?.id ?? null, exchange: answer?.id ?? null },
   };
   let count = 0;

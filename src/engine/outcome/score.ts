@@ -76,7 +76,7 @@ function questions(
 ): (id: string) => Question | undefined {
   const searched = (findings ?? {}) as Searched;
   const answer = conversation && unscored(tx, conversation);
-  const question = answer && askedIn(answer);
+  const question = answer && questionIn(answer);
   const shown = new Set(answer && conversation && tx.conversations.shownAt(conversation.id, conversation.turn - 1));
   if (answer !== undefined) shown.add(answer.id);
   return (one) => {
@@ -86,7 +86,7 @@ function questions(
 }
 
 /** What the user asked in an exchange that is kept. */
-export function askedIn({ text, metadata }: Drawer): Question | undefined {
+export function questionIn({ text, metadata }: Drawer): Question | undefined {
   return questionOf(readExchange(text, Number(metadata["user_length"] ?? 0)).user);
 }
 
