@@ -50,6 +50,8 @@ export async function keepExchange(client: Client, turn: Turn, { user, assistant
 
 /** `reply`: what the user has said in this turn. What the agent was asked in it and has not scored; null where that is nothing, and with a broker that is too old to tell. */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
+  // Nobody can tell from nothing what the user made of it.
+  if (reply.trim() === "") return null;
   const owed = await client
     .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
     .catch(() => undefined);
@@ -60,11 +62,17 @@ export async function owedScore(client: Client, turn: Turn, reply: string): Prom
 export async function keepJudgment(
   client: Client,
   turn: Turn,
-  { exchange }: OwedScore,
+  { exchange, sinceMs }: OwedScore,
   judgment: Judgment,
 ): Promise<number> {
   const id = exchange?.id ?? "";
-  const params = { conversation: idOf(turn), exchange: id, ...judgment, _meta: { [IDEMPOTENCY_META]: `judge/${id}` } };
+  const params = {
+    conversation: idOf(turn),
+    exchange: id,
+    sinceMs,
+    ...judgment,
+    _meta: { [IDEMPOTENCY_META]: `judge/${id}` },
+  };
   return (await client.call("turn.judge", params)).judged;
 }
 

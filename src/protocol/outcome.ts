@@ -1,10 +1,11 @@
 /** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person or a program is told. */
 
 /** An exchange that its agent was asked about and has not scored; null where there is none. `reply`: what the user has said to it.
- * `memories`: what was shown for it. */
+ * `memories`: what was shown for it; `sinceMs`: when the turn began that is to judge it. */
 export type OwedScore = {
   exchange: { id: string; user: string; assistant: string } | null;
   reply: string;
+  sinceMs: number;
   memories: readonly { id: string; text: string }[];
 };
 

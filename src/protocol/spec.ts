@@ -262,9 +262,15 @@ export type Methods = {
    * What the turn that goes on asks for and has not got, for a third party to judge: the beginning of each text, at most twelve
    * memories. `reply`: what the user has said in the turn. */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
-  /** Its judgment, which may come later. `exchange`: the id that it was told of. `judged`: what counts of it. */
+  /** Its judgment, which may come later. `exchange`, `sinceMs`: as it was told; what was judged since stays. `judged`: what counts of it. */
   "turn.judge": {
-    params: { conversation: string; exchange: string; outcome: string; memory_scores?: Record<string, string> };
+    params: {
+      conversation: string;
+      exchange: string;
+      sinceMs: number;
+      outcome: string;
+      memory_scores?: Record<string, string>;
+    };
     result: { judged: number };
   };
   /** `isNew` false: a book of that title is there, and stays as it is. `size`, `overlap`: characters of a chunk. `id`: a chunk's is `ID_chunk_0`. */

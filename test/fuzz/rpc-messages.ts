@@ -200,6 +200,7 @@ function outcomeParams(chooser: Chooser): Entry[] {
     ["isFresh", chooser.pick(["true", "false"])],
     ["isDetailed", chooser.pick(["true", "false"])],
     ["signals", JSON.stringify(chooser.some(2, () => chooser.pick(SIGNALS)))],
+    ["sinceMs", chooser.chance(0.9) ? "0" : chooser.number()],
     ["metadata", chooser.chance(0.7) ? '{"model":"m","rating":1}' : chooser.json(2)],
     ["exchange", argument(chooser, "drawer_id")],
     ["title", JSON.stringify(`book ${chooser.below(20)}`)],

@@ -84,7 +84,9 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   // What is to be forgotten goes beside the call, because the journal must not hold it.
   "memory.forget": async (dependencies, call) => {
     const { journalled, selector } = readSelector(call.params);
-    return (await submit(dependencies, "memory.forget", journalled, call, selector)).value;
+    const { value } = await submit(dependencies, "memory.forget", journalled, call, selector);
+    (await palaceAfterWrites(dependencies, call)).reads.searches.clear();
+    return value;
   },
   "memory.erasure": read(({ hygiene }, { params }) => {
     const waitMs = typeof params["waitMs"] === "number" ? params["waitMs"] : 0;
@@ -122,9 +124,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
+    // It goes to others than the agents that the broker serves.
+    const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
-      owedScore(reads, asked, (text) => mask(text, redact).text),
-      redact,
+      owedScore(reads, asked, (text) => mask(text, mode).text),
+      mode,
     );
   }),
   "turn.judge": write("turn.judge"),

@@ -7,7 +7,8 @@ import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
-import { questionOf } from "../outcome/question.ts";
+import { concepts } from "../outcome/concepts.ts";
+import { conceptNumber } from "../outcome/question.ts";
 import { findShown } from "../outcome/store.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
@@ -76,7 +77,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
 /** A memory may be named as it was shown, before or after it moved; questions hold no words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
   const { ids, match } = selector;
-  if (match !== undefined) return { match, concepts: questionOf(match)?.concepts ?? [] };
+  if (match !== undefined) return { match, concepts: concepts(match).map(conceptNumber) };
   return ids === undefined ? selector : { ids: ids.map((id) => findShown(tx, id)?.id ?? id) };
 }
 

@@ -6,15 +6,20 @@ import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Outcome } from "../../port/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
+import { InvalidValue } from "../text/validate.ts";
 import { judge } from "./judge.ts";
 import { questionIn, readOutcome, readScores } from "./score.ts";
 import { findShown } from "./store.ts";
 import { idOf } from "./turn.ts";
 
-/** Counts what is judged. What the agent has scored meanwhile stays. Errors: InvalidValue, PROTOCOL_BAD_PARAMS. */
+/**
+ * Counts what is judged. What anybody has judged since the turn began that was to judge it stays, in whatever conversation that was.
+ * Errors: InvalidValue, PROTOCOL_BAD_PARAMS.
+ */
 export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));
   const answer = findShown(tx, idOf(params, "exchange"));
+  const sinceMs = timeOf(params["sinceMs"]);
   const outcome = readOutcome(params["outcome"], "outcome");
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   for (const [id, one] of readScores({ memory_scores: params["memory_scores"] }, "unknown")) {
@@ -28,9 +33,15 @@ export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["t
   };
   let count = 0;
   for (const { drawer, outcome: one } of judged.values()) {
-    if (one === "unknown" || conversation?.scored.includes(drawer.id) === true) continue;
+    const { lastUsedMs = null } = tx.standings.find(drawer.id) ?? {};
+    if (one === "unknown" || (lastUsedMs !== null && lastUsedMs >= sinceMs)) continue;
     judge(tx, drawer, { ...told, outcome: one });
     count += 1;
   }
   return { judged: count };
+}
+
+function timeOf(given: unknown): number {
+  if (typeof given === "number" && Number.isFinite(given)) return given;
+  throw new InvalidValue("sinceMs must be the time that turn.owed has told");
 }

@@ -156,7 +156,7 @@ export function searchedFor(
 ): Searched {
   const searched = readScores(params, "unknown").flatMap(([shown]): [string, Question][] => {
     const id = findShown(reader, shown)?.id;
-    const question = id === undefined ? undefined : own.find(id);
+    const question = id === undefined ? undefined : own.take(id);
     return id === undefined || question === undefined ? [] : [[id, question]];
   });
   return Object.fromEntries(searched);

@@ -28,7 +28,9 @@ const SAID_CHARACTERS = 2_000;
 /** Memories that a turn is asked about. */
 const SCORED_MAX = 12;
 
-export type ToldContext = FindContext & { reader: FindContext["reader"] & Pick<LedgerReader, "shownIn"> };
+export type ToldContext = FindContext & {
+  reader: FindContext["reader"] & Pick<LedgerReader, "shownIn" | "shownAt" | "conversation">;
+};
 type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
   conversation: string;
@@ -57,7 +59,10 @@ export type ToShow = { drawers: string[]; bank: readonly Memory[] };
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh = false } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  const seen = isFresh ? new Set<string>() : context.reader.shownIn(conversation);
+  // What was shown last is quoted by the question for scores, and stays what the turn is asked about.
+  const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
+  const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
+  const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
   // Its own exchanges stand in the agent's context.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
@@ -131,15 +136,23 @@ export function owedScore(
   clean: Clean,
 ): OwedScore {
   const { reader } = context;
-  const { isAsked, isScored, scored, exchange: last, turn } = reader.conversation(id) ?? newConversation(id, "", 0);
+  const {
+    isAsked,
+    isScored,
+    scored,
+    exchange: last,
+    turn,
+    atMs,
+  } = reader.conversation(id) ?? newConversation(id, "", 0);
   const isOwed = isAsked && !isScored && scored.length === 0;
   const exchange = isOwed && last !== null ? exchangeOf(context, last, clean) : undefined;
-  if (exchange === undefined || last === null) return { exchange: null, reply: "", memories: [] };
+  if (exchange === undefined || last === null) return { exchange: null, reply: "", sinceMs: 0, memories: [] };
   const { user, assistant } = exchange;
   const shown = scorable(memoriesOf(context, reader.shownAt(id, turn - 1)), clean);
   return {
     exchange: { id: last, user: head(user, SAID_CHARACTERS), assistant: head(assistant, SAID_CHARACTERS) },
     reply: head(clean(reply), SAID_CHARACTERS),
+    sinceMs: atMs,
     memories: shown.map(({ id: memory, text }) => ({ id: memory, text: head(text, MEMORY_CHARACTERS) })),
   };
 }

@@ -15,13 +15,13 @@ import { isCold, isGoingOn, KEPT_MS, newConversation, onPrompt, onStop } from ".
 import { exchangeText, readExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { SIGNALS } from "./signal.ts";
-import { isoTime, storeMemory } from "./store.ts";
+import { CAME, isoTime, storeMemory } from "./store.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
 /** What decides where a memory is, whose it is and what it has come to. */
 const FILED: ReadonlySet<string> = new Set(
-  "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status".split(
+  "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
   ),
 );
@@ -82,7 +82,9 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
   // recorded nothing of it.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
-  tx.conversations.put(onStop(before, id, atMs));
+  // What an agent adds of itself, where nothing is known of what it said, leaves the exchange that is kept.
+  const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
+  tx.conversations.put(onStop(before, last, atMs));
   return { id: id ?? null, scored: before.isScored };
 }
 
@@ -125,20 +127,16 @@ function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
   return askedMark(readExchange(text, Number(metadata?.["user_length"] ?? 0)).user);
 }
 
-/** What a program keeps beside its exchange; the names by which a memory is filed are not its to give. */
+/** What a program keeps beside its exchange. What cannot be kept is left out: the exchange is worth more. */
 function readMetadata(given: unknown): Metadata {
-  const entries = isRecord(given) ? Object.entries(given) : [];
-  const isRight =
-    (given === undefined || isRecord(given)) &&
-    entries.length <= METADATA_MAX &&
-    entries.every(([name, value]) => isMetadataName(name) && isMetadataValue(value));
-  if (isRight) return Object.fromEntries(entries) as Metadata;
-  const rule = `metadata must be an object of ${METADATA_MAX} fields at most, with names of a memory's own and texts of ${METADATA_CHARACTERS} characters, numbers, true or false`;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+  if (given !== undefined && !isRecord(given))
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", "metadata must be an object", BAD_PARAMS_HINT);
+  const kept = Object.entries(given ?? {}).filter(([name, value]) => isMetadataName(name) && isMetadataValue(value));
+  return Object.fromEntries(kept.slice(0, METADATA_MAX)) as Metadata;
 }
 
 function isMetadataName(name: string): boolean {
-  return /^[A-Za-z]\w{0,63}$/.test(name) && !FILED.has(name);
+  return /^[A-Za-z]\w{0,63}$/.test(name) && !FILED.has(name) && name !== CAME;
 }
 
 function isMetadataValue(value: unknown): boolean {

@@ -70,10 +70,12 @@ function withoutBlocks(text: string, tag: string): string {
   let rest = "";
   for (let at = 0; ;) {
     const begin = text.indexOf(open, at);
-    const end = begin === -1 ? -1 : text.indexOf(close, begin);
-    if (end === -1) return rest + text.slice(at);
+    if (begin === -1) return rest + text.slice(at);
+    // Another tag, whose name only begins so: the end is looked for once a block.
     const isTag = [">", " "].includes(text.charAt(begin + open.length));
-    rest += text.slice(at, isTag ? begin : begin + open.length);
-    at = isTag ? end + close.length : begin + open.length;
+    const end = isTag ? text.indexOf(close, begin) : begin + open.length;
+    if (end === -1) return rest + text.slice(at);
+    rest += text.slice(at, isTag ? begin : end);
+    at = isTag ? end + close.length : end;
   }
 }

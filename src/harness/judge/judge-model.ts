@@ -59,13 +59,15 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Empty where it has said nothing. A model that thinks aloud may have its answer there. */
+/** Empty where it has said nothing. A model that thinks aloud may have its answer there, but no draft of it. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const message = isRecord(first) ? first["message"] : undefined;
+  const { message, finish_reason: end } = isRecord(first) ? first : {};
   const { content, reasoning_content: thoughts } = isRecord(message) ? message : {};
-  const texts = [content, thoughts].filter((text): text is string => typeof text === "string" && text.trim() !== "");
+  const texts = [content, end === "length" ? "" : thoughts].filter(
+    (text): text is string => typeof text === "string" && text.trim() !== "",
+  );
   return texts[0] ?? "";
 }
 

@@ -7,6 +7,8 @@ import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };
 
+/** The end of what some models think aloud. */
+const THOUGHT = "</think>";
 const OUTCOMES: readonly unknown[] = ["worked", "failed", "partial", "unknown"];
 
 export const INSTRUCTIONS = [
@@ -27,11 +29,12 @@ export function question({ exchange, reply, memories }: OwedScore): string {
   return JSON.stringify({ exchange: { user, assistant }, reply, memories });
 }
 
-/** What stands between the first brace of a reply and the last. Undefined for one that judges nothing; ids that were not asked about are left out. */
+/** What stands between the first brace of a reply, behind its thoughts, and the last. Undefined for one that judges nothing; ids that were not asked about are left out. */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   let given: unknown;
+  const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);
   try {
-    given = JSON.parse(reply.slice(reply.indexOf("{"), reply.lastIndexOf("}") + 1));
+    given = JSON.parse(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));
   } catch {
     return undefined;
   }

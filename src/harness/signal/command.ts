@@ -28,7 +28,8 @@ const FILTERS: ReadonlySet<string> = new Set(["tee", "tail", "cat"]);
 const MOVING: ReadonlySet<string> = new Set(["cd", "pushd", "mkdir"]);
 /** What pi and opencode, and Claude Code, write of a command themselves. */
 const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
-const MOVING_NAMED = /\b(?:cd|pushd|mkdir)\b/;
+/** zoxide takes the place of `cd` in some shells. */
+const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 const SILENT: Told = { tests: undefined, hasFailed: false, hasReverted: false };
 
 export function readCommand(line: string, { exit, output }: Ended): Told {

@@ -22,12 +22,32 @@ export function forgetQuestions(
     .all(given);
   const remove = database.prepare("DELETE FROM question WHERE id = ? AND nth = ?");
   for (const { id, nth } of shown) remove.run(id, nth);
+  const [left, told] = [new Set(exchanges), new Set(concepts)];
   const images = database
-    .prepare<{ pieces: string }, string>(
-      `SELECT DISTINCT id FROM change WHERE kind = 'standing'
-         AND EXISTS (SELECT 1 FROM json_each(@pieces) WHERE instr(before, value) > 0)`,
+    .prepare<[], { id: string; before: string }>(
+      "SELECT id, before FROM change WHERE kind = 'standing' AND before IS NOT NULL",
     )
-    .pluck()
-    .all({ pieces: JSON.stringify([...exchanges.map((id) => JSON.stringify(id)), ...concepts.map(String)]) });
-  return [...new Set([...shown.map(({ id }) => id), ...images])];
+    .iterate();
+  const held = new Set<string>();
+  for (const { id, before } of images)
+    if (
+      !held.has(id) &&
+      outcomesIn(before).some(([exchange, asked]) => holds(left, exchange) || asked.some((one) => told.has(one)))
+    )
+      held.add(id);
+  return [...new Set([...shown.map(({ id }) => id), ...held])];
+}
+
+function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
+  return exchange !== null && left.has(exchange);
+}
+
+/** Of a standing's image (STANDING_BODY): what each outcome is about, and the concepts of its question. */
+function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
+  const scored = (JSON.parse(image) as unknown[])[5];
+  if (!Array.isArray(scored)) return [];
+  return (scored as [0, 0, 0, 0, 0, string | null, [string, string, number[]]?][]).map((one) => [
+    one[5],
+    one[6]?.[2] ?? [],
+  ]);
 }

@@ -5,6 +5,8 @@ import { type StandingRecord, toStanding } from "../standing-row.ts";
 
 /** Single outcomes of a drawer: each before-image of its standing holds all of them. */
 const SCORED_KEPT = 50;
+/** Of these outcomes the newest have their questions, which are four times as long. */
+const QUESTIONS_KEPT = 15;
 
 /** As STANDING_BODY writes it. */
 type Body = [
@@ -24,6 +26,7 @@ export class SqliteStandingTx implements StandingTx {
   readonly #score;
   readonly #ask;
   readonly #forgetOld;
+  readonly #forgetAsked;
   readonly #forgetAll;
 
   /** `onChange` is called before each change. */
@@ -42,6 +45,9 @@ export class SqliteStandingTx implements StandingTx {
     this.#forgetOld = database.prepare(
       `DELETE FROM scored WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${SCORED_KEPT}`,
     );
+    this.#forgetAsked = database.prepare(
+      `DELETE FROM question WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${QUESTIONS_KEPT}`,
+    );
     this.#forgetAll = database.prepare("DELETE FROM scored WHERE id = ?");
   }
 
@@ -56,6 +62,7 @@ export class SqliteStandingTx implements StandingTx {
     if (scored === undefined) return;
     this.#note(id, scored);
     this.#forgetOld.run({ id });
+    this.#forgetAsked.run({ id });
   }
 
   remove(id: string): void {

@@ -48,7 +48,7 @@ const inputOf = ({ body }: Asked): { memories: { id: string; text: string }[]; r
 function saying(outcome: string, memory = outcome): (asked: Asked) => string {
   return (asked) => {
     const scores = Object.fromEntries(inputOf(asked).memories.map(({ id }) => [id, memory]));
-    return `I think: ${JSON.stringify({ outcome, memory_scores: scores })}`;
+    return `<think>{"outcome":</think> ${JSON.stringify({ outcome, memory_scores: scores })}`;
   };
 }
 
@@ -150,6 +150,29 @@ test.each([
     ["model", "messages", "temperature", "max_tokens"],
     ["model", "messages"],
   ]);
+});
+
+test("what the agent has scored without a conversation, or after its turn, is not judged once more", async () => {
+  const goes = Promise.withResolvers<void>();
+  await using endpoint = await startEndpoint(async (asked) => {
+    await goes.promise;
+    return saying("worked")(asked);
+  });
+  await using scene = await talk(judging(endpoint));
+  const { palace, client, say, answer, exchange, shown } = scene;
+  // Another session of the same agent was shown the same, so that its scores are of nobody's.
+  await client.call("turn.begin", { conversation: "pi/2", prompt: "why is the deployment flaky?" });
+  await client.call("turn.end", { conversation: "pi/2", user: "why is the deployment flaky?", assistant: "Wait." });
+  await client.call("turn.begin", { conversation: "pi/2", prompt: "thanks" });
+  await say("thanks");
+  await client.call("outcome.score", { outcome: "unknown", memory_scores: { [shown]: "partial" } });
+  await answer("thanks");
+  await vi.waitFor(() => expect(endpoint.asked).toHaveLength(1), 30_000);
+  await client.call("outcome.score", { outcome: "unknown", memory_scores: { [exchange]: "partial" } });
+  goes.resolve();
+  const log = (): string => readFileSync(join(palace.config.paths.stateDir, "hook.log"), "utf8");
+  await vi.waitFor(() => expect(log()).toContain("small has judged 0 of pi/1"), 30_000);
+  for (const id of [shown, exchange]) expect(await outcomesOf(scene, id)).toEqual([["partial", "agent", 1]]);
 });
 
 test("a judgment of ids that were not asked about counts for none of them", async () => {

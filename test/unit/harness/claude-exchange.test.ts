@@ -45,6 +45,10 @@ test("what the host has written, and what a subagent was asked, are no words of 
   expect(lastExchange(transcript, "")).toMatchObject({ user: "the question", assistant: "the answer" });
   expect(saidByUser("<task-notification>\ndone\n</task-notification>")).toBe("");
   expect(saidByUser("<bash-inputs>x</bash-input> and?")).toBe("<bash-inputs>x</bash-input> and?");
+  const many = `${"<bash-inputs".repeat(80_000)}</bash-input>`;
+  const startedMs = performance.now();
+  expect(saidByUser(many)).toBe(many);
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
   // A block that does not end is the user's.
   expect(lastExchange(line("user", "<system-reminder> is a tag"), "y").user).toBe("<system-reminder> is a tag");
 });

@@ -134,7 +134,7 @@ test("undo takes the learned question back, and brings it back with what it undo
   const sinceMs = clock + 1;
   for (let times = 0; times < 60; times++)
     score({ [shown]: "partial" }, { agent: "bob", findings: { [shown]: QUESTION } });
-  expect(rows("SELECT count(*) AS count FROM question")).toEqual([{ count: 50 }]);
+  expect(rows("SELECT count(*) AS count FROM question")).toEqual([{ count: 15 }]);
   expectInStep();
   expect(write("memory.undo", { agent: "bob", sinceMs, untilMs: clock })).toMatchObject({ refused: 0 });
   expect(told((reader) => reader.scored(shown))).toEqual(before);

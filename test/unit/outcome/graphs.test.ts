@@ -106,12 +106,16 @@ test("a memory's newest search of an agent is what its score is of, and no other
   ada.note(["a", "b"], QUESTION);
   ada.note(["b"], "Where is the yellow bicycle?");
   bob.note(["a"], "why?");
-  expect(ada.find("a")).toEqual(questionOf(QUESTION));
-  expect(ada.find("b")).toEqual(questionOf("Where is the yellow bicycle?"));
-  expect(bob.find("a")).toBeUndefined();
+  expect(ada.take("a")).toEqual(questionOf(QUESTION));
+  expect(ada.take("a"), "one search, two scores").toBeUndefined();
+  expect(ada.take("b")).toEqual(questionOf("Where is the yellow bicycle?"));
+  expect(bob.take("a")).toBeUndefined();
+  ada.note(["a", "c"], QUESTION);
   ada.note(
     Array.from({ length: 2_000 }, (_, at) => `m${at}`),
     QUESTION,
   );
-  expect([ada.find("a"), ada.find("m1999")]).toEqual([undefined, questionOf(QUESTION)]);
+  expect([ada.take("a"), ada.take("m1998")]).toEqual([undefined, questionOf(QUESTION)]);
+  searches.clear();
+  expect(ada.take("m1999")).toBeUndefined();
 });
