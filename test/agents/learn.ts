@@ -7,8 +7,19 @@ import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import { type Talk, WORDS } from "./talk.ts";
 
+/** A hook that is late asks for nothing: on a slow machine another memory is learned. */
+const TRIES = 5;
+
 /** Resolves to the id of a memory that has moved from the day's to those that have helped. */
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<string> {
+  for (let again = 1; ; again += 1) {
+    const id = await learnOne(place, talk, agent, again === TRIES);
+    if (id !== undefined) return id;
+  }
+}
+
+/** Undefined where the agent was not asked, unless it must be. */
+async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean): Promise<string | undefined> {
   const [mark, asked, thanked] = [randomUUID(), randomUUID(), randomUUID()];
   const exchangeOf = async (said: string): Promise<string> => (await talk.exchangesOf(said))[0] ?? "";
   const id = await talk.keep(agent, mark);
@@ -22,6 +33,7 @@ export async function learn(place: Place, talk: Talk, agent: Agent): Promise<str
   const thanks = `${thanked}: thank you, that is it.\n@@tool score_memories ${scores}`;
   expect(await talk.say(agent, thanks, session)).toContain("Scored (outcome=worked");
   const second = await talk.shown(agent);
+  if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
   // It was shown once, and stands there since; opencode stores nothing of it, and when it was started anew may be shown it again.
