@@ -13,8 +13,8 @@ import { ANSWER } from "./stub-model.ts";
 import { expectPromoted, learn } from "./learn.ts";
 import { type Talk, talkIn, turnOf, WORDS } from "./talk.ts";
 
-const TURNS_MAX = 5;
-const TOLD_MAX_MS = 15_000;
+const TURNS_MAX = 15;
+const TOLD_MAX_MS = 6_000;
 
 let host: Host;
 let memory: StdioMcp;
