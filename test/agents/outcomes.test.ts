@@ -45,14 +45,16 @@ test.each(AGENTS)(
 test.each(AGENTS)(
   "tests that fail in a turn of %s speak against what was shown for it, without a word of the agent",
   async (agent) => {
-    const id = await talk.keep(agent, randomUUID());
+    // Memories of other tests have the same words.
+    const mark = randomUUID();
+    const id = await talk.keep(agent, mark);
     const tool = agent === "claude" ? "Bash" : "bash";
     const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
     const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
     const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
     // Claude Code writes its transcript after it has called the hook, which has a second: on a slow machine another turn is begun.
     for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
-      await talk.begin(agent, `Run the tests of ${WORDS[agent]}\n@@tool ${tool} ${command}`, id);
+      await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
       await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
     }
     expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
