@@ -1,35 +1,12 @@
 /** What a compaction drops from an agent's context, in the loop of memory that learns from outcomes (outcome-memory.md 7.6). */
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { type Client, connectClient } from "../../../src/client/client.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { writeTinyModel } from "../../helpers/tiny-model.ts";
+import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
 
 type Told = Methods["turn.begin"]["result"];
 
-const agentOf = (palace: TestPalace, name = "claude-code"): Promise<StdioMcp> =>
-  palace.shim({ MEMPALACE_TOOLS: "outcome", MEMPALACE_AGENT_NAME: name });
-
-async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>): Promise<string> {
-  const result = (await agent.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
-  return result.content[0].text;
-}
-
-const idsIn = (text: string): string[] => [...text.matchAll(/\[id:(\w+)\]/g)].map(([, id]) => id ?? "");
-
-const clientOf = (palace: TestPalace, agent = "claude-code"): Promise<Client> =>
-  connectClient({ config: palace.config, agent, start: "auto" });
-
-async function withModel(): Promise<TestPalace> {
-  const palace = createTestPalace();
-  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
-  return palace;
-}
-
 test("what was shown before a compaction is shown again in whichever turn it fits, and still counts for the turn before", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   for (const fact of ["The boiler wants two bar", "Trams run until one"])
@@ -49,7 +26,7 @@ test("what was shown before a compaction is shown again in whichever turn it fit
 });
 
 test("what was shown in the turn before a compaction is asked about after it, and shown in a later one", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   await ask(agent, "record_response", { key_takeaway: "The boiler wants two bar" });

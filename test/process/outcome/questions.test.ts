@@ -1,25 +1,14 @@
 /** Questions that were answered before: what solved one is known when it is asked again, in other words too, and it is told (outcome-memory.md 8). */
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { writeTinyModel } from "../../helpers/tiny-model.ts";
+import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-async function withModel(): Promise<TestPalace> {
-  const palace = createTestPalace();
-  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
-  return palace;
-}
-
-const clientOf = (palace: TestPalace) => connectClient({ config: palace.config, agent: "ada", start: "auto" });
-
 test("what an agent searched and found useful three times is a known solution, and what misled is none", async () => {
-  await using palace = await withModel();
-  const client = await clientOf(palace);
+  await using palace = await palaceWithModel();
+  const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {
     key_takeaway: "The zeppelin pipeline wants a longer timeout",
   });
@@ -52,8 +41,8 @@ test("what an agent searched and found useful three times is a known solution, a
 });
 
 test("a turn says how well a collection has done in such talks, and the question it began with is what is learned", async () => {
-  await using palace = await withModel();
-  const client = await clientOf(palace);
+  await using palace = await palaceWithModel();
+  const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "The zeppelin pipeline wants a longer timeout" });
   for (const [at, outcome] of ["worked", "worked", "failed", "worked", "partial", "worked"].entries()) {
     const conversation = `talk ${at}`;
@@ -78,8 +67,8 @@ test("a turn says how well a collection has done in such talks, and the question
 });
 
 test("a question of a megabyte is answered, and learned from, without holding anybody up", async () => {
-  await using palace = await withModel();
-  const client = await clientOf(palace);
+  await using palace = await palaceWithModel();
+  const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });
   const query = Array.from({ length: 130_000 }, (_, at) => `word${at}`).join(" ");
   await client.callTool("search_memory", { query });

@@ -7,20 +7,13 @@ import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../../src/client/client.ts";
 import type { HostSignal, MemoryTold } from "../../../src/protocol/outcome.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
+import { agentOf, ask } from "../../helpers/outcome-agent.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/1`;
 const QUESTION = "why is the deployment flaky?";
-
-const agentOf = (palace: TestPalace): Promise<StdioMcp> =>
-  palace.shim({ MEMPALACE_TOOLS: "outcome", MEMPALACE_AGENT_NAME: AGENT });
-
-async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>): Promise<string> {
-  const result = (await agent.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
-  return result.content[0].text;
-}
 
 async function why(client: Client, id: string): Promise<MemoryTold> {
   const told = await client.call("outcome.why", { id });

@@ -4,37 +4,17 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { type Client, connectClient } from "../../../src/client/client.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
-import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { writeTinyModel } from "../../helpers/tiny-model.ts";
+import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
 
 const CONVERSATIONS = 8;
 const TURNS = 6;
 
 type Told = Methods["turn.begin"]["result"];
 
-const agentOf = (palace: TestPalace, name = "claude-code"): Promise<StdioMcp> =>
-  palace.shim({ MEMPALACE_TOOLS: "outcome", MEMPALACE_AGENT_NAME: name });
-
-async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>): Promise<string> {
-  const result = (await agent.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
-  return result.content[0].text;
-}
-
-const idsIn = (text: string): string[] => [...text.matchAll(/\[id:(\w+)\]/g)].map(([, id]) => id ?? "");
-
-const clientOf = (palace: TestPalace, agent = "claude-code"): Promise<Client> =>
-  connectClient({ config: palace.config, agent, start: "auto" });
-
-async function withModel(): Promise<TestPalace> {
-  const palace = createTestPalace();
-  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
-  return palace;
-}
-
 test("what is shown, answered and taken well moves up, and so does the exchange", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   const say = (prompt: string): Promise<Told> => client.call("turn.begin", { conversation: "claude-code/1", prompt });
@@ -67,7 +47,7 @@ test("what is shown, answered and taken well moves up, and so does the exchange"
 });
 
 test("only an answer that was completed is judged, once, and by its own conversation", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   const say = async (talk: string, prompt = "and now?"): Promise<boolean> =>
@@ -116,7 +96,7 @@ test.each([{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conver
 );
 
 test("memories of another project are left out where the project is said, and a hostile one stays data", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   for (const project of ["alpha", "beta"])
@@ -144,7 +124,7 @@ test("memories of another project are left out where the project is said, and a 
 });
 
 test("eight conversations keep their own state while the broker is killed, and each score counts once", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   let broker = await palace.startBroker().catch(() => undefined);
   const model = { MEMPALACE_MODEL_DIR: join(palace.home, "model") };
   let done = 0;
@@ -227,7 +207,7 @@ test("what was said is forgotten with its memory, and stands in no byte of the l
 });
 
 test("a person sees why a memory stands where it stands, and sets it right", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   await ask(agent, "record_response", { key_takeaway: "The boiler wants two bar" });
@@ -258,7 +238,7 @@ test("a person sees why a memory stands where it stands, and sets it right", asy
 });
 
 test("a score is of the agent's own conversation, counts once a turn, and of memories that are gone is of nobody", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using claude = await agentOf(palace, "claude-code");
   await using pi = await agentOf(palace, "pi");
   await ask(claude, "add_to_memory_bank", { content: "The user lives in Bern", always_inject: true });
@@ -299,7 +279,7 @@ test("a score is of the agent's own conversation, counts once a turn, and of mem
 });
 
 test("an answer that could not be kept is judged by nobody, and neither is the one before it", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "a";
   await client.call("turn.begin", { conversation, prompt: "first?" });
@@ -311,7 +291,7 @@ test("an answer that could not be kept is judged by nobody, and neither is the o
 });
 
 test("what is cut is masked before, and however long the user's words are, what stands beside them is short", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   const secret = `ghp_${"a1B2".repeat(9)}`;
@@ -333,7 +313,7 @@ test("what is cut is masked before, and however long the user's words are, what 
 });
 
 test("what the agent no longer sees is shown again, and an answer that comes too late shows nothing", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
   await ask(agent, "record_response", { key_takeaway: "The boiler wants two bar" });
@@ -347,7 +327,7 @@ test("what the agent no longer sees is shown again, and an answer that comes too
 });
 
 test("an answer that goes on without a word of the user is one exchange, and another one is another", async () => {
-  await using palace = await withModel();
+  await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "d";
   const answer = async (assistant: string): Promise<string> =>
