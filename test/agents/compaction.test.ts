@@ -6,11 +6,10 @@ import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { type Post, serveOpencode } from "./opencode-server.ts";
-import { type Host, onHost } from "./places.ts";
+import type { Host } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
-import { type Talk, talkIn, turnOf } from "./talk.ts";
+import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
 /** A hook that is late says nothing of what the memory then takes for shown: on a slow machine another session is begun. */
 const SESSIONS_MAX = 5;
@@ -22,19 +21,15 @@ type Line = { type?: string; command?: string; success?: boolean; error?: string
 /** A session that goes on, and is compacted. */
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
 
+let scene: HostTalk;
 let host: Host;
-let memory: StdioMcp;
 let talk: Talk;
 
 beforeAll(async () => {
-  host = await onHost();
-  memory = await host.shim();
-  talk = talkIn(host, memory);
+  scene = await talkOnHost();
+  ({ host, talk } = scene);
 });
-afterAll(async () => {
-  await memory?.[Symbol.asyncDispose]();
-  await host?.[Symbol.asyncDispose]();
-});
+afterAll(() => scene?.[Symbol.asyncDispose]());
 
 const OPEN: Record<Agent, () => Promise<Talker>> = {
   claude: () => {

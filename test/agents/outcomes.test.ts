@@ -6,29 +6,24 @@ import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { AGENTS } from "../../scripts/agents.ts";
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import { type Host, onHost } from "./places.ts";
+import type { Host } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import { expectPromoted, learn } from "./learn.ts";
-import { type Talk, talkIn, turnOf, WORDS } from "./talk.ts";
+import { type HostTalk, type Talk, talkOnHost, turnOf, WORDS } from "./talk.ts";
 
-const TURNS_MAX = 15;
-const TOLD_MAX_MS = 6_000;
+const TURNS_MAX = 5;
+const TOLD_MAX_MS = 15_000;
 
+let scene: HostTalk;
 let host: Host;
-let memory: StdioMcp;
 let talk: Talk;
 
 beforeAll(async () => {
-  host = await onHost();
-  memory = await host.shim();
-  talk = talkIn(host, memory);
+  scene = await talkOnHost();
+  ({ host, talk } = scene);
 });
-afterAll(async () => {
-  await memory?.[Symbol.asyncDispose]();
-  await host?.[Symbol.asyncDispose]();
-});
+afterAll(() => scene?.[Symbol.asyncDispose]());
 
 /** What was kept of that mark's exchange. */
 async function exchangeOf(mark: string): Promise<string> {

@@ -6,26 +6,21 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import { type Host, onHost } from "./places.ts";
-import { type Talk, talkIn, WORDS } from "./talk.ts";
+import type { Host } from "./places.ts";
+import { type HostTalk, type Talk, talkOnHost, WORDS } from "./talk.ts";
 
 /** Of what memory with outcomes says, to whomever. */
 const SAYS = /KNOWN CONTEXT|roampal-|You answered:/;
 
+let scene: HostTalk;
 let host: Host;
-let memory: StdioMcp;
 let talk: Talk;
 
 beforeAll(async () => {
-  host = await onHost();
-  memory = await host.shim();
-  talk = talkIn(host, memory);
+  scene = await talkOnHost();
+  ({ host, talk } = scene);
 });
-afterAll(async () => {
-  await memory?.[Symbol.asyncDispose]();
-  await host?.[Symbol.asyncDispose]();
-});
+afterAll(() => scene?.[Symbol.asyncDispose]());
 
 /** The call that begins a subagent, whose tests fail. */
 function delegate(agent: Agent, told: string, more: object): string {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import type { Place } from "./places.ts";
+import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
@@ -80,4 +80,17 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
       return all.split("\n").filter((line) => line.includes("User: ") && line.includes(mark));
     },
   };
+}
+
+export type HostTalk = AsyncDisposable & { host: Host; talk: Talk };
+
+/** On this machine, with a palace of its own. */
+export async function talkOnHost(): Promise<HostTalk> {
+  const host = await onHost();
+  const memory = await host.shim();
+  const close = async (): Promise<void> => {
+    await memory[Symbol.asyncDispose]();
+    await host[Symbol.asyncDispose]();
+  };
+  return { host, talk: talkIn(host, memory), [Symbol.asyncDispose]: close };
 }
