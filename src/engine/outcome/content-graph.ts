@@ -4,7 +4,7 @@
  */
 import { wordsOf } from "./concepts.ts";
 import type { Collection, Weight } from "./memory.ts";
-import { keptConcepts } from "./question.ts";
+import { askedIn, keptConcepts } from "./question.ts";
 import { quality } from "./ranking.ts";
 
 /** The original has 1.5 at most, which the eighth power of ranking.ts would make three times the worth. */
@@ -17,7 +17,7 @@ const FACTS_MAX = 20;
 /** Of the found, which come the nearest first: a boost takes none from far behind to the front. */
 const FOUND_MAX = 40;
 
-const QUERY_CHARACTERS = 1_000;
+const NOTHING = { mentions: 0, quality: 0 };
 
 type Found = { collection: Collection; text: string; weight: Weight };
 
@@ -25,7 +25,7 @@ type Found = { collection: Collection; text: string; weight: Weight };
 export function entitiesNamed(query: string, found: readonly Found[]): number[] {
   const facts = found.filter(({ collection }) => collection === "memory_bank").slice(0, FACTS_MAX);
   if (facts.length === 0) return found.map(() => 1);
-  const asked = keptConcepts(query.slice(0, QUERY_CHARACTERS)).filter((concept) => !NUMBER.test(concept));
+  const asked = keptConcepts(askedIn(query)).filter((concept) => !NUMBER.test(concept));
   const qualities = new Map<string, { mentions: number; quality: number }>();
   for (const { text, weight } of facts)
     for (const entity of sharedWith(asked, text)) {
@@ -40,8 +40,6 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
       : entityBoost(sharedWith(known, text).map((entity) => averageQuality(qualities.get(entity) ?? NOTHING))),
   );
 }
-
-const NOTHING = { mentions: 0, quality: 0 };
 
 /** A concept's words stand beside each other. */
 function sharedWith(entities: readonly string[], text: string): string[] {

@@ -73,23 +73,3 @@ function counted(tally: Tally, outcome: Telling): Tally {
     total: tally.total + 1,
   };
 }
-
-export type Recommendation = { collections: { name: Collection; points: number }[]; matches: number; phase: Phase };
-
-/**
- * Where to look for these concepts, for somebody who asks: a point for each concept's best collection, half a one for each collection
- * with a memory that solved a problem of that name. `categories`: those collections, by concept.
- */
-export function recommend(
-  routes: readonly Pick<Route, "best">[],
-  categories: readonly (readonly Collection[])[],
-): Recommendation {
-  const points = new Map<Collection, number>(COLLECTIONS.map((name) => [name, 0]));
-  const add = (name: Collection, by: number): void => void points.set(name, (points.get(name) ?? 0) + by);
-  for (const { best } of routes) add(best, 1);
-  const listed = categories.flat();
-  for (const name of listed) add(name, 0.5);
-  const matches = routes.length + listed.length;
-  const collections = [...points].map(([name, sum]) => ({ name, points: sum })).sort((a, b) => b.points - a.points);
-  return { collections, matches, phase: matches >= 3 ? "high" : matches >= 1 ? "medium" : "exploration" };
-}

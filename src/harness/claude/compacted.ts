@@ -3,9 +3,10 @@
  * each hook is a process of its own. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { makeFolder } from "../../platform/folders.ts";
 import { removeOld } from "../../platform/old-files.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
@@ -14,7 +15,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 export function markCompacted(config: Config, session: string): void {
   try {
     const folder = folderOf(config);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     writeFileSync(fileOf(config, session), "", { mode: 0o600 });
     removeOld(folder, KEPT_MAX_MS);
   } catch {

@@ -16,7 +16,7 @@ import { fate } from "../../../src/engine/outcome/promotion.ts";
 import { readFilters } from "../../../src/engine/outcome/recall.ts";
 import { boosted, learnedShare, worth } from "../../../src/engine/outcome/ranking.ts";
 import { fitOf, reread } from "../../../src/engine/outcome/reranking.ts";
-import { afterRouted, recommend, route, type Route } from "../../../src/engine/outcome/routing.ts";
+import { afterRouted, route, type Route } from "../../../src/engine/outcome/routing.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -180,16 +180,6 @@ test("a route learns from outcomes, and its best collection is the one with the 
     },
     ...{ best: "patterns", rate: 1 },
   });
-});
-
-test("a recommendation counts concepts and solved problems", () => {
-  const { collections, matches: count, phase } = recommend([{ best: "patterns" }, { best: "patterns" }], [["history"]]);
-  expect(collections.slice(0, 2)).toEqual([
-    { name: "patterns", points: 2 },
-    { name: "history", points: 0.5 },
-  ]);
-  expect([count, phase]).toEqual([3, "high"]);
-  expect(recommend([], []).phase).toBe("exploration");
 });
 
 test("filters compare values, days and bounds; a missing field is equal to nothing", () => {
