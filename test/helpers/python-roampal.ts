@@ -28,7 +28,7 @@ export async function roampalMissing(version: RoampalVersion): Promise<string | 
   const script = `
     [ -e "$1/done" ] && exit 0
     rm -rf "$1"
-    "$3" install --quiet --disable-pip-version-check --no-deps --target "$1" "roampal==$2" && touch "$1/done"`;
+    "$3" install --quiet --disable-pip-version-check --no-compile --no-deps --target "$1" "roampal==$2" && touch "$1/done"`;
   try {
     mkdirSync(CI_CACHE, { recursive: true });
     const args = [`${folder}.lock`, "sh", "-c", script, "sh", folder, version, mempalaceBin(PYTHON, "pip")];
