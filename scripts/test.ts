@@ -41,14 +41,20 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 
 /**
- * The suites that wait most (for locks, pauses and containers) run beside those that compute, so that no core is idle for
- * long.
+ * The suites that wait most (for locks, pauses and containers) run beside those that compute, and both lanes last about as long,
+ * so that no core is idle for long.
  */
 const STAGES: readonly Stage[] = [
   [[build]],
   [
-    // Its processes mostly wait for each other, so it gets one worker more than there are cores.
-    [{ name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true }],
+    [
+      // Its processes mostly wait for each other, so it gets one worker more than there are cores.
+      { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
+      // Its containers mostly wait to be healthy.
+      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
+      // The half without an engine runs everywhere; the other half reports itself why it is skipped.
+      { name: "agents", vitest: ["--project", "agents"] },
+    ],
     [
       {
         name: "check",
@@ -64,16 +70,8 @@ const STAGES: readonly Stage[] = [
       { name: "differential", vitest: ["--project", "differential"], inMemory: true },
       { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
       { name: "soak", vitest: ["--project", "soak"] },
-    ],
-  ],
-  [
-    [{ name: "topology", vitest: ["--project", "topology"], missing: stackMissing }],
-    [
-      // Its containers mostly wait to be healthy.
-      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
-      // The half without an engine runs everywhere; the other half reports itself why it is skipped.
-      { name: "agents", vitest: ["--project", "agents"] },
       { name: "install", vitest: ["--project", "install"] },
+      { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
     ],
   ],
 ];
