@@ -39,14 +39,18 @@ const EXTENSIONS = ["pi", "opencode"];
 const NATIVE = ["better-sqlite3"];
 
 /**
- * Types are `npm run check`'s: to check them here again takes half of a build's time, in every clone and image, and changes no
+ * Types are `npm run check`'s: to check them here again takes three times as long as to emit, in every clone and image, and changes no
  * byte of what is emitted.
  *
  * Shape: 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
  */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
-  const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
+  const compiler = join(
+    dirname(createRequire(import.meta.url).resolve("typescript-native/package.json")),
+    "bin",
+    "tsc",
+  );
   try {
     const args = ["-p", join(root, "tsconfig.build.json"), "--outDir", fresh, "--noCheck"];
     const built = spawnSync(process.execPath, [compiler, ...args], { cwd: root, env, encoding: "utf8" });

@@ -59,7 +59,7 @@ const STAGES: readonly Stage[] = [
       {
         name: "check",
         commands: {
-          types: "tsc -p tsconfig.json",
+          types: "npm run --silent check:types",
           lint: "eslint src test scripts",
           format: "prettier --check --log-level warn src test scripts",
         },
