@@ -10,9 +10,10 @@ export type Delivery = "delivered" | "interrupted" | "stuck";
 
 export type Message = RpcRequest & { params?: Record<string, unknown> };
 
+/** True for an agent's write, and for the end of its turn. */
 export function isWrite(line: string): boolean {
   const { method, params } = parseMessage(line);
-  return method === "tools/call" && findTool(params?.["name"])?.kind === "write";
+  return method === "turn.end" || (method === "tools/call" && findTool(params?.["name"])?.kind === "write");
 }
 
 /** True when such a call may wait for a broker. */

@@ -58,7 +58,8 @@ type Pending = { line: string; since: number };
 /** Marks a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
 /** Loaded in an outage, or when the spool holds writes. */
-type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & { spool: Spool };
+type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & Waiting;
+type Waiting = Pick<typeof import("./spool.ts"), "isOutage"> & { spool: Spool };
 
 export class Link {
   readonly #options: LinkOptions;
@@ -373,12 +374,13 @@ export class Link {
 
   async #loadOutage(): Promise<Outage> {
     if (this.#outage !== undefined) return this.#outage;
-    const [outage, delivery, { Spool }] = await Promise.all([
+    const [outage, delivery, { Spool, isOutage }] = await Promise.all([
       import("./outage.ts"),
       import("./delivery.ts"),
       import("./spool.ts"),
     ]);
-    return (this.#outage ??= { ...outage, ...delivery, spool: new Spool(this.#options.config.paths.spoolDir) });
+    const spool = new Spool(this.#options.config.paths.spoolDir);
+    return (this.#outage ??= { ...outage, ...delivery, isOutage, spool });
   }
 }
 

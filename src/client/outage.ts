@@ -21,12 +21,6 @@ import type { Spool } from "./spool.ts";
 /** The reason why there is no broker, and the spool for writes. */
 export type Absence = { agent: string; config: Config; spool: Spool; away: PalaceError };
 
-/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
-export function isOutage({ code }: PalaceError): boolean {
-  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
-  return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
-}
-
 /** Returns the answer to the request `line` in the broker's place. A write is on disk when this returns. */
 export function answerInstead(line: string, absence: Absence): string {
   const message = parseMessage(line);

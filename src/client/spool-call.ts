@@ -6,8 +6,8 @@ import type { Config } from "../config/config.ts";
 import type { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../protocol/spec.ts";
 import { toolValue, toPalaceError } from "./client.ts";
-import { answerInstead, isOutage } from "./outage.ts";
-import { Spool } from "./spool.ts";
+import { answerInstead } from "./outage.ts";
+import { isOutage, Spool } from "./spool.ts";
 
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 

@@ -10,7 +10,7 @@ import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
 
-/** `line` is the tools/call as the agent sent it, with its key. */
+/** `line` is the tools/call as the agent sent it, or a `turn.end`, with its key; `tool` names it. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
 export type SpoolEntry = SpooledWrite & { name: string };
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
@@ -28,6 +28,12 @@ const HALF_MAX_MS = 60_000;
 /** Orders the writes of one process; writes of two processes have no order. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
+
+/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
+export function isOutage({ code }: PalaceError): boolean {
+  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
+  return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
+}
 
 export class Spool {
   readonly folder: string;

@@ -8,7 +8,7 @@ import type { Client } from "../client/client.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
 import { isHostSignal, type OwedScore } from "../protocol/outcome.ts";
-import { IDEMPOTENCY_META } from "../protocol/spec.ts";
+import { IDEMPOTENCY_META, type Methods } from "../protocol/spec.ts";
 import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 
@@ -39,13 +39,17 @@ export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...mor
   return client.call("turn.begin", params);
 }
 
-/** Errors: the client's. */
-export async function keepExchange(client: Client, turn: Turn, { user, assistant, signals }: Exchange): Promise<void> {
+/** Kept once a key, whatever is repeated. Errors: the client's. */
+export async function keepExchange(client: Client, turn: Turn, exchange: Exchange, key: string): Promise<void> {
+  await client.call("turn.end", endOf(turn, exchange), { key });
+}
+
+export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Methods["turn.end"]["params"] {
   const project = projectOf(turn);
   // One character more than is kept: the broker sees that something is missing.
   const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
   const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
-  await client.call("turn.end", { conversation: idOf(turn), ...said, ...more });
+  return { conversation: idOf(turn), ...said, ...more };
 }
 
 /** `reply`: what the user has said in this turn. What the agent was asked in it and has not scored; null where that is nothing, and with a broker that is too old to tell. */

@@ -1,6 +1,6 @@
 /**
- * Files in the spool's folder as anybody could have written them. Reading never throws, only calls of a write tool are ever put
- * to a broker, each under its own key, and every file is either delivered, kept, or put aside.
+ * Files in the spool's folder as anybody could have written them. Reading never throws, only calls of a write tool and
+ * ends of turns are ever put to a broker, each under its own key, and every file is either delivered, kept, or put aside.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ function call(chooser: Chooser): string {
   const message: Entry[] = [
     ["jsonrpc", '"2.0"'],
     ["id", chooser.chance(0.7) ? "1" : chooser.json(1)],
-    ["method", JSON.stringify(chooser.pick(["tools/call", "tools/call", "broker.stop", "source.remove"]))],
+    ["method", JSON.stringify(chooser.pick(["tools/call", "tools/call", "turn.end", "broker.stop", "source.remove"]))],
     ["params", object(chooser.bent(params, 0.2))],
   ];
   return object(chooser.bent(message, 0.2));
@@ -76,8 +76,9 @@ fuzz<Input>("spool-files", {
     const spool = new Spool(folder);
     let asked = 0;
     const delivery = await deliver(spool, async (message) => {
-      expect(message.method).toBe("tools/call");
-      expect(findTool((message.params as { name: unknown }).name)?.kind).toBe("write");
+      expect(["tools/call", "turn.end"]).toContain(message.method);
+      if (message.method === "tools/call")
+        expect(findTool((message.params as { name: unknown }).name)?.kind).toBe("write");
       const answer = answers[asked++ % answers.length] ?? "filed";
       return answer === "gone" ? undefined : response(answer);
     });

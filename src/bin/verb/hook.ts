@@ -19,6 +19,7 @@ import { answer, type Doors, type HookInput, readInput } from "../../harness/cla
 import { lastExchange } from "../../harness/claude/exchange.ts";
 import { fileSession } from "../../harness/filing.ts";
 import { askJudge } from "../../harness/judge/judge-model.ts";
+import { spoolExchange, worthWaiting } from "../../harness/late-turn.ts";
 import { recallText } from "../../harness/recall.ts";
 import {
   askBeside,
@@ -32,6 +33,8 @@ import {
 } from "../../harness/turn.ts";
 import type { Exchange } from "../../harness/signal/signals.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
+import { newKey } from "../../platform/ids.ts";
+import { within } from "../../platform/within.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
@@ -45,6 +48,10 @@ const LEAVING_MS = 50;
 /** How long a hook waits for a transcript that is still being written, and how often it looks. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
+/** Reserved for writing down an exchange that no broker has taken. */
+const SPOOLING_MS = 100;
+/** How long it is offered to one before that. */
+const OFFER_MAX_MS = 1_000;
 /** A session is still filed on a machine where the start alone takes the second. */
 const WORK_MIN_MS = 250;
 /** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
@@ -69,7 +76,7 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
   turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
-               user says next judges it, and so do signals (docs/learning.md)
+               user says next judges it, and so do signals (docs/learning.md); without a broker it waits for one on disk
   judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
                MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
@@ -184,7 +191,7 @@ async function claudeCode(scene: Scene): Promise<string> {
       if (isFresh && told !== "") unmarkCompacted(scene.config, input.session);
       return told;
     },
-    turnEnded: () => keep({ ...scene, agent }, turnOf(input), () => exchangeOf(input)),
+    turnEnded: () => keep({ ...scene, agent }, turnOf(input), exchangeOf(input, scene.untilMs - SPOOLING_MS)),
     file: (session) => fileBeside(scene, session),
   };
   return answer(input, doors);
@@ -215,23 +222,33 @@ async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "i
 }
 
 /** The host writes its transcript a moment after it has called the hook: what a tool has answered may still be missing. */
-async function exchangeOf({ transcript, lastAnswer }: HookInput): Promise<Exchange> {
-  for (let waitedMs = 0; ; waitedMs += LATE_STEP_MS) {
+async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number): Promise<Exchange> {
+  const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - LATE_STEP_MS);
+  for (;;) {
     const exchange = lastExchange(endOf(transcript), lastAnswer);
-    if (exchange.isWhole || waitedMs >= LATE_MAX_MS) return exchange;
+    if (exchange.isWhole || performance.now() >= lateMs) return exchange;
     await sleep(LATE_STEP_MS);
   }
 }
 
-async function keep(scene: Scene, turn: Turn, said: () => Exchange | Promise<Exchange>): Promise<void> {
+/** What no broker takes in time waits for one on disk; while time is left it is offered on. */
+async function keep(scene: Scene, turn: Turn, said: Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.env);
-  if (outcomes === "off") return;
-  await withClient(scene, async (client) => {
-    const exchange = await said();
+  const { config, agent, untilMs, log } = scene;
+  if (outcomes === "off" || !hasPalace(config)) return;
+  const [key, atMs] = [newKey(), Date.now()];
+  const offer = withClient(scene, async (client) => {
+    const exchange = await said;
     const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
-    await keepExchange(client, turn, exchange);
+    await keepExchange(client, turn, exchange, key);
     if (owed !== null) await judgeBeside(scene, turn, owed);
-  });
+    return "kept" as const;
+  }).catch(worthWaiting);
+  const end = await within(offer, Math.min(untilMs - performance.now() - SPOOLING_MS, OFFER_MAX_MS));
+  if (end === "kept") return;
+  spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
+  log(`an exchange of ${turn.conversation} waits for a broker: ${String(end ?? "none has answered")}`);
+  await within(offer, untilMs - performance.now() - LEAVING_MS);
 }
 
 /** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
@@ -261,7 +278,7 @@ async function turn(scene: Scene, { session = "", fresh = false }: Values): Prom
 
 async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
   const said = readTurn(await readAll(process.stdin));
-  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
+  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, said);
   return "";
 }
 

@@ -43,7 +43,9 @@ export type Beginning = { drawers: readonly string[]; mark: string | undefined; 
 export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
-  const before = found(tx, call);
+  const known = found(tx, call);
+  // Its first turn may have ended without a beginning, by whoever's hands that came.
+  const before = isCold(known) ? { ...known, agent: call.peer.agent } : known;
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
   const asks =
@@ -59,8 +61,10 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
 
 /** Returns the memory that holds the exchange, if both have said something. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; scored: boolean } {
-  const { params, peer, atMs } = call;
+  const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
+  // It has waited for a broker, while the conversation went on.
+  const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
   const kept = exchangeText(said);
@@ -77,7 +81,9 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
   };
   const id =
     kept &&
-    (goneOn(tx, before, kept.text) ?? storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
+    ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
+      storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
+  if (isPast) return { id: id ?? null, scored: before.isScored };
   // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it; and another agent's host has
   // recorded nothing of it.
   if (isGoingOn(before) && before.agent === peer.agent)

@@ -108,6 +108,7 @@ test("files that are no kept writes, or too old to be sent once only, are never 
   writeFileSync(join(spool.folder, "a.json"), '{"schema":1,"atMs":');
   put("b.json", { schema: 2, ...write(1) });
   put("c.json", { schema: 1, ...write(2, { line: stop }) });
+  put("g.json", { schema: 1, ...write(6, { line: stop.replace("broker.stop", "turn.begin") }) });
   put("d.json", { schema: 1, ...write(3, { line: "no JSON" }) });
   put("e.json", { schema: 1, ...write(4, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }) });
   put("f.json", null);
@@ -125,6 +126,7 @@ test("files that are no kept writes, or too old to be sent once only, are never 
     ["d.json", "it holds no write"],
     ["e.json", "it is too old to be sent once only"],
     ["f.json", "it is no spooled write"],
+    ["g.json", "it holds no write"],
   ]);
 });
 

@@ -1,0 +1,154 @@
+/** A turn that ends while no broker answers waits with the writes that do, and is kept once, when it was said (outcome-memory.md 6.3, 6.6). */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import type { Env } from "../../../src/config/env.ts";
+import type { Methods } from "../../../src/protocol/spec.ts";
+import { clientOf } from "../../helpers/outcome-agent.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+
+const TOKEN = `ghp_${"a1B2".repeat(9)}`;
+const AGENT = "claude-code";
+const CONVERSATION = `${AGENT}/s-1`;
+
+/** As Claude Code runs it, in the second that it has. */
+async function stop(palace: TestPalace, user: string, assistant: string, env: Env = {}): Promise<void> {
+  const transcript = join(palace.home, "t.jsonl");
+  writeFileSync(transcript, JSON.stringify({ type: "user", message: { role: "user", content: user } }));
+  const input = JSON.stringify({
+    ...{ hook_event_name: "Stop", session_id: "s-1", cwd: "/home/ada/fern" },
+    ...{ transcript_path: transcript, last_assistant_message: assistant },
+  });
+  const startedAtMs = performance.now();
+  const ended = await palace.run("palace", ["hook", "claude-code"], {
+    ...{ input, env: { MEMPALACE_OUTCOMES: "on", ...env } },
+  });
+  expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
+  // Its second, and what a loaded machine takes to start it.
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+}
+
+const waiting = ({ config }: TestPalace): string[] => {
+  const { spoolDir } = config.paths;
+  return statSync(spoolDir, { throwIfNoEntry: false }) === undefined
+    ? []
+    : readdirSync(spoolDir).filter((name) => name.endsWith(".json"));
+};
+
+type Kept = { text: string; at: number };
+
+/** In the order of their times. Whoever asks has delivered before. */
+async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
+  const client = await clientOf(palace, agent);
+  const { memories } = await client.call("outcome.search", { query: "" });
+  client.close();
+  return memories
+    .map(({ content, created_at: at }) => ({ text: content, at: Date.parse(String(at)) }))
+    .sort((one, other) => one.at - other.at);
+}
+
+test("what is said without a broker is kept, masked, and comes with the next that answers: once, in order, with its time", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await clientOf(palace);
+  await client.call("turn.begin", { conversation: CONVERSATION, prompt: "first?" });
+  client.close();
+  await palace.run("palace", ["stop"]);
+  const startedAtMs = Date.now();
+  await stop(palace, `first? ${TOKEN}`, "so");
+  await stop(palace, "second?", "so, too");
+  const said = { user: "third?", assistant: "no", cwd: "/home/ada/fern" };
+  await palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
+    ...{ input: JSON.stringify(said), env: { MEMPALACE_OUTCOMES: "on" } },
+  });
+  const endedAtMs = Date.now();
+  const files = waiting(palace).map((name) => join(palace.config.paths.spoolDir, name));
+  expect(files).toHaveLength(3);
+  const copies = files.map((file) => ({ file, text: readFileSync(file, "utf8"), mode: statSync(file).mode & 0o777 }));
+  for (const { text, mode } of copies) expect([text, mode]).toEqual([expect.not.stringContaining("ghp_"), 0o600]);
+  expect((await palace.run("palace", ["spool", "list"])).stdout.match(/turn\.end/g)).toHaveLength(3);
+
+  await palace.startBroker();
+  const found = await kept(palace, "another");
+  expect(found.map(({ text }) => text)).toEqual([
+    "User: first? [redacted: github token]\n\nAssistant: so",
+    "User: second?\n\nAssistant: so, too",
+    "User: third?\n\nAssistant: no",
+  ]);
+  for (const { at } of found) expect(at).toBeGreaterThanOrEqual(startedAtMs);
+  for (const { at } of found) expect(at).toBeLessThanOrEqual(endedAtMs);
+  expect(waiting(palace)).toEqual([]);
+
+  mkdirSync(palace.config.paths.spoolDir, { recursive: true });
+  for (const { file, text } of copies) writeFileSync(file, text);
+  expect(await kept(palace)).toEqual(found);
+  expect(waiting(palace)).toEqual([]);
+  const next = await clientOf(palace);
+  const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thanks" });
+  expect(scoring).toContain('• The user asked: "second?"\n• You answered: "so, too"');
+  // Whoever delivered the end of a talk that nobody had begun, its first turn says whose it is.
+  const pi = await clientOf(palace, "pi");
+  await pi.call("turn.begin", { conversation: "pi/p-1", prompt: "why?" });
+  await pi.call("turn.end", { conversation: "pi/p-1", user: "why?", assistant: "tests", signals: ["tests-failed"] });
+  const { memories } = await pi.call("outcome.search", { query: "" });
+  expect(memories.find(({ content }) => content.includes("tests"))).toMatchObject({
+    score: expect.closeTo(0.35) as number,
+  });
+  for (const one of [next, pi]) one.close();
+});
+
+test("what comes late stays a memory, and leaves the turn that goes on, and what is asked about, as they are", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await palace.run("palace", ["stop"]);
+  await stop(palace, "late?", "late");
+  await palace.startBroker();
+  const conversation = CONVERSATION;
+  // Another machine's, which has nothing to deliver.
+  const client = await connectClient({ config: palace.config, agent: AGENT, start: "never" });
+  await client.call("turn.begin", { conversation, prompt: "new?" });
+  await client.call("turn.end", { conversation, user: "new?", assistant: "new" });
+  await client.call("turn.begin", { conversation, prompt: "thanks" });
+  const state = async (): Promise<[Methods["turn.owed"]["result"]["exchange"], object]> => [
+    (await client.call("turn.owed", { conversation })).exchange,
+    await client.call("turn.scored", { conversation }),
+  ];
+  const before = await state();
+  expect(before).toMatchObject([{ user: "new?", assistant: "new" }, { isAsked: true }]);
+  expect((await kept(palace)).map(({ text }) => text)).toEqual([
+    "User: late?\n\nAssistant: late",
+    "User: new?\n\nAssistant: new",
+  ]);
+  expect(await state()).toEqual(before);
+  client.close();
+});
+
+test("a broker that is killed when it has received a turn, or is held, answers nobody, and the turn is there once", async () => {
+  await using palace = createTestPalace();
+  // Nobody starts that one but the test.
+  const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
+  const killed = await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
+  await stop(palace, "killed?", "yes", env);
+  expect(await exitOf(killed)).toEqual([null, "SIGKILL"]);
+  const held = await palace.startBroker();
+  held.kill("SIGSTOP");
+  await stop(palace, "held?", "yes", env);
+  held.kill("SIGCONT");
+  await expect.poll(() => kept(palace)).toHaveLength(2);
+  expect((await kept(palace)).map(({ text }) => text)).toEqual([
+    "User: killed?\n\nAssistant: yes",
+    "User: held?\n\nAssistant: yes",
+  ]);
+  await expect.poll(() => waiting(palace)).toEqual([]);
+});
+
+test("a turn that is not to be kept does not wait", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await palace.run("palace", ["stop"]);
+  await stop(palace, "off?", "yes", { MEMPALACE_OUTCOMES: "off" });
+  expect(waiting(palace)).toEqual([]);
+  await stop(palace, "on?", "yes");
+  expect(waiting(palace)).toHaveLength(1);
+});
