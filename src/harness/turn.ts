@@ -24,7 +24,9 @@ export type Asking = Readonly<{
   /** Memories of other projects are left out. */
   isScoped: boolean;
   /** The agent has nothing before its eyes of what it was shown before. */
-  isFresh: boolean;
+  isFresh?: boolean;
+  /** Nor of what was said. */
+  isCompacted: boolean;
   /** How long it waits. */
   withinMs: number;
 }>;

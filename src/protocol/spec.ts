@@ -226,8 +226,8 @@ export type Methods = {
   "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
   /**
    * The user has spoken: what the agent is told beside it. `conversation`: the agent's name and its own id of the talk; `project`:
-   * memories of other projects are left out; `isFresh`: the agent has nothing before its eyes of what it was shown before; `withinMs`:
-   * how long it waits, after which nothing is said.
+   * memories of other projects are left out; `isFresh`: the agent has nothing before its eyes of what it was shown before; `isCompacted`:
+   * nor of what was said, whose last exchanges are told beside; `withinMs`: how long it waits, after which nothing is said.
    */
   "turn.begin": {
     params: {
@@ -235,6 +235,7 @@ export type Methods = {
       prompt: string;
       project?: string;
       isFresh?: boolean;
+      isCompacted?: boolean;
       withinMs?: number;
       /** The same is told field by field, too. */
       isDetailed?: boolean;

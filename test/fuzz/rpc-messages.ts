@@ -198,6 +198,7 @@ function outcomeParams(chooser: Chooser): Entry[] {
     ]),
     ["project", argument(chooser, "wing")],
     ["isFresh", chooser.pick(["true", "false"])],
+    ["isCompacted", chooser.pick(["true", "false"])],
     ["isDetailed", chooser.pick(["true", "false"])],
     ["signals", JSON.stringify(chooser.some(2, () => chooser.pick(SIGNALS)))],
     ["sinceMs", chooser.chance(0.9) ? "0" : chooser.number()],

@@ -63,7 +63,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
-palace hook turn --session NAME/ID [--fresh] [--agent NAME] [--within MS]
+palace hook turn --session NAME/ID [--fresh | --compacted] [--agent NAME] [--within MS]
 palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
@@ -74,7 +74,8 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
                be compacted or ends is filed
   wake-up      prints that text; --resumed: only what the same session was told before
   turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
-               {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before
+               {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor what
+               was said, whose last exchanges are told
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
                user says next judges it, and so do signals (docs/learning.md); without a broker it waits for one on disk
   judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
@@ -91,6 +92,7 @@ const OPTIONS = {
   session: { type: "string" },
   resumed: { type: "boolean" },
   fresh: { type: "boolean" },
+  compacted: { type: "boolean" },
   agent: { type: "string" },
   within: { type: "string" },
   from: { type: "string" },
@@ -184,11 +186,11 @@ async function claudeCode(scene: Scene): Promise<string> {
       return (await withClient({ ...scene, agent }, ask)) ?? "";
     },
     turn: async (prompt) => {
-      const isFresh = isCompacted(scene.config, input.session);
-      const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isFresh });
+      const hasLost = isCompacted(scene.config, input.session);
+      const beside = await tell({ ...scene, agent }, turnOf(input), { prompt, isCompacted: hasLost });
       const told = [beside?.scoring, beside?.context].filter(Boolean).join("\n");
       // An answer that comes too late is empty, and says of nothing that it was shown.
-      if (isFresh && told !== "") unmarkCompacted(scene.config, input.session);
+      if (hasLost && told !== "") unmarkCompacted(scene.config, input.session);
       return told;
     },
     turnEnded: () => keep({ ...scene, agent }, turnOf(input), exchangeOf(input, scene.untilMs - SPOOLING_MS)),
@@ -212,7 +214,11 @@ function turnOf({ session, cwd }: HookInput): Turn {
 }
 
 /** Undefined where it is off, or there is no palace. */
-async function tell(scene: Scene, turn: Turn, asking: Pick<Asking, "prompt" | "isFresh">): Promise<Beside | undefined> {
+async function tell(
+  scene: Scene,
+  turn: Turn,
+  asking: Omit<Asking, "isScoped" | "withinMs">,
+): Promise<Beside | undefined> {
   const { outcomes } = readHarness(scene.env);
   if (outcomes === "off") return undefined;
   return withClient(scene, (client) => {
@@ -269,10 +275,10 @@ async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   return "";
 }
 
-async function turn(scene: Scene, { session = "", fresh = false }: Values): Promise<string> {
+async function turn(scene: Scene, { session = "", fresh = false, compacted = false }: Values): Promise<string> {
   const { prompt, cwd } = readTurn(await readAll(process.stdin));
   if (prompt.trim() === "" || session === "") return "";
-  const beside = await tell(scene, { conversation: session, cwd }, { prompt, isFresh: fresh });
+  const beside = await tell(scene, { conversation: session, cwd }, { prompt, isFresh: fresh, isCompacted: compacted });
   return beside === undefined ? "" : JSON.stringify({ scoring: beside.plainScoring, context: beside.context });
 }
 

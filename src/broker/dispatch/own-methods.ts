@@ -100,25 +100,22 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { params } = call;
     const { redact } = dependencies;
     const [conversation, prompt] = [stringOf(params, "conversation"), stringOf(params, "prompt")];
-    const asked = {
-      conversation,
-      prompt,
-      project: optionalString(params, "project"),
-      isFresh: params["isFresh"] === true,
-    };
+    const isCompacted = params["isCompacted"] === true;
+    const isFresh = isCompacted || params["isFresh"] === true;
+    const asked = { conversation, prompt, project: optionalString(params, "project"), isFresh, isCompacted };
     const clean = (text: string): string => mask(text, redact).text;
     const startedAtMs = performance.now();
     const { reads } = await palaceAfterWrites(dependencies, call);
-    const { drawers, bank } = await drawersToShow(reads, asked, clean, Date.now());
+    const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
     // An agent that waits no longer sees nothing, and what it has not seen counts as not shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
-    const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh: asked.isFresh };
+    const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh };
     const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
-    return redactAnswer({ ...told(reads, begun, { prompt, bank }, clean, nowMs), ...fields }, redact);
+    return redactAnswer({ ...told(reads, begun, { prompt, ...found }, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),
   "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),

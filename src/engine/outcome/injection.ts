@@ -48,16 +48,24 @@ export function slots<M extends { id: string; text: string }>(
   return [...taken, ...others.slice(0, SLOTS - RESERVED.length)];
 }
 
-/** Empty without a name and without memories. A memory that no longer fits is left out as a whole. */
-export function injectionText(name: string | undefined, memories: readonly Shown[]): { text: string; shown: Shown[] } {
-  const frame = [PREAMBLE, "", OPENER, ...(name === undefined ? [] : [`User: ${quoted(name)}`]), CLOSER, ""];
+/**
+ * Empty without a name, lines and memories. `before`: lines that stand before the memories. A memory that no longer fits is left out as
+ * a whole.
+ */
+export function injectionText(
+  name: string | undefined,
+  memories: readonly Shown[],
+  before: readonly string[] = [],
+): { text: string; shown: Shown[] } {
+  const user = name === undefined ? [] : [`User: ${quoted(name)}`];
+  const frame = [PREAMBLE, "", OPENER, ...user, ...before, CLOSER, ""];
   let left = CHARACTERS_MAX - frame.join("\n").length;
   const shown = memories.filter((memory) => {
     const fits = lineOf(memory).length + 1 <= left;
     if (fits) left -= lineOf(memory).length + 1;
     return fits;
   });
-  if (name === undefined && shown.length === 0) return { text: "", shown };
+  if (user.length + before.length + shown.length === 0) return { text: "", shown };
   return { text: [...frame.slice(0, -2), ...shown.map(lineOf), CLOSER, ""].join("\n"), shown };
 }
 

@@ -42,6 +42,11 @@ export function facts(context: ListContext): Memory[] {
   return page(context, "memory_bank", FACTS_MAX, 0).memories;
 }
 
+/** What was filed last in a collection. */
+export function newest(context: ListContext, room: Collection): Memory[] {
+  return page(context, room, PAGE, Math.max(0, count(context, room) - PAGE)).memories;
+}
+
 export function has(context: ListContext, room: Collection): boolean {
   return count(context, room) > 0;
 }

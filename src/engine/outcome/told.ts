@@ -16,6 +16,7 @@ import { memoryFields } from "./memory-fields.ts";
 import { age } from "./memory-object.ts";
 import { profileText } from "./profile.ts";
 import { bestFour } from "./recall.ts";
+import { recentExchanges } from "./recent.ts";
 import { head, MEMORY_CHARACTERS, plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
 import { type Memory, toMemory } from "./store.ts";
 import type { Begun } from "./turn.ts";
@@ -38,7 +39,9 @@ export type Asked = {
   /** Given: memories of other projects are left out. */
   project?: string | undefined;
   /** The agent has nothing before its eyes of what it was shown. */
-  isFresh?: boolean;
+  isFresh: boolean;
+  /** Nor of what was said. */
+  isCompacted: boolean;
 };
 
 export type Told = {
@@ -52,18 +55,18 @@ export type Told = {
 /** Masks the secrets of a whole text: what is cut first may be half of one, which no pattern knows. */
 export type Clean = (text: string) => string;
 
-/** `bank`: all facts, as they stand when the turn begins. */
-export type ToShow = { drawers: string[]; bank: readonly Memory[] };
+/** `bank`: all facts, as they stand when the turn begins; `recent`: lines of what was said in the conversation. */
+export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
 /** Drawers of what fits the prompt and was not shown in the conversation: facts that are always shown, then four memories. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
-  const { conversation, prompt, isFresh = false } = asked;
+  const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
   // What was shown last is quoted by the question for scores, and stays what the turn is asked about.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
-  // Its own exchanges stand in the agent's context.
+  // Its own exchanges stand in the agent's context, or are told as such.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
     metadata["conversation_id"] === conversation ||
@@ -74,28 +77,29 @@ export async function drawersToShow(context: ToldContext, asked: Asked, clean: C
   const query = promptOf(prompt);
   const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
   const memories = [...always, ...best.filter(({ id }) => !known.has(id))];
-  const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs));
+  const recent = isCompacted ? recentExchanges(context, conversation, clean, nowMs) : [];
+  const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs), recent);
   const ids = new Set(shown.map(({ id }) => id));
-  return { drawers: memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId), bank };
+  return { drawers: memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId), bank, recent };
 }
 
 function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** `prompt`: as the user has said it. `bank`: as it was listed for this turn. */
+/** `prompt`: as the user has said it. `bank`, `recent`: as they were found for this turn. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,
-  { prompt, bank }: { prompt: string; bank: readonly Memory[] },
+  { prompt, bank, recent }: { prompt: string } & Omit<ToShow, "drawers">,
   clean: Clean,
   nowMs: number,
 ): Told {
   const memories = memoriesOf(context, shown);
-  const name = isCold || memories.length > 0 ? nameOf(bank, clean) : undefined;
+  const name = isCold || memories.length + recent.length > 0 ? nameOf(bank, clean) : undefined;
   const parts = [
     isCold ? greeting(context, bank, clean) : "",
-    injectionText(name, shownOf(context, memories, promptOf(prompt), clean, nowMs)).text,
+    injectionText(name, shownOf(context, memories, promptOf(prompt), clean, nowMs), recent).text,
   ];
   const exchange = asks === null ? undefined : exchangeOf(context, asks.exchange, clean);
   const toScore = asks === null ? [] : scorable(memoriesOf(context, asks.shown), clean);

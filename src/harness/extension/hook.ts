@@ -55,12 +55,17 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
 /** What memory with outcomes says beside a prompt: what it asks about the exchange before, and what is known. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** `isFresh`: the agent no longer sees what it was shown before in the session. */
-export async function askTurn(hook: Hook, session: Session, prompt: string, isFresh: boolean): Promise<Beside> {
+/** What an agent no longer sees of its session: what it was shown; that, and what was said, but for a summary. */
+export type Lost = "nothing" | "shown" | "said";
+const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
+
+export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = `${session.harness}/${session.id}`;
   const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
-  const more = isFresh ? ["--fresh"] : [];
-  const text = await ask(hook, `turn of ${name}`, [...args, ...more], TURN_MAX_MS, { prompt, cwd: process.cwd() });
+  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], TURN_MAX_MS, {
+    prompt,
+    cwd: process.cwd(),
+  });
   const { scoring = "", context = "" } = text === "" ? {} : (JSON.parse(text) as Partial<Beside>);
   return { scoring, context };
 }

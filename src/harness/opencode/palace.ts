@@ -127,7 +127,7 @@ export default function palace({ client }: Input = {}): Promise<Hooks> {
         const own = message?.id ?? messageID;
         if (settings.outcomes !== "off" && prompt !== "" && own !== undefined) {
           turns.begin(id, own, prompt);
-          const asking = askTurn(hook, { harness: "opencode", id }, prompt, turns.isFresh(id));
+          const asking = askTurn(hook, { harness: "opencode", id }, prompt, turns.lost(id));
           asked.set(
             id,
             asking

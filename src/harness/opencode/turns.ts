@@ -3,7 +3,7 @@
  * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
-import type { Beside } from "../extension/hook.ts";
+import type { Beside, Lost } from "../extension/hook.ts";
 import { type Exchange, signalsOf, type Step, stepOf } from "../signal/signals.ts";
 
 /** Parts of opencode 1.18's messages. */
@@ -38,6 +38,8 @@ export class Turns {
   readonly #told = new Map<string, Beside & { session: string }>();
   /** Sessions whose agent has before its eyes what it was shown. */
   readonly #seeing = new Set<string>();
+  /** Sessions that were compacted since they were told anything. */
+  readonly #compacted = new Set<string>();
   /** Sessions whose user has taken messages back since the last turn ended. */
   readonly #reverted = new Set<string>();
 
@@ -50,8 +52,14 @@ export class Turns {
     return !this.#seeing.has(session);
   }
 
+  lost(session: string): Lost {
+    if (this.#compacted.has(session)) return "said";
+    return this.isFresh(session) ? "shown" : "nothing";
+  }
+
   compacted(session: string): void {
     this.#seeing.delete(session);
+    this.#compacted.add(session);
   }
 
   /** The first that is told anew may repeat what still stands in front of messages that the compaction has left. */
@@ -61,6 +69,7 @@ export class Turns {
     if (this.isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
     this.#seeing.add(session);
+    this.#compacted.delete(session);
     this.#told.set(message, { ...beside, session });
     for (const oldest of this.#told.keys()) {
       if (this.#told.size <= MESSAGES_KEPT) break;
@@ -107,6 +116,7 @@ export class Turns {
     this.#turns.delete(session);
     this.#reverted.delete(session);
     this.#seeing.delete(session);
+    this.#compacted.delete(session);
   }
 
   /**

@@ -38,7 +38,7 @@ export default function palace(pi: Pi): void {
   let isUnfiled = false;
   /** What the user has said in the turn that goes on, where memory with outcomes follows it. */
   let prompt = "";
-  /** The summary may have dropped what the agent was shown. */
+  /** The summary may have dropped what was said, and what the agent was shown. */
   let isCompacted = false;
   let started = Promise.withResolvers<void>();
 
@@ -88,7 +88,8 @@ export default function palace(pi: Pi): void {
     prompt = settings.outcomes === "off" ? "" : said.trim();
     if (prompt === "") return "";
     // pi stores what it is given, so that a session that is resumed still has it.
-    const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, isCompacted);
+    const lost = isCompacted ? "said" : "nothing";
+    const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, TURN_MAX_MS)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
     // An answer that comes too late is empty, and says of nothing that it was shown.

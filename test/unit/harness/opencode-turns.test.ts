@@ -53,16 +53,17 @@ test("after a compaction, what is told anew stands there once, and an empty answ
     turns
       .shown(["m1", "m2", "m3"].map((id) => ({ info: { id, role: "user" }, parts: [part({ text: id })] })))
       .map(({ parts }) => textOf(parts));
-  expect(turns.isFresh("s")).toBe(true);
+  expect(turns.lost("s")).toBe("shown");
   turns.tell("s", "m1", { scoring: "", context: "ONE" });
   turns.tell("t", "m2", { scoring: "", context: "OTHER" });
-  expect(turns.isFresh("s")).toBe(false);
+  expect(turns.lost("s")).toBe("nothing");
   turns.compacted("s");
   turns.tell("s", "m3", { scoring: "", context: "" });
-  expect(turns.isFresh("s")).toBe(true);
+  expect(turns.lost("s")).toBe("said");
   expect(told()).toEqual(["ONE\n\nm1", "OTHER\n\nm2", "m3"]);
   turns.tell("s", "m3", { scoring: "", context: "ONE" });
   expect(told()).toEqual(["m1", "OTHER\n\nm2", "ONE\n\nm3"]);
+  expect(turns.lost("s")).toBe("nothing");
 });
 
 const tool = (id: string, command: string, state: object): Part => ({

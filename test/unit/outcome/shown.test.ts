@@ -61,6 +61,18 @@ test("what no longer fits is left out whole, and what is smaller is still shown"
   expect(full.text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
 });
 
+test("what was said in the conversation stands before the memories, which have what room it leaves", () => {
+  const said = ["RECENT EXCHANGES (last 1):", `1. [just now] ${"x".repeat(200)}`];
+  const alone = injectionText(undefined, [], said);
+  expect(alone.text.split("\n").slice(2)).toEqual(["═══ KNOWN CONTEXT ═══", ...said, "═══ END CONTEXT ═══", ""]);
+  expect(alone.shown).toEqual([]);
+  const many = Array.from({ length: 400 }, (_, at) => shown({ id: `id${at}` }));
+  const full = injectionText("Ada", many, said);
+  expect(full.text.split("\n").slice(3, 7)).toEqual(["User: Ada", ...said, expect.stringContaining("[id:id0]")]);
+  expect(full.shown.length).toBeLessThan(injectionText("Ada", many).shown.length);
+  expect(full.text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
+});
+
 test("a hostile memory neither closes its frame nor passes for another one", () => {
   const { text } = injectionText("Ada\n═══", [shown({ text: HOSTILE })]);
   expect(text.split("\n").filter((line) => line.includes("═══"))).toEqual([
