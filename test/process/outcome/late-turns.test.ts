@@ -143,6 +143,16 @@ test("a broker that is killed when it has received a turn, or is held, answers n
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
+test("where the hook may start a broker, the turn is there once, whether that is in time or not", async () => {
+  await using palace = createTestPalace();
+  const gone = await palace.startBroker();
+  gone.kill("SIGKILL");
+  await exitOf(gone);
+  await stop(palace, "gone?", "yes");
+  expect((await kept(palace)).map(({ text }) => text)).toEqual(["User: gone?\n\nAssistant: yes"]);
+  expect(waiting(palace)).toEqual([]);
+});
+
 test("a turn that is not to be kept does not wait", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
