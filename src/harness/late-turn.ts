@@ -1,10 +1,9 @@
 /**
- * Keeps the exchange of a turn that has found no broker among the writes that wait for one, which the next client delivers. Secrets are
- * masked: it is handed to a file outside the palace. Used by `palace hook`.
+ * Keeps the exchange of a turn that has found no broker among the writes that wait for one, which the next client delivers, verbatim as
+ * they are. Used by `palace hook`.
  */
 import { isOutage, Spool } from "../client/spool.ts";
 import type { Config } from "../config/config.ts";
-import { redact } from "../engine/text/redact.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { IDEMPOTENCY_META } from "../protocol/spec.ts";
 import type { Exchange } from "./signal/signals.ts";
@@ -22,10 +21,7 @@ export type LateTurn = Readonly<{
 
 /** Returns once it is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_*. */
 export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): void {
-  // What is cut first may be half of a secret, which no pattern knows.
-  const clean = (text: string): string => redact(text, config.redact).text;
-  const end = endOf(turn, { ...exchange, user: clean(exchange.user), assistant: clean(exchange.assistant) });
-  const params = { ...end, _meta: { [IDEMPOTENCY_META]: key } };
+  const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
   new Spool(config.paths.spoolDir).append({ atMs, agent, tool: "turn.end", key, line });
 }

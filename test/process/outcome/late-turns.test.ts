@@ -8,7 +8,6 @@ import type { Methods } from "../../../src/protocol/spec.ts";
 import { clientOf } from "../../helpers/outcome-agent.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 
-const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;
 
@@ -48,7 +47,7 @@ async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
     .sort((one, other) => one.at - other.at);
 }
 
-test("what is said without a broker is kept, masked, and comes with the next that answers: once, in order, with its time", async () => {
+test("what is said without a broker is kept and comes with the next that answers: once, in order, with its time", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -56,7 +55,7 @@ test("what is said without a broker is kept, masked, and comes with the next tha
   client.close();
   await palace.run("palace", ["stop"]);
   const startedAtMs = Date.now();
-  await stop(palace, `first? ${TOKEN}`, "so");
+  await stop(palace, "first?", "so");
   await stop(palace, "second?", "so, too");
   const said = { user: "third?", assistant: "no", cwd: "/home/ada/fern" };
   await palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
@@ -65,14 +64,14 @@ test("what is said without a broker is kept, masked, and comes with the next tha
   const endedAtMs = Date.now();
   const files = waiting(palace).map((name) => join(palace.config.paths.spoolDir, name));
   expect(files).toHaveLength(3);
-  const copies = files.map((file) => ({ file, text: readFileSync(file, "utf8"), mode: statSync(file).mode & 0o777 }));
-  for (const { text, mode } of copies) expect([text, mode]).toEqual([expect.not.stringContaining("ghp_"), 0o600]);
+  const copies = files.map((file) => ({ file, text: readFileSync(file, "utf8") }));
+  for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
   expect((await palace.run("palace", ["spool", "list"])).stdout.match(/turn\.end/g)).toHaveLength(3);
 
   await palace.startBroker();
   const found = await kept(palace, "another");
   expect(found.map(({ text }) => text)).toEqual([
-    "User: first? [redacted: github token]\n\nAssistant: so",
+    "User: first?\n\nAssistant: so",
     "User: second?\n\nAssistant: so, too",
     "User: third?\n\nAssistant: no",
   ]);
