@@ -43,12 +43,13 @@ export async function openBox({ name: title, env = {}, mounts = [] }: BoxOptions
   opening.defer(() => engine.getVolume(home).remove());
   opening.defer(async () => void (await container.stop()));
   const lines = engine.getNetwork(network.getId());
+  // The same for each of its agents.
+  const command = shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout);
   const closing = opening.move();
   return {
     name,
     exec: (...command) => container.exec(command),
-    agent: async () =>
-      docker.openAgent(name, shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout)),
+    agent: () => docker.openAgent(name, command),
     disconnect: () => lines.disconnect({ Container: name }),
     connect: () => lines.connect({ Container: name }),
     pause: () => docker.pause(name),

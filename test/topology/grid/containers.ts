@@ -44,15 +44,13 @@ export async function openComposeWorld(): Promise<World> {
     throw error;
   }
   const home = await volumeFolder(`${stack.project}_devbox-palace`);
+  const { stdout: config } = await execa("docker", ["exec", box(1), "sh", "-c", "cat ~/mcp.json"]);
+  const command = shimCommand(config);
   return {
     name: "container-only-compose",
     home,
     places: [0, 1],
-    agent: async (place) => {
-      const name = box(Number(place) + 1);
-      const { stdout } = await execa("docker", ["exec", name, "sh", "-c", "cat ~/mcp.json"]);
-      return openAgent(name, shimCommand(stdout));
-    },
+    agent: (place) => openAgent(box(Number(place) + 1), command),
     killBroker: async (script) => {
       await stack.kill("broker");
       if (script !== undefined)
