@@ -10,6 +10,8 @@ export type ForgetSelector = {
   match?: string;
   /** Beside `match`: numbers that stand for its concepts, in questions that are kept. */
   concepts?: readonly number[];
+  /** Beside `match`: its concepts as graphs have them in names. */
+  words?: readonly string[];
 };
 
 export type Found = {
@@ -20,6 +22,8 @@ export type Found = {
   facts: string[];
   entities: string[];
   links: { kind: LinkKind; id: string }[];
+  /** Entries of a Roampal's graphs. */
+  carried: string[];
 };
 
 /** Concurrency and errors: as LedgerTx; both read the whole ledger. */

@@ -2,7 +2,16 @@
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
-import type { Answered, Conversation, ConversationTx, Scored, Standing, StandingTx, Told } from "./outcome.ts";
+import type {
+  Answered,
+  CarriedTx,
+  Conversation,
+  ConversationTx,
+  Scored,
+  Standing,
+  StandingTx,
+  Told,
+} from "./outcome.ts";
 import type { ForgetTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
@@ -34,6 +43,7 @@ export interface LedgerTx {
   readonly parts: PartTx;
   readonly standings: StandingTx;
   readonly conversations: ConversationTx;
+  readonly carried: CarriedTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** Those that a write of that agent, and none since, has changed. */
@@ -78,6 +88,9 @@ export interface LedgerReader {
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** The newest outcomes of memories of a collection that were shown in talks of that kind. */
   toldIn(context: string, collection: string): Told;
+  /** Entries of a Roampal's graphs behind that one, in the order of their ids: one at least, as long as there are some, and up to `bytes`. */
+  carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
+  isCarried(id: string): boolean;
   conversations(): number;
   conversation(id: string): Conversation | undefined;
   /** Where a drawer was shown, the newest first. */

@@ -61,6 +61,12 @@ export interface StandingTx {
   put(id: string, standing: Standing, scored?: Scored): void;
 }
 
+/** Entries of a Roampal's graphs, which nothing here reads. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
+export interface CarriedTx {
+  find(id: string): string | undefined;
+  put(id: string, value: string): void;
+}
+
 /** Where a talk between a user and an agent stands. */
 export type Conversation = {
   /** The agent's name for it, with the agent's own. */

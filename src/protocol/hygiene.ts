@@ -11,7 +11,8 @@ export type TextMark = { piece: string; at: number; length: number; sha256: stri
 
 /**
  * `traces`: pieces of the texts, by which other files are searched. `ids`: of facts and entities, which are made of
- * their words in lower case. `marks` and `ids` are absent in the answer of an older broker.
+ * their words in lower case. `carried`: entries of a Roampal's graphs. `marks`, `ids` and `carried` are absent in the answer of an older
+ * broker.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -19,17 +20,19 @@ export type ForgetPreview = {
   missing: string[];
   facts: number;
   links: number;
+  carried?: number;
   sources: string[];
   traces: string[];
   marks?: TextMark[];
   ids?: string[];
 };
 
-/** How much was forgotten; `erasure` numbers what still has to be erased from files. */
+/** How much was forgotten, `carried` of a Roampal's graphs; `erasure` numbers what still has to be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
   links: number;
+  carried?: number;
   journalRows: number;
   images: number;
   erasure: number;

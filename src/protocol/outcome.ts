@@ -137,3 +137,18 @@ export type CarriedPage = {
   next: { from: number; after: string } | null;
   isShifted: boolean;
 };
+
+/** In a Roampal's folder. */
+export const CARRIED_GRAPHS = ["knowledge_graph.json", "content_graph.json", "memory_relationships.json"] as const;
+
+/**
+ * An entry of one of its graphs. `at`: the file, the section and the name; without the name where the section has none, the file alone where
+ * it is empty. `value`: JSON.
+ */
+export type CarriedEntry = { at: readonly string[]; value: string };
+
+/** The others were here, just so. */
+export type GraphReport = { added: number; updated: number };
+
+/** `next`: asks for the next page; null after the last. */
+export type GraphPage = { entries: CarriedEntry[]; next: string | null };

@@ -19,9 +19,12 @@ import type {
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
 import type {
   Book,
+  CarriedEntry,
   CarriedMemory,
   CarriedPage,
   FactRequest,
+  GraphPage,
+  GraphReport,
   HostSignal,
   ImportReport,
   MemoryFields,
@@ -305,6 +308,10 @@ export type Methods = {
   "outcome.import": { params: { memories: readonly CarriedMemory[]; isDry: boolean }; result: ImportReport };
   /** All memories as they are filed, page by page: nothing is masked. */
   "outcome.export": { params: { from: number; after?: string }; result: CarriedPage };
+  /** Administration, as is `outcome.exportGraph`. Entries of a Roampal's graphs, of which the journal holds a digest alone. */
+  "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
+  /** The entries, page by page, with the ids that memories are exported under: nothing is masked. */
+  "outcome.exportGraph": { params: { after: string }; result: GraphPage };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -107,6 +107,8 @@ test("our own methods are these", () => {
     "outcome.why": true,
     "outcome.import": true,
     "outcome.export": true,
+    "outcome.importGraph": true,
+    "outcome.exportGraph": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -79,7 +79,7 @@ export const verb = defineVerb({
       if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left: standing });
       else {
         out.text(
-          `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}; ` +
+          `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}${graphRows(done)}; ` +
             `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
         );
         tellFiles("Removed", removed, out);
@@ -210,14 +210,19 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
   }
 }
 
-function tellPreview({ drawers, total, missing, facts, links }: ForgetPreview, out: Output): void {
+function graphRows({ carried = 0 }: { carried?: number }): string {
+  return carried === 0 ? "" : `, ${plural(carried, "row")} of a Roampal's graphs`;
+}
+
+function tellPreview(preview: ForgetPreview, out: Output): void {
+  const { drawers, total, missing, facts, links } = preview;
   out.table(
     drawers
       .slice(0, SHOWN_MAX)
-      .map(({ drawer_id: id, wing, room, preview }) => [id, wing, room, shorten(preview, PREVIEW_COLUMNS)]),
+      .map(({ drawer_id: id, wing, room, preview: text }) => [id, wing, room, shorten(text, PREVIEW_COLUMNS)]),
   );
   if (total > SHOWN_MAX) out.text(`… and ${total - SHOWN_MAX} more`);
-  out.text(`${plural(total, "drawer row")}, ${plural(facts, "fact")}, ${plural(links, "link")}.`);
+  out.text(`${plural(total, "drawer row")}, ${plural(facts, "fact")}, ${plural(links, "link")}${graphRows(preview)}.`);
   for (const id of missing)
     out.notice(`no drawer ${id}: what the journal and the palace's log have of it is erased all the same`);
 }

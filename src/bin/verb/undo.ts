@@ -14,7 +14,12 @@ What somebody else has changed since is named and stays. TIME is 2026-11-22, 202
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
 /** An undo does not touch the file itself. */
-const KINDS: Readonly<Record<string, string>> = { source: "mark of a file", triple: "fact", standing: "outcomes" };
+const KINDS: Readonly<Record<string, string>> = {
+  source: "mark of a file",
+  triple: "fact",
+  standing: "outcomes",
+  carried: "graph",
+};
 const SHOWN_MAX = 40;
 const PREVIEW_COLUMNS = 60;
 

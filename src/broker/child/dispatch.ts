@@ -55,6 +55,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
       ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
       ...["outcome.stats", "outcome.why", "outcome.import", "outcome.export"],
+      ...["outcome.importGraph", "outcome.exportGraph"],
     ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
   ),
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,

@@ -7,6 +7,7 @@ import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
+import { carriedEntries, graphPage } from "../../engine/outcome/carried-graph.ts";
 import { carriedPage } from "../../engine/outcome/import.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
@@ -150,6 +151,12 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   ),
   "outcome.import": write("outcome.import"),
   "outcome.export": read(({ reads }, { params }) => carriedPage(reads.reader, params)),
+  // The journal holds no words of the entries.
+  "outcome.importGraph": async (dependencies, call) => {
+    const { entries, journalled } = carriedEntries(call.params);
+    return (await submit(dependencies, "outcome.importGraph", journalled, call, entries)).value;
+  },
+  "outcome.exportGraph": read(({ reads }, { params }) => graphPage(reads.reader, stringOf(params, "after"))),
   "broker.stop": ({ stop }, { params }) => {
     stop({ sticky: params["sticky"] === true });
     return { stopping: true };

@@ -13,7 +13,7 @@ const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
   ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
   // The one says what came of memories, the other shows them unmasked.
-  ...(["outcome.import", "outcome.export"] as const),
+  ...(["outcome.import", "outcome.export", "outcome.importGraph", "outcome.exportGraph"] as const),
 ]);
 
 /** Methods about the machine more than the memory (its folders, its exports), a scan of every row, and what is written. */

@@ -7,6 +7,7 @@ import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
+import { fileOfEntry } from "../outcome/carried-graph.ts";
 import { concepts } from "../outcome/concepts.ts";
 import { conceptNumber } from "../outcome/question.ts";
 import { findShown } from "../outcome/store.ts";
@@ -53,7 +54,7 @@ export function readSelector(params: Record<string, unknown>): {
 /** Shows what would be deleted. `traces` and `marks` are pieces of it by which files elsewhere are searched. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector));
-  const { drawers, missing, facts, links } = found;
+  const { drawers, missing, facts, links, carried } = found;
   const marks = marksOf(found, selector);
   return {
     drawers: drawers.slice(0, SHOWN_MAX).map(({ id, wing, room, text, metadata }) => ({
@@ -67,6 +68,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
     missing,
     facts: facts.length,
     links: links.length,
+    carried: carried.length,
     sources: [...new Set(drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")))].filter(Boolean),
     traces: [...new Set(marks.map(({ piece }) => piece))],
     marks,
@@ -77,7 +79,10 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
 /** A memory may be named as it was shown, before or after it moved; questions hold no words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
   const { ids, match } = selector;
-  if (match !== undefined) return { match, concepts: concepts(match).map(conceptNumber) };
+  if (match !== undefined) {
+    const words = concepts(match);
+    return { match, words, concepts: words.map(conceptNumber) };
+  }
   return ids === undefined ? selector : { ids: ids.map((id) => findShown(tx, id)?.id ?? id) };
 }
 
@@ -129,9 +134,18 @@ export function undo(tx: LedgerTx, call: WriteCall): unknown {
   return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
 }
 
+/** Entries of graphs are many, and their names are users' words: those of a file count as one item. */
+function withoutNames(items: UndoPlan["items"]): UndoPlan["items"] {
+  const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOfEntry(item.id) } : item));
+  return [
+    ...new Map(told.map((item, at) => [item.kind === "carried" ? `${item.change} ${item.id}` : at, item])).values(),
+  ];
+}
+
 function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan): Record<string, unknown> {
   const count = (change: string): number => items.filter((item) => item.change === change).length;
-  const refused = items.filter(({ change }) => change === "refused");
+  const told = withoutNames(items);
+  const refused = told.filter(({ change }) => change === "refused");
   return {
     writes,
     too_old: tooOld,
@@ -140,9 +154,9 @@ function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan
     removed: count("remove"),
     restored: count("restore"),
     reverted: count("revert"),
-    refused: refused.length,
+    refused: count("refused"),
     // All refused items are named, as far as a frame allows.
-    items: [...refused, ...items.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
+    items: [...refused, ...told.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
   };
 }
 

@@ -20,6 +20,7 @@ import { forget, undo } from "../hygiene/hygiene.ts";
 import { ageMemories } from "../outcome/retention.ts";
 import { answering, SAID } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
+import { importGraph } from "../outcome/carried-graph.ts";
 import { importMemories } from "../outcome/import.ts";
 import { ingestBook, removeBook } from "../outcome/library.ts";
 import { rewriteMemory } from "../outcome/rewrite.ts";
@@ -81,6 +82,7 @@ const METHODS = {
   "book.ingest": ingestBook,
   "book.remove": removeBook,
   "outcome.import": importMemories,
+  "outcome.importGraph": importGraph,
   "turn.begin": beginTurn,
   "turn.end": endTurn,
   "turn.judge": typed(judgeTurn),

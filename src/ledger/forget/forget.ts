@@ -9,8 +9,10 @@ import type { Forgotten } from "../../protocol/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
+import { carriedImages, carriedRows, carriedTest } from "./carried.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
 import { forgetQuestions } from "./questions.ts";
+import { stringsOf } from "./strings.ts";
 import { TextParts } from "./text-parts.ts";
 
 /** The journal holds this in place of a forgotten text. */
@@ -41,12 +43,13 @@ export class SqliteForget implements ForgetTx {
       missing: (selector.ids ?? []).filter(
         (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
       ),
+      carried: carriedRows(this.#database, carriedTest(drawers, selector)),
       ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
     };
   }
 
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
-    const { drawers, facts, entities, links } = found;
+    const { drawers, facts, entities, links, carried } = found;
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words.graph);
@@ -60,6 +63,7 @@ export class SqliteForget implements ForgetTx {
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
     for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
+    for (const id of carried) this.#tx.carried.restore(id, null);
     // A before-image would let undo bring the text back.
     this.#tx.images.clear();
     this.#tx.touch();
@@ -71,6 +75,7 @@ export class SqliteForget implements ForgetTx {
       drawers: drawers.length,
       facts: facts.length,
       links: links.length,
+      carried: carried.length,
       journalRows: named.rows,
       images,
       erasure: Number(lastInsertRowid),
@@ -171,7 +176,7 @@ export class SqliteForget implements ForgetTx {
   }
 
   #cleanImages(
-    { drawers, facts, entities, links }: Found,
+    { drawers, facts, entities, links, carried }: Found,
     selector: ForgetSelector,
     named: { ids: string[] },
     graph: GraphNames,
@@ -183,6 +188,7 @@ export class SqliteForget implements ForgetTx {
       ["standing", [...ids, ...asked]],
       ["triple", facts],
       ["entity", entities],
+      ["carried", [...carried, ...carriedImages(this.#database, carriedTest(drawers, selector))]],
       ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
       ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
     ];
@@ -257,16 +263,6 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
     graph,
     isWide: match !== undefined || source !== undefined,
   };
-}
-
-function* stringsOf(value: unknown): Generator<string> {
-  if (typeof value === "string") yield value;
-  else if (Array.isArray(value)) for (const one of value) yield* stringsOf(one);
-  else if (typeof value === "object" && value !== null)
-    for (const [key, one] of Object.entries(value)) {
-      yield key;
-      yield* stringsOf(one);
-    }
 }
 
 /** Drawer ids stay in an answer, so that a repeated call still gets the id of the drawer it made. */

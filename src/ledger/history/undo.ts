@@ -25,7 +25,16 @@ type Window = { agent: string; sinceMs: number; untilMs: number };
 
 /** As a person's own commands name themselves. */
 const COMMANDS = "palace ";
-const ORDER: readonly ImageKind[] = ["drawer", "standing", "source", "triple", "entity", "tunnel", "hallway"];
+const ORDER: readonly ImageKind[] = [
+  "drawer",
+  "standing",
+  "source",
+  "triple",
+  "entity",
+  "tunnel",
+  "hallway",
+  "carried",
+];
 
 export class SqliteUndo implements UndoTx {
   readonly #database: LedgerDatabase;
@@ -156,6 +165,7 @@ export class SqliteUndo implements UndoTx {
     if (kind === "source") return this.#restoreSource(id, before);
     // One that could not come back has no outcomes.
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
+    if (kind === "carried") return this.#tx.carried.restore(id, before);
     // A fact that comes back in the same write may name the entity.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);

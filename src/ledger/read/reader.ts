@@ -19,6 +19,7 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
+import { carriedAfter } from "./carried-reader.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
@@ -123,6 +124,14 @@ export class SqliteLedgerReader implements LedgerReader {
 
   toldIn(context: string, collection: string): Told {
     return toldIn(this.#database, context, collection);
+  }
+
+  carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
+    return carriedAfter(this.#database, id, limit, bytes);
+  }
+
+  isCarried(id: string): boolean {
+    return this.#database.prepare<[string]>("SELECT 1 FROM carried_graph WHERE id = ?").get(id) !== undefined;
   }
 
   conversations(): number {

@@ -6,6 +6,7 @@
  * each row made bulk ingest half as fast.
  */
 
+import { CARRIED_SCHEMA } from "./carried-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
 import { FILED_SCHEMA } from "./filed-schema.ts";
@@ -17,7 +18,7 @@ import { SCORED_SCHEMA } from "./scored-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -95,6 +96,8 @@ ${DRAWER_INSERT}`,
   11: SCORED_SCHEMA,
   // Version 13 adds the questions that outcomes are of.
   12: QUESTION_SCHEMA,
+  // Version 14 adds the graphs of a Roampal.
+  13: CARRIED_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -204,4 +207,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}`;

@@ -11,7 +11,7 @@ import { digest, drawerDigest } from "../record.ts";
 import { STANDING_BODY } from "../schema/standing-schema.ts";
 
 export type GraphKind = "entity" | "triple" | LinkKind;
-export type ImageKind = "drawer" | "source" | "standing" | GraphKind;
+export type ImageKind = "drawer" | "source" | "standing" | "carried" | GraphKind;
 /** A row of `change` without its journal row. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
@@ -27,6 +27,7 @@ export class Images {
   readonly #body;
   readonly #source;
   readonly #standing;
+  readonly #carried;
 
   constructor(database: LedgerDatabase) {
     this.#body = new Map(GRAPH_KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
@@ -34,6 +35,7 @@ export class Images {
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
     this.#standing = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
+    this.#carried = database.prepare<[string], string>("SELECT value FROM carried_graph WHERE id = ?").pluck();
   }
 
   /** An undefined `after` means deleted. */
@@ -52,6 +54,7 @@ export class Images {
   /** Text of the row in its present state. */
   stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
     if (kind === "source") return this.#source.get(id);
+    if (kind === "carried") return this.#carried.get(id);
     return kind === "standing" ? this.#standing.get(id) : this.#body.get(kind)?.get(id);
   }
 

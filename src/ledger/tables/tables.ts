@@ -11,6 +11,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { AdoptedDigests } from "./adopted-digests.ts";
+import { SqliteCarriedTx } from "./carried.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteConversationTx } from "./conversations.ts";
 import { SqliteGraphTx } from "./graph.ts";
@@ -30,6 +31,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly parts: SqlitePartTx;
   readonly standings: SqliteStandingTx;
   readonly conversations: SqliteConversationTx;
+  readonly carried: SqliteCarriedTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -62,10 +64,8 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.#current.closets += closets;
     });
     this.parts = new SqlitePartTx(database, () => this.touch());
-    this.standings = new SqliteStandingTx(database, (id) => {
-      this.images.note("standing", id);
-      this.touch();
-    });
+    this.standings = new SqliteStandingTx(database, (id) => this.#note("standing", id));
+    this.carried = new SqliteCarriedTx(database, (id) => this.#note("carried", id));
     this.conversations = new SqliteConversationTx(database, () => this.touch());
     this.adopted = new AdoptedDigests(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
@@ -218,6 +218,11 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   drawersOfSource(sourceFile: string): Drawer[] {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+  }
+
+  #note(kind: "standing" | "carried", id: string): void {
+    this.images.note(kind, id);
+    this.touch();
   }
 
   /** Notes a change to a table that holds no drawers, so that the write does not count as one that did nothing. */

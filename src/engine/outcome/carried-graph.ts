@@ -1,0 +1,81 @@
+/**
+ * Graphs of a Roampal, which are kept and not used: entries come in writes of a thousand, and go back in pages. A write runs inside the
+ * transaction; repeated, it finds its entries there. Source: outcome-memory.md 4.2, 8.1–8.7.
+ */
+import { hasLevels } from "../../platform/levels.ts";
+import { isRecord } from "../../platform/is-record.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
+import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } from "../../protocol/outcome.ts";
+import { sha256Hex } from "../text/text.ts";
+import { leaving } from "./carried.ts";
+
+/** A memory's id as a whole text in JSON, or as a part of a name. */
+const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
+
+/** `journalled`: what tells the call from any other, without words. Errors: PROTOCOL_BAD_PARAMS. */
+export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
+  entries: CarriedEntry[];
+  journalled: Record<string, unknown>;
+} {
+  if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
+  if (!Array.isArray(entries) || entries.length > CARRIED_ENTRIES_MAX || !entries.every(isEntry))
+    throw refused(
+      `entries must be a list of at most ${CARRIED_ENTRIES_MAX}, each a file of ${CARRIED_GRAPHS.join(", ")} with section and name, and JSON of at most ${CARRIED_LEVELS_MAX} levels`,
+    );
+  return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
+}
+
+/** What Roampal says last of an entry counts: nothing here changes one. */
+export function importGraph(tx: LedgerTx, { params, findings }: WriteCall): GraphReport {
+  const report: GraphReport = { added: 0, updated: 0 };
+  for (const { at, value } of findings as CarriedEntry[]) {
+    const id = JSON.stringify(at);
+    const there = tx.carried.find(id);
+    if (there === value) continue;
+    report[there === undefined ? "added" : "updated"] += 1;
+    if (params["isDry"] !== true) tx.carried.put(id, value);
+  }
+  return report;
+}
+
+/** `after`: the last one of the page before, "" for the first. A memory that was moved here is named as it is exported. */
+export function graphPage(reader: LedgerReader, after: string): GraphPage {
+  const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
+  const names = new Map<string, string>();
+  const nameOf = (id: string): string => {
+    const drawer = names.has(id) ? undefined : reader.findDrawer(id);
+    if (drawer !== undefined) names.set(id, leaving(drawer, undefined)?.id ?? id);
+    return names.get(id) ?? id;
+  };
+  const renamed = (json: string): string => json.replace(NAMED, nameOf);
+  const entries = rows.map(({ id, value }) => {
+    const now = renamed(id);
+    // There may be one of each name: neither is lost.
+    const isTaken = now !== id && reader.isCarried(now);
+    return { at: JSON.parse(isTaken ? id : now) as string[], value: renamed(value) };
+  });
+  return { entries, next: rows.at(-1)?.id ?? null };
+}
+
+/** Of the entry with that id. */
+export function fileOfEntry(id: string): string {
+  const [file = ""] = JSON.parse(id) as string[];
+  return file;
+}
+
+function isEntry(value: unknown): value is CarriedEntry {
+  const { at, value: json } = isRecord(value) ? value : {};
+  if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;
+  if (!CARRIED_GRAPHS.some((file) => file === at[0]) || typeof json !== "string") return false;
+  try {
+    return hasLevels(JSON.parse(json), CARRIED_LEVELS_MAX);
+  } catch {
+    return false;
+  }
+}
+
+function refused(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}

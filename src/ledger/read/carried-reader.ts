@@ -1,0 +1,19 @@
+/** Entries of a Roampal's graphs, as they go back. Used by reader.ts. */
+import type { LedgerDatabase } from "../open.ts";
+
+type Row = { id: string; value: string };
+
+/** One at least, as long as there are some. */
+export function carriedAfter(database: LedgerDatabase, after: string, limit: number, bytes: number): Row[] {
+  const rows: Row[] = [];
+  let left = bytes;
+  const following = database.prepare<[string, number], Row>(
+    "SELECT id, value FROM carried_graph WHERE id > ? ORDER BY id LIMIT ?",
+  );
+  for (const row of following.iterate(after, limit)) {
+    left -= row.id.length + row.value.length;
+    if (rows.length > 0 && left < 0) break;
+    rows.push(row);
+  }
+  return rows;
+}
