@@ -3,14 +3,14 @@ import type { Client } from "../../client/client.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { CarriedPage } from "../../protocol/outcome.ts";
+import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
 import { RoampalDraft } from "../../public-palace/roampal/target.ts";
-import { teller } from "./roampal.ts";
+import { teller } from "./roampal-parts.ts";
 
 const TRIES = 5;
 
-/** `others`: drawers in the wing of memories that are none, and stay here alone. */
-export type Exported = { dir: string; memories: number; others: number };
+/** `entries`: of its graphs. `others`: drawers in the wing of memories that are none, and stay here alone. */
+export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 /** Errors: the folder's, the broker's. Leaves nothing behind then. */
 export async function exportRoampal(client: Client, dir: string, silent: boolean): Promise<Exported> {
@@ -34,18 +34,25 @@ async function writeAll(
   draft: RoampalDraft,
   silent: boolean,
 ): Promise<Omit<Exported, "dir"> | undefined> {
-  const written = { memories: 0, others: 0 };
+  const written = { memories: 0, entries: 0, others: 0 };
   let tell: ReturnType<typeof teller> | undefined;
   try {
     for (let next: CarriedPage["next"] = { from: 0, after: "" }; next !== null;) {
       const page: CarriedPage = await client.call("outcome.export", next);
       if (page.isShifted) return undefined;
-      tell ??= teller("exporting", page.total, silent);
+      tell ??= teller("exporting", "memories", page.total, silent);
       draft.write(page.memories);
       faultPoint("outcome-export.after-page");
       written.memories += page.memories.length;
       written.others += page.others;
       tell.step(written.memories);
+      next = page.next;
+    }
+    for (let next: GraphPage["next"] = ""; next !== null;) {
+      const page: GraphPage = await client.call("outcome.exportGraph", { after: next });
+      draft.writeGraphs(page.entries);
+      faultPoint("outcome-export.after-page");
+      written.entries += page.entries.length;
       next = page.next;
     }
     return written;
@@ -54,9 +61,9 @@ async function writeAll(
   }
 }
 
-export function describeExport({ dir, memories, others }: Exported): string {
+export function describeExport({ dir, memories, entries, others }: Exported): string {
   return [
-    `${dir}: ${memories} memories`,
+    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
     ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
     `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
     "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",

@@ -1,17 +1,17 @@
 /**
- * Brings the memories of a Roampal's data folder here, a hundred in a write; one that is broken off is done again from the start, and finds
- * what came before. Used by `palace outcome import`.
+ * Brings the memories of a Roampal's data folder here, a hundred in a write, then its graphs; one that is broken off is done again from the
+ * start, and finds what came before. Used by `palace outcome import`.
  */
 import type { Client } from "../../client/client.ts";
 import { cut } from "../../platform/cut.ts";
 import { faultPoint } from "../../platform/fault.ts";
-import { CARRIED_MAX, CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
-import type { CarriedMemory, ImportReport } from "../../protocol/outcome.ts";
+import { CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
+import type { ImportReport } from "../../protocol/outcome.ts";
 import { type Found, RoampalFolder } from "../../public-palace/roampal/source.ts";
 import { plural } from "../terminal/output.ts";
-import { Progress } from "../terminal/progress.ts";
+import { type GraphsImported, importGraphs } from "./roampal-graphs.ts";
+import { parts, teller } from "./roampal-parts.ts";
 
-const TELL_AFTER_MS = 2_000;
 const NAMED_MAX = 5;
 /** Roampal's fields repeat the text, and calls carry them. */
 const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB, its text counted once more for each field that repeats it`;
@@ -22,6 +22,7 @@ export type Imported = Found & {
   added: number;
   updated: number;
   unchanged: number;
+  graphs: GraphsImported;
   notUsed: { collections: { name: string; rows: number }[]; files: string[] };
 } & Omit<ImportReport, "added" | "updated">;
 
@@ -32,10 +33,12 @@ export async function importRoampal(
   { isDry, silent }: { isDry: boolean; silent: boolean },
 ): Promise<Imported> {
   const folder = new RoampalFolder(dir);
-  const tell = teller("importing", folder.total, silent);
+  const tell = teller("importing", "memories", folder.total, silent);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
   try {
-    for (const memories of parts(folder.memories(), all.refused)) {
+    for (const memories of parts(folder.memories(), CARRIED_MAX, ({ id }) => {
+      all.refused.push({ id: cut(id), why: TOO_LARGE });
+    })) {
       const one = await client.call("outcome.import", { memories, isDry });
       for (const name of ["added", "updated", "kept", "gone"] as const) all[name].push(...one[name]);
       all.refused.push(...one.refused);
@@ -43,67 +46,41 @@ export async function importRoampal(
       faultPoint("import.after-part");
       tell.step(folder.found.memories);
     }
+    tell.end();
+    const graphs = await importGraphs(client, folder, { isDry, silent });
     const [added, updated] = [all.added.length, all.updated.length];
     const { memories } = folder.found;
     const unchanged = memories - added - updated - all.kept.length - all.gone.length - all.refused.length;
-    return { dir, dryRun: isDry, ...folder.found, ...all, added, updated, unchanged, notUsed: folder.others };
+    return { dir, dryRun: isDry, ...folder.found, ...all, added, updated, unchanged, graphs, notUsed: folder.others };
   } finally {
     tell.end();
     folder.close();
   }
 }
 
-/** Parts of one call; a memory that no call can carry is refused here. */
-function* parts(memories: Iterable<CarriedMemory>, refused: ImportReport["refused"]): Generator<CarriedMemory[], void> {
-  let part: CarriedMemory[] = [];
-  let bytes = 0;
-  for (const memory of memories) {
-    const size = Buffer.byteLength(JSON.stringify(memory));
-    if (size > CARRIED_MAX_BYTES) {
-      refused.push({ id: cut(memory.id), why: TOO_LARGE });
-      continue;
-    }
-    if (part.length === CARRIED_MAX || (part.length > 0 && bytes + size > CARRIED_PART_MAX_BYTES)) {
-      yield part;
-      [part, bytes] = [[], 0];
-    }
-    part.push(memory);
-    bytes += size;
-  }
-  if (part.length > 0) yield part;
-}
-
-/** Says how far it is, where that takes long enough to ask. */
-export function teller(
-  doing: string,
-  total: number,
-  silent: boolean,
-): { step: (done: number) => void; end: () => void } {
-  const progress = new Progress({ silent });
-  let toldAtMs = performance.now();
-  return {
-    step: (done) => {
-      const isDue = performance.now() - toldAtMs > TELL_AFTER_MS;
-      if (isDue) toldAtMs = performance.now();
-      progress.step(done, total, `${doing} memories`, isDue ? `${doing}: ${done} of ${total} memories` : undefined);
-    },
-    end: () => progress.end(),
-  };
-}
-
 /** One line for everything that happened, and none for what did not. `importer`: its name in the journal. */
 export function describeImport(imported: Imported, importer: string): string {
-  const { dir, dryRun, added, updated, unchanged, kept, gone, refused, overdue, notUsed } = imported;
+  const { dir, dryRun, added, updated, unchanged, kept, gone, refused, overdue, graphs, notUsed } = imported;
   const { ghosts, repeated, unreadable } = imported;
   const would = dryRun ? "would be " : "";
-  const isNothing = added + updated === 0;
+  const isNothing = added + updated + graphs.added + graphs.updated === 0;
   const lines: [count: number, line: string][] = [
     [isNothing ? 0 : 1, `${added} memories ${would}added, ${updated} ${would}brought up to date`],
     [isNothing ? 1 : 0, "nothing to do: whatever is to be imported is here"],
+    [
+      graphs.added + graphs.updated,
+      `${graphs.added} entries of its graphs ${would}added, ${graphs.updated} ${would}brought up to date`,
+    ],
     [unchanged, `${unchanged} here already, just so`],
+    [graphs.unchanged, `${graphs.unchanged} entries of its graphs here already, just so`],
     [kept.length, `${kept.length} stay as they are here, where they were scored or changed last: ${named(kept)}`],
     [gone.length, `${gone.length} came before, and have gone here since: ${named(gone)}`],
     [refused.length, `${refused.length} not imported: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
+    [
+      graphs.refused.length,
+      `${graphs.refused.length} entries of its graphs not imported: ${named(graphs.refused.map(({ entry, why }) => `${entry}, ${why}`))}`,
+    ],
+    ...graphs.unread.map(({ file, why }): [number, string] => [1, `${file} not imported: ${why}`]),
     [ghosts, `${plural(ghosts, "chunk")} of removed books not imported`],
     [repeated, `${repeated} stand there twice, and come once`],
     [unreadable, `${plural(unreadable, "record")} of Chroma's queue cannot be read`],

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { CarriedMemory } from "../../protocol/outcome.ts";
+import { CARRIED_GRAPHS, type CarriedMemory } from "../../protocol/outcome.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -18,6 +18,7 @@ import {
   readCollections,
 } from "../format/chroma-file.ts";
 import { countRows, type PalaceRow, readRows, readTail } from "../format/palace-file.ts";
+import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
 /** In Chroma, by their names here; what has been moved furthest comes first. */
@@ -27,6 +28,7 @@ export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
 /** Roampal's folder within its data folder. */
 export const CHROMA_FOLDER = "chromadb";
 export const GHOSTS_FILE = "ghost_ids.json";
+const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIED_GRAPHS]);
 
 const COPIES = "palace-roampal-";
 const PAGE_ROWS = 200;
@@ -85,7 +87,7 @@ export class RoampalFolder {
     return {
       collections: foreign.map((one) => ({ name: one.name, rows: countRows(this.#database, one) })),
       files: readdirSync(this.#dir)
-        .filter((name) => name !== CHROMA_FOLDER && name !== GHOSTS_FILE)
+        .filter((name) => !USED.has(name))
         .toSorted(),
     };
   }
@@ -106,6 +108,10 @@ export class RoampalFolder {
         }
         seen.add(row.id).add(move);
       }
+  }
+
+  graphs(): Generator<GraphFile, void> {
+    return readGraphs(this.#dir);
   }
 
   close(): void {

@@ -11,9 +11,10 @@ import { faultPoint } from "../../platform/fault.ts";
 import { makeFolder, syncPath } from "../../platform/folders.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { CarriedMemory } from "../../protocol/outcome.ts";
+import type { CarriedEntry, CarriedMemory } from "../../protocol/outcome.ts";
 import { ROAMPAL } from "../driver/files/create.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
+import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
@@ -24,6 +25,7 @@ export class RoampalDraft {
   readonly #dir: string;
   readonly #draft: string;
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
+  readonly #graphs = new GraphTexts();
 
   /** Errors: CONFIG_USAGE for a folder that holds something, or cannot be made. */
   constructor(dir: string) {
@@ -58,9 +60,15 @@ export class RoampalDraft {
       );
   }
 
+  /** The files are written in the end. */
+  writeGraphs(entries: readonly CarriedEntry[]): void {
+    this.#graphs.add(entries);
+  }
+
   /** Errors: CONFIG_USAGE where somebody has put something there meanwhile. */
   finish(): void {
     this.#close();
+    this.#graphs.write(this.#draft);
     syncPath(join(this.#draft, CHROMA_FOLDER));
     syncPath(this.#draft);
     faultPoint("outcome-export.before-rename");

@@ -106,9 +106,20 @@ async def do(memory, step):
     if what == "get":
         found = memory.get_by_id(given[0])
         return None if found is None else found.get("content") or found.get("text")
+    if what == "relate":
+        # No version does so by itself.
+        return memory._kg_service.add_relationship(given[0], "evolution", {"to": given[0], "reason": given[1]})
     if what == "books":
         return [[one["title"], one.get("chunk_count", one.get("chunks"))] for one in await memory.list_books()]
     raise ValueError(what)
+
+
+def graphs_of(kg):
+    """Of 0.3.6.1, as it has them in mind; newer ones have none."""
+    if kg is None:
+        return None
+    documents = {id: sorted(names) for id, names in kg.content_graph._doc_entities.items()}
+    return [kg.knowledge_graph, kg.content_graph.to_dict(), kg.relationships, documents]
 
 
 async def main():
@@ -121,13 +132,18 @@ async def main():
     made = []
     for step in asked["steps"]:
         made.append(await do(memory, [made[int(one[1:])] if isinstance(one, str) and one[:1] == "$" else one for one in step]))
+    kg = getattr(memory, "_kg_service", None)
+    if kg is not None:
+        # It saves seconds after the last change.
+        kg._save_kg_sync()
+        kg._save_relationships_sync()
     held = {}
     for name, adapter in memory.collections.items():
         got = adapter.collection.get(include=["documents", "metadatas", "embeddings"])
         for id, text, metadata, vector in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"]):
             types = {key: type(value).__name__ for key, value in metadata.items()}
             held[id] = {"collection": name, "text": text, "metadata": metadata, "types": types, "isZero": not numpy.any(vector)}
-    json.dump({"made": made, "held": held, "faults": faults, "ghosts": sorted(memory.ghost_ids)}, answers)
+    json.dump({"made": made, "held": held, "faults": faults, "ghosts": sorted(memory.ghost_ids), "graphs": graphs_of(kg)}, answers)
     answers.flush()
     # Threads of Chroma's would keep it.
     os._exit(0)

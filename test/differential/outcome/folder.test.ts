@@ -1,6 +1,6 @@
 /**
  * Data folders of the real Roampal, the specification's version and the newest: what it has kept comes here field by field, goes back to the
- * letter, and is searched and scored in there. Only its model is a stand-in (folder.py).
+ * letter, with the graphs of the older one, and is searched and scored in there. Only its model is a stand-in (folder.py).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,13 @@ type Held = {
   types: Record<string, string>;
   isZero: boolean;
 };
-type Folder = { made: unknown[]; held: Record<string, Held>; faults: string[]; ghosts: string[] };
+type Folder = {
+  made: unknown[];
+  held: Record<string, Held>;
+  faults: string[];
+  ghosts: string[];
+  graphs: Record<string, object>[] | null;
+};
 
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
@@ -82,7 +88,8 @@ for (const version of ROAMPAL_VERSIONS) {
       const home = mkdtempSync(join(tmpdir(), "roampal-"));
       try {
         const dir = join(home, "data");
-        const life = await roampal(version, dir, LIFE);
+        const hasGraphs = version === "0.3.6.1";
+        const life = await roampal(version, dir, hasGraphs ? [...LIFE, ["relate", "$1", "it has worked"]] : LIFE);
         expect(life.faults).toEqual([]);
         const held = Object.fromEntries(Object.entries(life.held).filter(([id]) => !life.ghosts.includes(id)));
         const count = Object.keys(held).length;
@@ -92,15 +99,23 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(first).toMatchObject({
           ...{ memories: count, added: count, updated: 0, kept: [], gone: [], refused: [], overdue: 0 },
           ...{ ghosts: life.ghosts.length, repeated: 0, unreadable: 0 },
+          graphs: { updated: 0, unchanged: 0, refused: [], unread: [] },
         });
+        const { entries } = first["graphs"] as { entries: number };
+        expect(entries > 500).toBe(hasGraphs);
         await expectHere(palace, held);
-        expect(await palaceSays(palace, "outcome", "import", dir)).toMatchObject({ added: 0, unchanged: count });
+        expect(await palaceSays(palace, "outcome", "import", dir)).toMatchObject({
+          ...{ added: 0, unchanged: count, graphs: { added: 0, updated: 0, unchanged: entries } },
+        });
 
         const back = join(home, "back");
-        expect(await palaceSays(palace, "outcome", "export", back)).toMatchObject({ memories: count, others: 0 });
+        expect(await palaceSays(palace, "outcome", "export", back)).toMatchObject({
+          ...{ memories: count, entries, others: 0 },
+        });
         const opened = await roampal(version, back, []);
         expect(opened.faults).toEqual([]);
         expect(withoutVectors(opened.held)).toEqual(withoutVectors(held));
+        expect(opened.graphs).toEqual(life.graphs);
         // The newest embeds anew what it finds.
         expect(Object.values(opened.held).every(({ isZero }) => isZero)).toBe(version === "0.3.6.1");
 
@@ -131,7 +146,9 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(Object.keys(used.held)).toHaveLength(count + 1);
 
         // What was scored over there in the meantime comes back.
-        expect(await palaceSays(palace, "outcome", "import", back)).toMatchObject({ added: 1, updated: 1, kept: [] });
+        expect(await palaceSays(palace, "outcome", "import", back)).toMatchObject({
+          ...{ added: 1, updated: 1, kept: [], graphs: { refused: [] } },
+        });
         expect(await palaceSays(palace, "outcome", "why", moved)).toMatchObject({ uses: 3 });
       } finally {
         rmSync(home, { recursive: true, force: true });

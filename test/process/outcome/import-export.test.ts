@@ -30,7 +30,8 @@ const SCORED = {
   ...{ score: 0.85, uses: 4, success_count: 3.5, outcome_history: PAST, last_outcome: "worked" },
   last_used: "2026-01-02T00:00:00.000001",
 };
-const WHOLE = { unreadable: 0, repeated: 0, ghosts: 0, kept: [], gone: [], refused: [], overdue: 0 };
+const GRAPHS = { entries: 0, added: 0, updated: 0, unchanged: 0, refused: [], unread: [] };
+const WHOLE = { graphs: GRAPHS, unreadable: 0, repeated: 0, ghosts: 0, kept: [], gone: [], refused: [], overdue: 0 };
 
 /** One of each kind. */
 function fill(data: RoampalData): void {
@@ -73,7 +74,7 @@ function fill(data: RoampalData): void {
   data.file("roampal_books", [{ id: "book_000000ff_chunk_0", text: "a removed one", metadata: { title: "Gone" } }]);
   data.file("somebody_elses", [{ id: "x", text: "of no concern" }]);
   writeFileSync(join(data.dir, "ghost_ids.json"), '{"ghost_ids":["book_000000ff_chunk_0"]}');
-  writeFileSync(join(data.dir, "knowledge_graph.json"), "{}");
+  writeFileSync(join(data.dir, "somebody.json"), "{}");
   mkdirSync(join(data.dir, "mcp_sessions"));
 }
 
@@ -115,7 +116,7 @@ test("everything in the folder comes once, with what came of it, and the folder 
   const first = await bring(palace, data.dir);
   expect(first).toEqual({
     ...{ ...WHOLE, dir: data.dir, dryRun: false, memories: 7, added: 7, updated: 0, unchanged: 0, ghosts: 1 },
-    notUsed: { collections: [{ name: "somebody_elses", rows: 1 }], files: ["knowledge_graph.json", "mcp_sessions"] },
+    notUsed: { collections: [{ name: "somebody_elses", rows: 1 }], files: ["mcp_sessions", "somebody.json"] },
   });
   expect(await why(palace, "working_0000000a")).toMatchObject({
     ...{ wing: "roampal", room: "working", text: "the deploy wants a longer timeout" },
@@ -132,7 +133,7 @@ test("everything in the folder comes once, with what came of it, and the folder 
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 0, updated: 0, unchanged: 7, ghosts: 1 });
   const again = await palace.run("palace", ["outcome", "import", data.dir]);
   expect(again.stdout).toContain("nothing to do");
-  expect(again.stdout).toContain(`not used here, still in ${data.dir}: knowledge_graph.json, mcp_sessions`);
+  expect(again.stdout).toContain(`not used here, still in ${data.dir}: mcp_sessions, somebody.json`);
   expect(stateOf(data.dir)).toBe(before);
 });
 
@@ -319,7 +320,7 @@ test("what came and was not touched goes back to the letter, and what was made h
   data.file("roampal_history", MANY);
   await bring(palace, data.dir);
   const back = join(palace.home, "back/data");
-  expect(await exportTo(palace, back)).toEqual({ dir: back, memories: 257, others: 0 });
+  expect(await exportTo(palace, back)).toEqual({ dir: back, memories: 257, entries: 0, others: 0 });
   expect(contentsOf(back)).toEqual(contentsOf(data.dir));
   expect(readdirSync(back)).toEqual(["chromadb"]);
   expect(await bring(palace, back)).toMatchObject({ ...WHOLE, added: 0, updated: 0, unchanged: 257 });
@@ -334,7 +335,7 @@ test("what came and was not touched goes back to the letter, and what was made h
     await palace.run("palace", ["outcome", "score", "working_0000000a", "worked"]);
   const more = join(palace.home, "more");
   mkdirSync(more);
-  expect(await exportTo(palace, more)).toEqual({ dir: more, memories: 259, others: 1 });
+  expect(await exportTo(palace, more)).toEqual({ dir: more, memories: 259, entries: 0, others: 1 });
   const contents = contentsOf(more);
   const moved = contents.get("patterns_0000000a");
   expect(moved).toMatchObject({ collection: "patterns", metadata: { score: 1, uses: 6, success_count: 5.5 } });
