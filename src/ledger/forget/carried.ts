@@ -1,6 +1,6 @@
 /**
- * Finds entries of a Roampal's graphs that name what is to be forgotten, or hold its words: in the rows, and in what undo keeps of them.
- * Used by forget.ts.
+ * Finds entries of a Roampal's graphs that name what is to be forgotten, or hold its words: in the rows, and in what undo keeps of them. An
+ * entry's file and section are no user's words. Used by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
@@ -12,22 +12,31 @@ const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Between the parts of a name. */
 const JOINT = "::";
+/** Its names are made of Roampal's words: the kind of talk, the action, the collection. */
+const WORDLESS_SECTION = "context_action_effectiveness";
+const WORD_MIN = 3;
 
-export type Carried = { id: string; json: string | null };
+/** `json`: the value, or what undo keeps of it. */
+type Row = { id: string; json: string | null };
+type IsMeant = (row: Row) => boolean;
 
-export function carriedRows(database: LedgerDatabase, isMeant: (row: Carried) => boolean): string[] {
+export function carriedRows(database: LedgerDatabase, isMeant: IsMeant): string[] {
   return idsOf(database, "SELECT id, value AS json FROM carried_graph", isMeant);
 }
 
-export function carriedImages(database: LedgerDatabase, isMeant: (row: Carried) => boolean): string[] {
+export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): string[] {
   return idsOf(database, "SELECT id, before AS json FROM change WHERE kind = 'carried'", isMeant);
 }
 
-/** Whether a row names one of the drawers, or holds the text: to the character in a sentence, by one of its concepts in a name. */
-export function carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): (row: Carried) => boolean {
+/**
+ * Whether a row names one of the drawers, holds the text (to the character in a sentence, by one of its concepts in a name), or has a word in
+ * its name that no other drawer holds.
+ */
+export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
   const names = new Set([...ids, ...drawers.map(({ id }) => id)].map(anyIdOf));
   const named = [match ?? "", ...words].map((word) => `_${folded(word)}_`).filter((word) => word !== "__");
+  let lost: ReadonlySet<string> | undefined;
   const isNamed = (text: string): boolean =>
     text.split(JOINT).some((part) => names.has(anyIdOf(part))) ||
     (text.match(ID) ?? []).some((id) => names.has(anyIdOf(id)));
@@ -37,23 +46,42 @@ export function carriedTest(drawers: readonly Drawer[], selector: ForgetSelector
     const name = /\s/.test(text) ? "" : `_${folded(text)}_`;
     return named.some((word) => name.includes(word));
   };
-  const holds = (json: string): boolean => {
-    for (const text of stringsOf(JSON.parse(json))) if (isNamed(text) || isWorded(text)) return true;
-    return false;
+  return ({ id, json }) => {
+    const [, section, name = ""] = JSON.parse(id) as string[];
+    for (const text of stringsOf([name, json === null ? null : JSON.parse(json)]))
+      if (isNamed(text) || isWorded(text)) return true;
+    lost ??= wordsOfNoOther(database, drawers);
+    return section !== WORDLESS_SECTION && wordsOf(name.replaceAll(ID, "")).some((word) => lost?.has(word));
   };
-  return ({ id, json }) => holds(id) || (json !== null && holds(json));
 }
 
-function idsOf(database: LedgerDatabase, sql: string, isMeant: (row: Carried) => boolean): string[] {
+function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[] {
   const found = new Set<string>();
-  for (const row of database.prepare<[], Carried>(sql).iterate())
-    if (!found.has(row.id) && isMeant(row)) found.add(row.id);
+  for (const row of database.prepare<[], Row>(sql).iterate()) if (!found.has(row.id) && isMeant(row)) found.add(row.id);
   return [...found];
+}
+
+/** Words of the drawers' texts that stand in no other, as full text knows words. */
+function wordsOfNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): Set<string> {
+  const rows = new Set(drawers.map(({ row }) => row));
+  const holding = database
+    .prepare<[string, number], number>("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? LIMIT ?")
+    .pluck();
+  const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
+  return new Set(
+    [...words].filter((word) => holding.all(`text : "${word}"`, rows.size + 1).every((row) => rows.has(row))),
+  );
 }
 
 /** The same for every id of a memory that moves. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
+}
+
+function wordsOf(text: string): string[] {
+  return folded(text)
+    .split("_")
+    .filter((word) => word.length >= WORD_MIN);
 }
 
 /** As the names in a graph are made of words. */

@@ -43,7 +43,7 @@ export class SqliteForget implements ForgetTx {
       missing: (selector.ids ?? []).filter(
         (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
       ),
-      carried: carriedRows(this.#database, carriedTest(drawers, selector)),
+      carried: carriedRows(this.#database, carriedTest(this.#database, drawers, selector)),
       ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
     };
   }
@@ -188,7 +188,7 @@ export class SqliteForget implements ForgetTx {
       ["standing", [...ids, ...asked]],
       ["triple", facts],
       ["entity", entities],
-      ["carried", [...carried, ...carriedImages(this.#database, carriedTest(drawers, selector))]],
+      ["carried", [...carried, ...carriedImages(this.#database, carriedTest(this.#database, drawers, selector))]],
       ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
       ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
     ];

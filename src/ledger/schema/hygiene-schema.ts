@@ -54,7 +54,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
     "numbers alone; deleted with the drawer, with the exchange that asks it, and where it has a concept of a matched text",
   question_concept: "triggers delete it with its question",
   carried_graph:
-    "deleted where an entry names the drawer, by any of its ids, or holds a matched text, or has one of its concepts in a name",
+    "deleted where an entry names the drawer, by any of its ids, or holds a matched text, or has one of its concepts, or a word that no other drawer holds, in its name",
   conversation: "ids alone",
   shown: "ids alone",
   meta: "settings and marks of ours",

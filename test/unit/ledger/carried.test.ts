@@ -119,6 +119,25 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
+test("names with a word that only the forgotten drawers hold go, wherever else the graph has its words", () => {
+  const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
+  const secret = add("The general zanzibar launch is working, and that makes history.");
+  add("A launch is a launch, as zero-day says.");
+  const stay = ["launch", "launch|ship", "zanzibars", "deploy::working_00000001"];
+  bring(["zanzibar", "zanzibar_launch", "launch|zanzibar", ...stay].map((name) => entry("routing_patterns", name, 1)));
+  const other = [entry("context_action_effectiveness", "general|score_memories|working", { best: "history" })];
+  bring([...other, entry("routing_patterns", "docker", { best_collection: "history" })]);
+  expect(forget({ ids: [secret] })).toMatchObject({ drawers: 1, carried: 3 });
+  expect(held()).toEqual(["general|score_memories|working", ...["docker", ...stay].toSorted()]);
+  expect(rows("SELECT id FROM change WHERE instr(id, 'zanzibar\"') > 0")).toEqual([]);
+});
+
+test("a file and a section are no user's words", () => {
+  bring([entry("routing_patterns", "a", 1), entry("relationships", "b", 1)]);
+  expect(forget({ match: "routing", words: ["routing"] })).toMatchObject({ carried: 0 });
+  expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0 });
+});
+
 test("entries that name a drawer of a forgotten source go", () => {
   const { id } = write("book.ingest", { content: "A chapter on tea.", title: "Tea", source: "a" });
   bring([entry("context_action_effectiveness", "a", [{ doc_id: `${String(id)}_chunk_0` }]), entry("s", "b", [id])]);
