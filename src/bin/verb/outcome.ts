@@ -28,8 +28,8 @@ Memory that learns from outcomes (docs/learning.md).
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
   remove takes a book out
-  import brings everything from a Roampal's data folder, its graphs too (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
-         is new. What was scored or changed here stays as it is here
+  import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
+         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back
   export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came`;
 
 /** In the journal; `palace undo --client` takes the name. */

@@ -45,9 +45,12 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
   const nameOf = (id: string): string => {
-    const drawer = names.has(id) ? undefined : reader.findDrawer(id);
-    if (drawer !== undefined) names.set(id, leaving(drawer, undefined)?.id ?? id);
-    return names.get(id) ?? id;
+    const known = names.get(id);
+    if (known !== undefined) return known;
+    const drawer = reader.findDrawer(id);
+    const name = (drawer && leaving(drawer, undefined)?.id) ?? id;
+    names.set(id, name);
+    return name;
   };
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {

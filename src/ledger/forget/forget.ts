@@ -219,7 +219,7 @@ export class SqliteForget implements ForgetTx {
       holding.push(
         ...this.#database
           .prepare<[string, string], { kind: string; id: string }>(
-            "SELECT DISTINCT kind, id FROM change WHERE instr(before, ?) > 0 OR instr(id, ?) > 0",
+            "SELECT DISTINCT kind, id FROM change WHERE kind <> 'carried' AND (instr(before, ?) > 0 OR instr(id, ?) > 0)",
           )
           .all(inJson(match), match),
       );

@@ -2,8 +2,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { loadConfig } from "../../../src/config/config.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX } from "../../../src/protocol/limits.ts";
 import { filesHolding } from "../../helpers/bytes.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { createRoampalData, type RoampalData } from "../../helpers/roampal-folder.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -183,6 +186,32 @@ test("a broker that is killed before it answers costs no entry, and an export th
   expect((await palace.run("palace", ["outcome", "export", dir], fault)).code).toBeNull();
   expect(existsSync(dir)).toBe(false);
   expect(await back(palace)).toEqual({ [KNOWLEDGE_FILE]: { relationships } });
+});
+
+test("a backup brings them to another palace", async () => {
+  await using palace = createTestPalace();
+  await using other = createTestPalace();
+  using data = createRoampalData();
+  fill(data);
+  await bring(palace, data.dir);
+  const file = join(palace.home, "palace.tar");
+  await says(palace, "backup", file);
+  expect((await other.run("palace", ["restore", file, "--yes"])).code).toBe(0);
+  expect(await back(other)).toEqual(FILES);
+});
+
+test("an agent's token neither brings a graph nor reads one", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const { token } = await says(palace, "token", "add", "box", "--role", "agent");
+  const there = { MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: String(token) };
+  const config = loadConfig({ HOME: join(palace.home, "else"), ...there });
+  const agent = await connectClient({ config, agent: "box", start: "never" });
+  const denied = { code: "BROKER_DENIED" };
+  await expect(agent.call("outcome.exportGraph", { after: "" })).rejects.toMatchObject(denied);
+  await expect(agent.call("outcome.importGraph", { entries: [], isDry: true })).rejects.toMatchObject(denied);
+  agent.close();
 });
 
 test("undo takes the entries back, those that were brought up to date to what they were, and they may come again", async () => {

@@ -135,7 +135,8 @@ test("names with a word that only the forgotten drawers hold go, wherever else t
 test("a file and a section are no user's words", () => {
   bring([entry("routing_patterns", "a", 1), entry("relationships", "b", 1)]);
   expect(forget({ match: "routing", words: ["routing"] })).toMatchObject({ carried: 0 });
-  expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0 });
+  expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0, images: 0 });
+  expect(write("memory.undo", { agent: IMPORTER, sinceMs: 0, untilMs: clock })).toMatchObject({ removed: 2 });
 });
 
 test("entries that name a drawer of a forgotten source go", () => {
