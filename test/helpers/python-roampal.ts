@@ -43,7 +43,9 @@ export async function roampalMissing(version: RoampalVersion): Promise<string | 
 
 /** Runs a script of ours that imports it: JSON in, JSON out. Errors: whatever the script says on stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
-  const env = { PATH: process.env["PATH"] ?? "", PYTHONPATH: folderOf(version), PYTHONDONTWRITEBYTECODE: "1" };
+  // What it makes of a set has the same order in every run.
+  const python = { PYTHONPATH: folderOf(version), PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "1" };
+  const env = { PATH: process.env["PATH"] ?? "", ...python };
   const child = spawn(mempalaceBin(PYTHON, "python"), [script], { env, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(JSON.stringify(asked));
   const [stdout, stderr, [code]] = await Promise.all([

@@ -1,83 +1,14 @@
 """A real Roampal and its data folder: what is to be done there as JSON on stdin, what is there afterwards on stdout. Only its model is not its
-own: a text is embedded by its words, so that what is meant can be told without 400 MB."""
+own."""
 import asyncio
-import hashlib
 import inspect
 import json
-import logging
-import os
-import statistics
 import sys
-import types
 
 import numpy
+from stand_in import answer, faults
 
-answers = sys.stdout
-sys.stdout = sys.stderr
-faults = []
-
-
-class Faults(logging.Handler):
-    def emit(self, record):
-        faults.append(record.getMessage())
-
-
-logging.basicConfig(level=logging.ERROR, handlers=[Faults()])
-
-# 0.6.0 looks for its reranker, which is optional, in the network; and its write-ahead log, set behind Chroma's back, is not for every Chroma.
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["ROAMPAL_TEST_DISABLE_WAL"] = "1"
-WIDTH = 768
-
-
-def by_words(text):
-    vector = numpy.zeros(WIDTH, "float32")
-    for word in text.lower().split():
-        vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % WIDTH] += 1
-    length = numpy.linalg.norm(vector)
-    return vector / length if length > 0 else vector
-
-
-class Model:
-    """sentence_transformers', as 0.3.6.1 uses it."""
-
-    def __init__(self, *_given, **_named):
-        pass
-
-    def encode(self, texts, **_named):
-        return by_words(texts) if isinstance(texts, str) else numpy.array([by_words(text) for text in texts])
-
-    def get_sentence_embedding_dimension(self):
-        return WIDTH
-
-
-class Norm:
-    """scipy is asked for one number."""
-
-    @staticmethod
-    def ppf(share):
-        return statistics.NormalDist().inv_cdf(share)
-
-
-def module(name, **parts):
-    made = types.ModuleType(name)
-    for key, part in parts.items():
-        setattr(made, key, part)
-    sys.modules[name] = made
-    return made
-
-
-module("scipy", stats=module("scipy.stats", norm=Norm))
-module("sentence_transformers", SentenceTransformer=Model)
-
-from roampal.backend.modules.memory import embedding_service
 from roampal.backend.modules.memory.unified_memory_system import UnifiedMemorySystem
-
-if hasattr(embedding_service.EmbeddingService, "_encode"):
-    # 0.6.0 runs the model itself.
-    embedding_service.EmbeddingService._load_model = lambda self: None
-    embedding_service.EmbeddingService._encode = lambda self, texts, role="passage": numpy.array([by_words(t) for t in texts])
-    embedding_service.EMBEDDING_AVAILABLE = True
 
 
 async def do(memory, step):
@@ -143,10 +74,7 @@ async def main():
         for id, text, metadata, vector in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"]):
             types = {key: type(value).__name__ for key, value in metadata.items()}
             held[id] = {"collection": name, "text": text, "metadata": metadata, "types": types, "isZero": not numpy.any(vector)}
-    json.dump({"made": made, "held": held, "faults": faults, "ghosts": sorted(memory.ghost_ids), "graphs": graphs_of(kg)}, answers)
-    answers.flush()
-    # Threads of Chroma's would keep it.
-    os._exit(0)
+    answer({"made": made, "held": held, "faults": faults, "ghosts": sorted(memory.ghost_ids), "graphs": graphs_of(kg)})
 
 
 asyncio.run(main())

@@ -1,44 +1,9 @@
 """Asks the real Roampal: JSON of the cases on stdin, its answers on stdout. Its services are its own; what they keep memories in is a dict."""
 import asyncio
 import json
-import logging
-import statistics
 import sys
-import types
 
-answers = sys.stdout
-sys.stdout = sys.stderr
-faults = []
-
-
-class Faults(logging.Handler):
-    """The services log what goes wrong in the background, and go on: here it is the end."""
-
-    def emit(self, record):
-        faults.append(record.getMessage())
-
-
-logging.basicConfig(level=logging.ERROR, handlers=[Faults()])
-
-
-class Norm:
-    """scipy is asked for one number."""
-
-    @staticmethod
-    def ppf(share):
-        return statistics.NormalDist().inv_cdf(share)
-
-
-stats = types.ModuleType("scipy.stats")
-stats.norm = Norm
-scipy = types.ModuleType("scipy")
-scipy.stats = stats
-sys.modules.setdefault("scipy", scipy)
-sys.modules.setdefault("scipy.stats", stats)
-# 0.3.6.1 imports the package of its model; no case embeds a text.
-sentences = types.ModuleType("sentence_transformers")
-sentences.SentenceTransformer = sentences.CrossEncoder = object
-sys.modules.setdefault("sentence_transformers", sentences)
+from stand_in import answer, faults
 
 from roampal.backend.modules.memory import unified_memory_system as system
 from roampal.backend.modules.memory.outcome_service import OutcomeService
@@ -121,8 +86,7 @@ async def main():
     }
     if faults:
         sys.exit("\n".join(faults[:5]))
-    json.dump(got, answers)
-    answers.flush()
+    answer(got)
 
 
 asyncio.run(main())
