@@ -51,7 +51,7 @@ export function archiveFact(tx: LedgerTx, call: WriteCall): { id: string | null 
 
 export function recordTakeaway(tx: LedgerTx, call: WriteCall): { id: string; text: string } {
   const { key_takeaway: given, initial_score: outcome } = call.params;
-  if (given === undefined) throw new InvalidValue("'key_takeaway' is required");
+  if (given === undefined || given === "") throw new InvalidValue("'key_takeaway' is required");
   const text = validContent(given, "key_takeaway");
   const score = STARTING_SCORES.get(outcome);
   if (outcome !== undefined && outcome !== null && score === undefined)

@@ -1,5 +1,6 @@
 /** Which memories a search may find, by their metadata, and in which order they are shown. Pure. Source: outcome-memory.md 3.4. */
 import type { Metadata } from "../../port/drawer.ts";
+import type { Standing } from "../../port/outcome.ts";
 
 export type Filters = Readonly<Record<string, unknown>>;
 export const SORTS = ["relevance", "recency", "score"] as const;
@@ -45,10 +46,22 @@ export function unknownOperator(filters: Filters): string | undefined {
   return undefined;
 }
 
+type Filtered = { metadata: Metadata; standing: Standing };
+
+/** What has come of a memory is asked for by the names of its fields in the original, where it is metadata. */
+const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | undefined>> = {
+  score: ({ score }) => score,
+  uses: ({ uses }) => uses,
+  success_count: ({ successes }) => successes,
+  last_outcome: ({ past }) => past.at(-1)?.outcome,
+  last_used: ({ lastUsedMs }) => (lastUsedMs === null ? undefined : new Date(lastUsedMs).toISOString()),
+};
+
 /** All conditions must hold. A missing field is never equal to a value; a missing date counts as an empty text. */
-export function matches(metadata: Metadata, filters: Filters): boolean {
+export function matches({ metadata, standing }: Filtered, filters: Filters): boolean {
   return Object.entries(filters).every(([field, wanted]) => {
-    const held = DATES.has(field) ? String(metadata[field] ?? "") : metadata[field];
+    const value = Object.hasOwn(OF_STANDING, field) ? OF_STANDING[field]?.(standing) : metadata[field];
+    const held = DATES.has(field) ? String(value ?? "") : value;
     if (isConditions(wanted))
       return Object.entries(wanted).every(([name, value]) => OPERATORS[name]?.(held, value) ?? false);
     if (DATES.has(field) && typeof wanted === "string" && wanted.length === DAY) return String(held).startsWith(wanted);

@@ -93,7 +93,7 @@ async function pooled(
   const missed = [...lessons.solved.keys()].filter((id) => !known.has(id));
   const solutions = missed.flatMap((id) => solution(context, id) ?? []);
   return [...pools, ...solutions.filter(({ collection }) => collections.includes(collection))].filter(
-    (memory) => matches(memory.metadata, filters) && !isLeftOut(memory),
+    (memory) => matches(memory, filters) && !isLeftOut(memory),
   );
 }
 

@@ -21,8 +21,7 @@ export async function listMemories(
   const listed: Memory[] = [];
   for (const room of collections) {
     const from = Math.max(0, count(context, room) - LISTED_MAX);
-    for await (const memory of memoriesIn(context, room, from))
-      if (matches(memory.metadata, filters)) listed.push(memory);
+    for await (const memory of memoriesIn(context, room, from)) if (matches(memory, filters)) listed.push(memory);
   }
   return listed;
 }

@@ -21,7 +21,7 @@ export function memoryFields(memory: Memory | Found, nowMs: number, effectivenes
   return {
     ...{ id, content: text, collection, created_at: metadata["created_at"] ?? null },
     ...{ age: isDated ? age(madeMs, nowMs) : "", score, uses, success_count: successes },
-    ...{ last_outcome: past.at(-1)?.outcome ?? null, outcome_history: pastSigns(past) },
+    ...{ last_outcome: past.at(-1)?.outcome ?? "", outcome_history: pastSigns(past) },
     wilson_score: uses === 0 ? UNUSED : Number(wilson(successes, uses).toFixed(4)),
     ...{ learned_score: learnedScore(memory), tags: tagsOf(metadata) },
     metadata: collection === "working" && isDated ? { ...metadata, ...recent(madeMs, nowMs) } : metadata,

@@ -28,7 +28,7 @@ export type RecallContext = FindContext & { own: OwnSearches };
 export async function searchMemory(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   const { id } = values;
-  if (typeof id === "string" && id !== "") return lookUp(context, id, nowMs);
+  if (typeof id === "string" && id !== "") return lookUp(context, id, query === "" ? "search" : query, nowMs);
   const days = within(values["days_back"], "days_back", DAYS_MAX);
   if (query === "" && days === undefined) return "Provide at least one of: query, days_back, or id";
   const limit = within(values["limit"], "limit", LIMIT_MAX) ?? USUAL_LIMIT;
@@ -72,18 +72,20 @@ export function memoryById({ reader }: Pick<FindContext, "reader">, id: string):
   return drawer && toMemory(drawer, reader.standings([drawer.id]).get(drawer.id));
 }
 
-function lookUp(context: FindContext, id: string, nowMs: number): string {
+function lookUp(context: FindContext, id: string, described: string, nowMs: number): string {
   const memory = memoryById(context, id);
-  return memory === undefined ? `Memory '${cut(id)}' not found.` : listed(id, [memory], nowMs);
+  return memory === undefined ? `Memory '${cut(id)}' not found.` : listed(described, [memory], nowMs);
 }
 
 function listed(described: string, memories: readonly Memory[], nowMs: number): string {
   const lines = memories.map((memory, at) => {
     const notes = notesOf(memory, nowMs).filter((note) => note !== "");
     const meta = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
-    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${quoted(memory.text)}\n`;
+    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${quoted(memory.text)}`;
   });
-  return [`Found ${memories.length} result(s) for '${cut(described)}':`, "", ...lines].join("\n");
+  return [`Found ${memories.length} result(s) for '${cut(described)}':`, ...lines]
+    .map((part) => `${part}\n\n`)
+    .join("");
 }
 
 function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, nowMs: number): string[] {

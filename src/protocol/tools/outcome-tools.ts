@@ -4,11 +4,13 @@
  */
 import { integer, number, oneOf, type PropertySchema, READ, text, texts, tool, WRITE } from "./row.ts";
 
-const OUTCOME = oneOf(["worked", "failed", "partial", "unknown"], "What came of it; unknown changes nothing");
+const OUTCOMES = ["worked", "failed", "partial", "unknown"];
+const OUTCOME = oneOf(OUTCOMES, "What came of it; unknown changes nothing");
 const COLLECTION = oneOf(["books", "working", "history", "patterns", "memory_bank"], "A collection");
 const SURFACE = { surface: "outcome", isMasked: true } as const;
 const SCORES: PropertySchema = {
   type: "object",
+  additionalProperties: { type: "string", enum: OUTCOMES },
   description:
     "Outcome of each memory by its id: worked = it helped, partial = a little, failed = it misled (not: it was not used), unknown = not used",
 };
@@ -33,8 +35,8 @@ export const OUTCOME_TOOLS = {
     {
       "content*": text("The fact, in a sentence of its own"),
       tags: texts("identity, preference, goal, project, system_mastery, agent_growth, or others"),
-      importance: number("0 to 1 (default 0.7)"),
-      confidence: number("0 to 1 (default 0.7)"),
+      importance: number("0 to 1 (default 0.7)", { minimum: 0, maximum: 1 }),
+      confidence: number("0 to 1 (default 0.7)", { minimum: 0, maximum: 1 }),
       always_inject: { type: "boolean", description: "Show it in every conversation (default false)" },
     },
   ),

@@ -11,6 +11,8 @@ export type PropertySchema = {
   items?: PropertySchema;
   properties?: Properties;
   required?: readonly string[];
+  /** Of each value of an object whose keys are free. */
+  additionalProperties?: PropertySchema;
   minimum?: number;
   maximum?: number;
   maxLength?: number;
@@ -85,8 +87,11 @@ export const texts = (description: string): PropertySchema => ({
 export const oneOf = (values: readonly string[], description: string): PropertySchema => ({
   ...{ type: "string", enum: values, description },
 });
-export const number = (description: string): PropertySchema => ({ type: "number", description });
-export const integer = (description: string, bounds: { minimum?: number; maximum?: number } = {}): PropertySchema => ({
+type Bounds = { minimum?: number; maximum?: number };
+export const number = (description: string, bounds: Bounds = {}): PropertySchema => ({
+  ...{ type: "number", ...bounds, description },
+});
+export const integer = (description: string, bounds: Bounds = {}): PropertySchema => ({
   ...{ type: "integer", ...bounds, description },
 });
 /** Parameters of what is shown page by page. */

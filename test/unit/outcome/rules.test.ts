@@ -183,12 +183,19 @@ test("a route learns from outcomes, and its best collection is the one with the 
 });
 
 test("filters compare values, days and bounds; a missing field is equal to nothing", () => {
-  const held = { created_at: "2026-05-01T10:00:00Z", uses: 3, kind: "note" };
+  const past = [{ outcome: "worked" as const, atMs: 0, reason: null }];
+  const standing = { ...newStanding(0.7), uses: 3, successes: 2.5, past };
+  const held = { metadata: { created_at: "2026-05-01T10:00:00Z", kind: "note" }, standing };
   expect(matches(held, { created_at: "2026-05-01" })).toBe(true);
   expect(matches(held, { created_at: { $gte: "2026-04-30", $lt: "2026-05-02" } })).toBe(true);
   expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
   expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
   expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
+  // What came of a memory is asked for by the original's names.
+  expect(matches(held, { score: 0.7, uses: 3, success_count: { $gte: 2.5 }, last_outcome: "worked" })).toBe(true);
+  expect(matches(held, { last_outcome: "failed" })).toBe(false);
+  const used = { ...held, standing: { ...standing, lastUsedMs: Date.UTC(2026, 4, 2) } };
+  expect(matches(used, { last_used: "2026-05-02" })).toBe(true);
   expect(matches(held, { absent: "x" })).toBe(false);
   expect(matches(held, { absent: { $ne: "x" } })).toBe(true);
   expect(matches(held, { last_used: { $lt: "2026" } })).toBe(true);
