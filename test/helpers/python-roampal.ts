@@ -1,6 +1,6 @@
 /**
- * The real Roampal, from the package index, kept in the CI cache. Its rules need none of its models: the package alone is laid
- * beside the Python that the real MemPalace has, which brings Chroma.
+ * The real Roampal, from the package index, kept in the CI cache. Its rules need none of its models: the package, and what its two servers
+ * are made of, are laid beside the Python that the real MemPalace has, which brings Chroma.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,6 +14,11 @@ import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts"
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
+/** Of its HTTP server and its MCP server, without what MemPalace's Python has. */
+const SERVERS = [
+  ...["fastapi==0.165.0", "starlette==1.10.0", "mcp==1.30.0"],
+  ...["httpx-sse==0.4.3", "python-multipart==0.0.34", "sse-starlette==3.7.0"],
+];
 const INSTALL_TIMEOUT_MS = 300_000;
 const PYTHON = "3.11.0";
 const run = promisify(execFile);
@@ -26,13 +31,14 @@ export async function roampalMissing(version: RoampalVersion): Promise<string | 
   if (missing !== undefined) return missing;
   const folder = folderOf(version);
   const script = `
-    [ -e "$1/done" ] && exit 0
-    rm -rf "$1"
-    "$3" install --quiet --disable-pip-version-check --no-compile --no-deps --target "$1" "roampal==$2" && touch "$1/done"`;
+    dir=$1 pip=$2; shift 2
+    [ -e "$dir/served" ] && exit 0
+    rm -rf "$dir"
+    "$pip" install --quiet --disable-pip-version-check --no-deps --target "$dir" "$@" && touch "$dir/served"`;
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    const args = [`${folder}.lock`, "sh", "-c", script, "sh", folder, version, mempalaceBin(PYTHON, "pip")];
-    await run("flock", args, { timeout: INSTALL_TIMEOUT_MS });
+    const args = ["sh", folder, mempalaceBin(PYTHON, "pip"), `roampal==${version}`, ...SERVERS];
+    await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
   } catch (error) {
     const reason = `roampal ${version} cannot be installed with pip: ${(error as Error).message.split("\n")[0]}`;

@@ -20,7 +20,7 @@ class Faults(logging.Handler):
         faults.append(record.getMessage())
 
 
-logging.basicConfig(level=logging.ERROR, handlers=[Faults()])
+logging.basicConfig(level=logging.ERROR, handlers=[Faults(logging.ERROR)])
 
 # 0.6.0 looks for its reranker, which is optional, in the network; and its write-ahead log, set behind Chroma's back, is not for every Chroma.
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -1,0 +1,103 @@
+/**
+ * Are two answers the same? Ids are masked by their form, times as times, texts in own words as texts, and what hangs on the ranking or the
+ * model as numbers. What else differs is a finding, unless an entry of api-differences.ts says why it may.
+ */
+import type { RoampalVersion } from "../../helpers/python-roampal.ts";
+import { isRecord, withoutKeys } from "../mend.ts";
+import { API_DIFFERENCES } from "./api-differences.ts";
+import type { Step } from "./api-steps.ts";
+
+export type Told = { tools: unknown[] } | { status: number; body: unknown } | { text: string; isError: boolean };
+
+const ID = /\b(working|history|patterns|memory_bank|books?)_[0-9a-f]{8}((?:_chunk_\d+)?)\b/g;
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?$/;
+const JSON_TEXT = /^[[{].*[\]}]$/s;
+/** In own words, or prose around what is compared elsewhere. */
+const WORDED = [
+  "formatted_injection",
+  "context_only",
+  "scoring_prompt",
+  "scoring_prompt_simple",
+  "message",
+  "data_path",
+  "version",
+];
+/** Of the ranking, the model or the machine. */
+const OF_RANKING = [
+  ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
+  ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
+];
+const DIGITS = 4;
+
+/** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
+export function compareAnswers(
+  version: RoampalVersion,
+  step: Step,
+  theirs: Told,
+  ours: Told,
+  used: Set<string>,
+): { theirs: unknown; ours: unknown } | undefined {
+  let pair: [unknown, unknown] = [toolsOf(theirs) ?? masked(theirs), toolsOf(ours) ?? masked(ours)];
+  for (const { name, versions, mend } of API_DIFFERENCES) {
+    if (isSame(...pair)) return undefined;
+    if (!versions.includes(version)) continue;
+    const mended = mend(...structuredClone(pair), step);
+    if (mended === undefined || (isSame(mended[0], pair[0]) && isSame(mended[1], pair[1]))) continue;
+    used.add(name);
+    pair = mended;
+  }
+  return isSame(...pair) ? undefined : { theirs: pair[0], ours: pair[1] };
+}
+
+/** Keys in any order. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
+  if (!isRecord(a) || !isRecord(b)) return a === b;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
+}
+
+function masked(value: unknown, key = ""): unknown {
+  if (typeof value === "number") return OF_RANKING.includes(key) ? "<number>" : Number(value.toFixed(DIGITS));
+  if (typeof value === "string") {
+    if (WORDED.includes(key)) return value === "" ? "" : "<words>";
+    if (JSON_TEXT.test(value)) return asJson(value);
+    return TIME.test(value) ? "<time>" : value.replaceAll(ID, "<$1$2>");
+  }
+  if (Array.isArray(value)) {
+    const list = value.map((one) => masked(one));
+    // Of what was made in the same moment no order is promised.
+    return key === "results" ? list.toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1)) : list;
+  }
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, masked(one, name)]));
+}
+
+/** Names, and of each argument what it may be, without what is said of it. */
+function toolsOf(told: Told): unknown {
+  if (!("tools" in told)) return undefined;
+  const tools = told.tools as { name: string; inputSchema: unknown }[];
+  return Object.fromEntries(tools.map(({ name, inputSchema }) => [name, withoutKeys(inputSchema, ["description"])]));
+}
+
+function wordsOf(memory: unknown): string {
+  return isRecord(memory) ? String(memory["content"] ?? memory["text"]) : "";
+}
+
+/** A list that is kept as a text. */
+function asJson(text: string): unknown {
+  try {
+    return masked(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** That a server gave out with an answer. */
+export function idIn(told: Told | undefined): string | undefined {
+  if (told === undefined) return undefined;
+  if ("tools" in told) return undefined;
+  if ("text" in told) return /\(ID: (\w+)\)/.exec(told.text)?.[1];
+  const { doc_id: id, doc_ids: ids } = (told.body ?? {}) as { doc_id?: string; doc_ids?: string[] };
+  return id || ids?.[0];
+}

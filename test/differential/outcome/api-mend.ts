@@ -1,0 +1,106 @@
+/** What the entries of api-differences.ts have in common: parts of answers, and memories wherever an answer holds them. */
+import { isRecord } from "../mend.ts";
+import type { Step } from "./api-steps.ts";
+
+export type Row = Record<string, unknown>;
+
+const LISTS = ["results", "relevant_memories", "user_facts"];
+const ENTRY = /^(?=\d+\. \[)/m;
+
+export function bodyOf(told: unknown): Row | undefined {
+  return isRecord(told) && isRecord(told["body"]) ? told["body"] : undefined;
+}
+
+export function statusOf(told: unknown): unknown {
+  return isRecord(told) ? told["status"] : undefined;
+}
+
+export function textOf(told: unknown): string | undefined {
+  return isRecord(told) && typeof told["text"] === "string" ? told["text"] : undefined;
+}
+
+/** What a request held. */
+export function given(step: Step): Row {
+  return step.via === "http" && isRecord(step.body) ? step.body : {};
+}
+
+export function isPath(step: Step, ...paths: readonly string[]): boolean {
+  return step.via === "http" && paths.some((path) => step.path === `/api/${path}`);
+}
+
+export function isTool(step: Step, name: string): boolean {
+  return step.via === "tool" && step.name === name;
+}
+
+/** Places of what does not fit, in the order of their names; undefined for any other answer. */
+export function places(told: unknown): string[] | undefined {
+  const detail = bodyOf(told)?.["detail"];
+  if (statusOf(told) !== 422 || !Array.isArray(detail)) return undefined;
+  return detail.map((one: { loc: string[] }) => one.loc.join(".")).toSorted();
+}
+
+export function mapMemories(told: unknown, change: (memory: Row) => Row): unknown {
+  return mapLists(told, (memories) => memories.map(change));
+}
+
+function mapLists(told: unknown, change: (memories: Row[]) => unknown): unknown {
+  const body = bodyOf(told);
+  if (body === undefined) return told;
+  const lists = LISTS.filter((name) => Array.isArray(body[name]));
+  const changed = lists.map((name) => [name, change(body[name] as Row[])]);
+  return { ...(told as Row), body: { ...body, ...Object.fromEntries(changed) } };
+}
+
+/** Of memories that a question has found those that both show, in any order, and of each what both have. */
+export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unknown, unknown] | undefined {
+  const isAsked = isPath(step, "hooks/get-context") || (isPath(step, "search") && given(step)["query"] !== undefined);
+  const [a, b] = [bodyOf(theirs), bodyOf(ours)];
+  if (!isAsked || a === undefined || b === undefined) return undefined;
+  const shared = (own: Row, other: Row): unknown => {
+    const { count: _count, scoring_memories: toScore, ...rest } = own;
+    const lists = LISTS.filter((name) => Array.isArray(own[name]) && Array.isArray(other[name]));
+    const told = mapLists({ body: rest }, (memories) => {
+      const others = new Map(lists.flatMap((name) => (other[name] as Row[]).map((one) => [wordsOf(one), one])));
+      return memories
+        .filter((one) => others.has(wordsOf(one)))
+        .toSorted((x, y) => (wordsOf(x) < wordsOf(y) ? -1 : 1))
+        .map((one) => onlyShared(one, others.get(wordsOf(one)) ?? {}));
+    });
+    const keys = Array.isArray(toScore) ? toScore.slice(0, 1).map((one: Row) => Object.keys(one).toSorted()) : toScore;
+    return { ...(told as Row), toScore: keys };
+  };
+  return [shared(a, b), shared(b, a)];
+}
+
+function wordsOf({ content, text, metadata }: Row): string {
+  return String(content ?? text ?? (metadata as Row | undefined)?.["content"]);
+}
+
+function onlyShared(one: Row, other: Row): Row {
+  const kept = Object.entries(one).filter(([key]) => Object.hasOwn(other, key));
+  return Object.fromEntries(
+    kept.map(([key, value]) => {
+      const counterpart = other[key];
+      return [key, isRecord(value) && isRecord(counterpart) ? onlyShared(value, counterpart) : value];
+    }),
+  );
+}
+
+/** Of a text that lists memories the entries of those that both show, in any order and without their places. */
+export function entriesShared(theirs: unknown, ours: unknown): [unknown, unknown] | undefined {
+  const texts = [theirs, ours].map((told) => textOf(told));
+  if (!texts.every((text) => text?.includes("result(s) for ") === true)) return undefined;
+  const [a = [], b = []] = texts.map((text = "") => text.split(ENTRY).slice(1).map(entryOf));
+  const only = (own: readonly Entry[], other: readonly Entry[]): unknown =>
+    own
+      .filter(({ words }) => other.some((one) => one.words === words))
+      .toSorted((x, y) => (x.words < y.words ? -1 : 1));
+  return [only(a, b), only(b, a)];
+}
+
+export type Entry = { notes: string; words: string };
+
+function entryOf(text: string): Entry {
+  const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
+  return { notes, words };
+}
