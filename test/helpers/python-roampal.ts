@@ -24,21 +24,17 @@ const PYTHON = "3.11.0";
 const run = promisify(execFile);
 
 const folderOf = (version: RoampalVersion): string => join(CI_CACHE, `roampal-${version}`);
+/** Both versions', beside them: checkouts of before, which know of no servers, share the cache. */
+const SERVERS_FOLDER = join(CI_CACHE, "roampal-servers-1");
 
 /** Installs it if need be. Why it cannot be used here; undefined if it can. Errors: the same reason, where CI=true. */
 export async function roampalMissing(version: RoampalVersion): Promise<string | undefined> {
   const missing = await mempalaceMissing(PYTHON);
   if (missing !== undefined) return missing;
-  const folder = folderOf(version);
-  const script = `
-    dir=$1 pip=$2; shift 2
-    [ -e "$dir/served" ] && exit 0
-    rm -rf "$dir"
-    "$pip" install --quiet --disable-pip-version-check --no-deps --target "$dir" "$@" && touch "$dir/served"`;
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    const args = ["sh", folder, mempalaceBin(PYTHON, "pip"), `roampal==${version}`, ...SERVERS];
-    await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
+    await install(folderOf(version), [`roampal==${version}`]);
+    await install(SERVERS_FOLDER, SERVERS);
     return undefined;
   } catch (error) {
     const reason = `roampal ${version} cannot be installed with pip: ${(error as Error).message.split("\n")[0]}`;
@@ -47,10 +43,24 @@ export async function roampalMissing(version: RoampalVersion): Promise<string | 
   }
 }
 
+async function install(folder: string, packages: readonly string[]): Promise<void> {
+  const script = `
+    dir=$1 pip=$2; shift 2
+    [ -e "$dir/done" ] && exit 0
+    rm -rf "$dir"
+    "$pip" install --quiet --disable-pip-version-check --no-deps --target "$dir" "$@" && touch "$dir/done"`;
+  const args = ["sh", folder, mempalaceBin(PYTHON, "pip"), ...packages];
+  await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
+}
+
 /** Runs a script of ours that imports it: JSON in, JSON out. Errors: whatever the script says on stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
   // What it makes of a set has the same order in every run.
-  const python = { PYTHONPATH: folderOf(version), PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "1" };
+  const python = {
+    PYTHONPATH: `${folderOf(version)}:${SERVERS_FOLDER}`,
+    PYTHONDONTWRITEBYTECODE: "1",
+    PYTHONHASHSEED: "1",
+  };
   const env = { PATH: process.env["PATH"] ?? "", ...python };
   const child = spawn(mempalaceBin(PYTHON, "python"), [script], { env, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(JSON.stringify(asked));
