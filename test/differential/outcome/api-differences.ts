@@ -51,7 +51,7 @@ const STANDING = [
 ];
 const DRAWER = [
   ...["wing", "room", "source_file", "chunk_index", "added_by", "query", "user_length", "initial_outcome"],
-  ...["recency", "minutes_ago", "always_inject"],
+  ...["recency", "minutes_ago"],
 ];
 const RANKING = [
   ...["embedding", "embedding_similarity", "embedding_weight", "learned_weight", "original_distance", "minutes_ago"],
@@ -359,7 +359,9 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
     versions: NEW,
     why: "0.6.0 has none any more",
     mend: (theirs, ours, step) =>
-      isPath(step, "hooks/get-context") ? [theirs, withoutKeys(ours, ["user_facts"])] : undefined,
+      isPath(step, "hooks/get-context", "search")
+        ? [theirs, withoutFields(withoutKeys(ours, ["user_facts"]), ["always_inject"])]
+        : undefined,
   },
   {
     name: "search-notes",
