@@ -5,6 +5,7 @@
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import { API_DIFFERENCES } from "./api-differences.ts";
+import { bodyOf, given, type Row } from "./api-mend.ts";
 import type { Step } from "./api-steps.ts";
 
 export type Told = { tools: unknown[] } | { status: number; body: unknown } | { text: string; isError: boolean };
@@ -37,7 +38,7 @@ export function compareAnswers(
   ours: Told,
   used: Set<string>,
 ): { theirs: unknown; ours: unknown } | undefined {
-  let pair: [unknown, unknown] = [toolsOf(theirs) ?? masked(theirs), toolsOf(ours) ?? masked(ours)];
+  let pair: [unknown, unknown] = [toolsOf(theirs) ?? shape(step, theirs), toolsOf(ours) ?? shape(step, ours)];
   for (const { name, versions, mend } of API_DIFFERENCES) {
     if (isSame(...pair)) return undefined;
     if (!versions.includes(version)) continue;
@@ -47,6 +48,16 @@ export function compareAnswers(
     pair = mended;
   }
   return isSame(...pair) ? undefined : { theirs: pair[0], ours: pair[1] };
+}
+
+/** Of a list by score the scores, too, in their order. */
+function shape(step: Step, told: Told): unknown {
+  const { query, sort_by } = given(step);
+  const results = bodyOf(told)?.["results"];
+  const isByScore = query === undefined && sort_by === "score" && Array.isArray(results);
+  return isByScore
+    ? { ...(masked(told) as Row), scores: results.map((one: Row) => masked(one["score"])) }
+    : masked(told);
 }
 
 /** Keys in any order. */
