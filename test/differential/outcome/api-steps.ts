@@ -9,7 +9,7 @@ export type Step =
 
 const TOPICS =
   "harbour kettle lantern orchard piano quarry river saddle tunnel violin walnut yoghurt anchor barrel".split(" ");
-const STEPS = 520;
+const STEPS = 650;
 const TAGS = ["identity", "preference", "goal", "project"];
 const OUTCOMES = ["worked", "partial", "failed"] as const;
 const BOOK = "Boilers want water. Kettles want it, too! Do lanterns? They want oil. ".repeat(9).trim();
