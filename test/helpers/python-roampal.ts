@@ -48,7 +48,7 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
     dir=$1 pip=$2; shift 2
     [ -e "$dir/done" ] && exit 0
     rm -rf "$dir"
-    "$pip" install --quiet --disable-pip-version-check --no-deps --target "$dir" "$@" && touch "$dir/done"`;
+    "$pip" install --quiet --disable-pip-version-check --no-compile --no-deps --target "$dir" "$@" && touch "$dir/done"`;
   const args = ["sh", folder, mempalaceBin(PYTHON, "pip"), ...packages];
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
