@@ -1,7 +1,7 @@
 /** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
 import { isRecord } from "../platform/is-record.ts";
 import type { WireErrorData } from "../protocol/errors.ts";
-import { type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
+import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../protocol/spec.ts";
 import { findTool, type Tool } from "../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
@@ -41,6 +41,8 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response);
+      // An older broker, or one with another engine, has no turns: it waits for one that has, and nothing waits for it.
+      if (refusal === "unknown") continue;
       if (refusal === "passing") return "stuck";
       if (refusal === undefined) spool.remove(name);
       else if (!spool.refuse(name, refusal.why)) return "stuck";
@@ -55,9 +57,10 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 }
 
 /** A full disk is a passing refusal; wrong arguments and a tool's own failure are not. */
-function refusalOf(response: RpcResponse): "passing" | { why: string } | undefined {
+function refusalOf(response: RpcResponse): "passing" | "unknown" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
+    if (response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED") return "unknown";
     const isPassing = data.retryable === true || /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }

@@ -21,6 +21,10 @@ const SIZE_MAX_BYTES = 64 * 1024 * 1024;
 if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
+/** Of an end of a turn: a client from before those were spooled looks at none of these, and would set it aside. */
+const TURN_SUFFIX = ".turn";
+/** Ends of turns leave room for the writes that agents ask for. */
+const TURNS_SIZE_MAX_BYTES = SIZE_MAX_BYTES / 2;
 const REFUSED = "refused";
 const PUT_ATTEMPTS = 5;
 /** Far longer than writing a file takes; a half-written file this old stays half-written. */
@@ -50,13 +54,14 @@ export class Spool {
     const names = this.#names();
     const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
     const sizeBytes = names.reduce((sum, name) => sum + sizeOf(join(this.folder, name)), Buffer.byteLength(text));
-    if (names.length >= ENTRIES_MAX || sizeBytes > SIZE_MAX_BYTES)
+    const isTurn = write.tool === "turn.end";
+    if (names.length >= ENTRIES_MAX || sizeBytes > (isTurn ? TURNS_SIZE_MAX_BYTES : SIZE_MAX_BYTES))
       throw new PalaceError(
         "TRANSPORT_SPOOL_FULL",
         "no broker can be reached, and as many writes as may be are waiting for one",
         "palace doctor",
       );
-    const name = `${client}.${String(++count).padStart(8, "0")}${SUFFIX}`;
+    const name = `${client}.${String(++count).padStart(8, "0")}${isTurn ? TURN_SUFFIX : SUFFIX}`;
     try {
       this.#put(name, text);
     } catch (cause) {
@@ -131,7 +136,7 @@ export class Spool {
 
   refused(): RefusedEntry[] {
     const aside = join(this.folder, REFUSED);
-    return list(aside).map((name) => {
+    return list(aside, SUFFIX, TURN_SUFFIX).map((name) => {
       const entry = readEntry(join(aside, name));
       const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
       return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
@@ -148,15 +153,15 @@ export class Spool {
   }
 
   #names(): string[] {
-    return list(this.folder);
+    return list(this.folder, SUFFIX, TURN_SUFFIX);
   }
 }
 
 /** Errors: STORE_* for a folder that cannot be read; a missing folder counts as empty. */
-function list(folder: string, suffix = SUFFIX): string[] {
+function list(folder: string, ...suffixes: string[]): string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => name.endsWith(suffix))
+      .filter((name) => suffixes.some((suffix) => name.endsWith(suffix)))
       .toSorted();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];

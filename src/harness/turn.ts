@@ -37,7 +37,9 @@ export type Beside = Readonly<{ scoring: string; plainScoring: string; context: 
 /** Errors: the client's. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
-  const params = { conversation: idOf(turn), prompt, ...more, ...(isScoped && project !== "" && { project }) };
+  // An older broker knows isFresh alone.
+  const isFresh = more.isFresh === true || more.isCompacted;
+  const params = { conversation: idOf(turn), prompt, ...more, isFresh, ...(isScoped && project !== "" && { project }) };
   return client.call("turn.begin", params);
 }
 

@@ -9,8 +9,18 @@ export function filesHolding(folder: string, text: string): string[] {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((file) => {
-      const bytes = readFileSync(file);
+      const bytes = readIfThere(file);
       return needles.some((needle) => bytes.includes(needle));
     })
     .map((file) => file.slice(folder.length + 1));
+}
+
+/** A journal of SQLite's lives for one transaction. */
+function readIfThere(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    throw error;
+  }
 }

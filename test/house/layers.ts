@@ -67,12 +67,14 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   }),
   // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
   devbox: layer([...FOUNDATION, "backup"], { closedNode: ["node:net", "node:http"] }),
-  // A palace is looked into before anybody opens it, a Roampal's folder read and written where the person is; what a search matched is marked by the rules of the index.
+  // A palace is looked into before anybody opens it, a Roampal's folder read and written where the person is; what a search matched is marked by the rules of the index; a spooled
+  // exchange is compared as the memory that it would be.
   bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker", "devbox"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
       "public-palace/roampal/source.ts",
       "public-palace/roampal/target.ts",
+      "engine/outcome/exchange.ts",
       "index/lexical/query.ts",
       "index/lexical/stem.ts",
       "index/lexical/tokens.ts",

@@ -5,7 +5,7 @@ import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
 import { RoampalDraft } from "../../public-palace/roampal/target.ts";
-import { teller } from "./roampal-parts.ts";
+import { olderBroker, teller } from "./roampal-parts.ts";
 
 const TRIES = 5;
 
@@ -49,7 +49,9 @@ async function writeAll(
       next = page.next;
     }
     for (let next: GraphPage["next"] = ""; next !== null;) {
-      const page: GraphPage = await client.call("outcome.exportGraph", { after: next });
+      const page: GraphPage | undefined = await client.call("outcome.exportGraph", { after: next }).catch(olderBroker);
+      // It has none to give.
+      if (page === undefined) break;
       draft.writeGraphs(page.entries);
       faultPoint("outcome-export.after-page");
       written.entries += page.entries.length;

@@ -5,9 +5,10 @@ import { faultPoint } from "../../platform/fault.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedEntry } from "../../protocol/outcome.ts";
 import type { RoampalFolder } from "../../public-palace/roampal/source.ts";
-import { parts, teller } from "./roampal-parts.ts";
+import { olderBroker, parts, teller } from "./roampal-parts.ts";
 
 const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB`;
+const OLDER_BROKER = "the broker is older than this command (palace restart)";
 const TOO_DEEP = `it has more than ${CARRIED_LEVELS_MAX} levels`;
 
 /** `refused` and `unread`: entries and files that stay where they are. */
@@ -36,7 +37,12 @@ export async function importGraphs(
     let done = 0;
     try {
       for (const part of parts(entries, CARRIED_ENTRIES_MAX, ({ at }) => refuse(at, TOO_LARGE))) {
-        const { added, updated } = await client.call("outcome.importGraph", { entries: part, isDry });
+        const report = await client.call("outcome.importGraph", { entries: part, isDry }).catch(olderBroker);
+        if (report === undefined) {
+          all.unread.push({ file, why: OLDER_BROKER });
+          break;
+        }
+        const { added, updated } = report;
         faultPoint("import.after-part");
         all.added += added;
         all.updated += updated;

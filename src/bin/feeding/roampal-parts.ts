@@ -1,4 +1,5 @@
 /** What is brought from a Roampal's folder, or taken to one, in parts that calls can carry. Used by the commands beside. */
+import { PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import { Progress } from "../terminal/progress.ts";
 
@@ -45,4 +46,10 @@ export function teller(
     },
     end: () => progress.end(),
   };
+}
+
+/** Undefined where it knows no graphs. Errors: the others. */
+export function olderBroker(error: unknown): undefined {
+  if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD") return undefined;
+  throw error;
 }

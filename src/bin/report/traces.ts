@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readList } from "../../backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
+import { type Exchange, exchangeText } from "../../engine/outcome/exchange.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
 import { cameFrom } from "../feeding/came-from.ts";
@@ -52,10 +53,10 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   const look = (path: string, what?: Trace["what"]): void => {
     for (const file of filesIn(path)) {
       const real = realOf(file);
-      if (found.has(real) || !holds(real, needles)) continue;
+      if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
       // It is nowhere else yet, and would be lost: a write that only begins like what is forgotten stays.
-      if (kind === "spool" && !holdsWhole(real, marks)) continue;
+      if (!(kind === "spool" ? holdsWhole(real, marks) : holds(real, needles))) continue;
       found.set(real, { path: real, what: kind });
     }
   };
@@ -187,7 +188,8 @@ function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
   } catch {
     return false;
   }
-  return [...stringsOf(text)].some((string) => marks.some((mark) => standsIn(string, mark)));
+  const strings = [...stringsOf(text), ...exchangeIn(text)];
+  return strings.some((string) => marks.some((mark) => standsIn(string, mark)));
 }
 
 function standsIn(string: string, { piece, at, length, sha256 }: TextMark): boolean {
@@ -205,6 +207,15 @@ function* stringsOf(value: unknown): Generator<string> {
     const inner = parsed(value);
     if (typeof inner === "object") yield* stringsOf(inner);
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
+}
+
+/** Of the end of a turn: what is kept of both halves is one text. */
+function exchangeIn(text: string): string[] {
+  const { line } = (parsed(text) ?? {}) as { line?: unknown };
+  const { params } = (typeof line === "string" ? (parsed(line) ?? {}) : {}) as { params?: Partial<Exchange> };
+  const { user, assistant } = params ?? {};
+  if (typeof user !== "string" || typeof assistant !== "string") return [];
+  return [exchangeText({ user, assistant })?.text ?? ""];
 }
 
 function parsed(text: string): unknown {

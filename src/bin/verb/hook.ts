@@ -51,7 +51,7 @@ const LATE_STEP_MS = 20;
 /** Reserved for writing down an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
 /** How long it is offered to one before that. */
-const OFFER_MAX_MS = 1_000;
+const OFFER_MAX_MS = 300;
 /** A session is still filed on a machine where the start alone takes the second. */
 const WORK_MIN_MS = 250;
 /** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
@@ -252,8 +252,12 @@ async function keep(scene: Scene, turn: Turn, said: Exchange | Promise<Exchange>
   }).catch(worthWaiting);
   const end = await within(offer, Math.min(untilMs - performance.now() - SPOOLING_MS, OFFER_MAX_MS));
   if (end === "kept") return;
-  spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
-  log(`an exchange of ${turn.conversation} waits for a broker: ${String(end ?? "none has answered")}`);
+  try {
+    spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
+    log(`an exchange of ${turn.conversation} waits for a broker: ${String(end ?? "none has answered")}`);
+  } catch (error) {
+    log(`an exchange of ${turn.conversation} cannot wait for a broker: ${String(error)}`);
+  }
   await within(offer, untilMs - performance.now() - LEAVING_MS);
 }
 

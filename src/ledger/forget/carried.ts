@@ -2,6 +2,7 @@
  * Finds entries of a Roampal's graphs that name what is to be forgotten, or hold its words: in the rows, and in what undo keeps of them. An
  * entry's file and section are no user's words. Used by forget.ts.
  */
+import type { Statement } from "better-sqlite3";
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -19,6 +20,7 @@ const WORD_MIN = 3;
 /** `json`: the value, or what undo keeps of it. */
 type Row = { id: string; json: string | null };
 type IsMeant = (row: Row) => boolean;
+type Lookup = Statement<[string], number>;
 
 export function carriedRows(database: LedgerDatabase, isMeant: IsMeant): string[] {
   return idsOf(database, "SELECT id, value AS json FROM carried_graph", isMeant);
@@ -36,7 +38,7 @@ export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[]
   const { ids = [], match, words = [] } = selector;
   const names = new Set([...ids, ...drawers.map(({ id }) => id)].map(anyIdOf));
   const named = [match ?? "", ...words].map((word) => `_${folded(word)}_`).filter((word) => word !== "__");
-  let lost: ReadonlySet<string> | undefined;
+  let isLost: ((word: string) => boolean) | undefined;
   const isNamed = (text: string): boolean =>
     text.split(JOINT).some((part) => names.has(anyIdOf(part))) ||
     (text.match(ID) ?? []).some((id) => names.has(anyIdOf(id)));
@@ -50,8 +52,8 @@ export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[]
     const [, section, name = ""] = JSON.parse(id) as string[];
     for (const text of stringsOf([name, json === null ? null : JSON.parse(json)]))
       if (isNamed(text) || isWorded(text)) return true;
-    lost ??= wordsOfNoOther(database, drawers);
-    return section !== WORDLESS_SECTION && wordsOf(name.replaceAll(ID, "")).some((word) => lost?.has(word));
+    if (section === WORDLESS_SECTION) return false;
+    return wordsOf(name.replaceAll(ID, "")).some((isLost ??= ofNoOther(database, drawers)));
   };
 }
 
@@ -61,16 +63,28 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Words of the drawers' texts that stand in no other, as full text knows words. */
-function wordsOfNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): Set<string> {
+/** Whether a word stands in the drawers' texts and in no other, as full text knows words. */
+function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
-  const holding = database
-    .prepare<[string, number], number>("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? LIMIT ?")
-    .pluck();
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
-  return new Set(
-    [...words].filter((word) => holding.all(`text : "${word}"`, rows.size + 1).every((row) => rows.has(row))),
-  );
+  const known = new Map<string, boolean>();
+  // From both ends: a source's drawers lie together, and most words stand before or behind them.
+  const [up, down] = ["ASC", "DESC"].map((order) =>
+    database
+      .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)
+      .pluck(),
+  ) as [Lookup, Lookup];
+  const standsElsewhere = (word: string): boolean => {
+    const last = down.get(`text : "${word}"`);
+    if (last !== undefined && !rows.has(last)) return true;
+    for (const row of up.iterate(`text : "${word}"`)) if (!rows.has(row)) return true;
+    return false;
+  };
+  return (word) => {
+    const is = known.get(word) ?? (words.has(word) && !standsElsewhere(word));
+    known.set(word, is);
+    return is;
+  };
 }
 
 /** The same for every id of a memory that moves. */

@@ -29,6 +29,7 @@ type JournalRow = { seq: number; method: string; arguments: string; result: stri
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
+  #test: { drawers: readonly Drawer[]; isMeant: ReturnType<typeof carriedTest> } | undefined;
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
     this.#database = database;
@@ -43,7 +44,7 @@ export class SqliteForget implements ForgetTx {
       missing: (selector.ids ?? []).filter(
         (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
       ),
-      carried: carriedRows(this.#database, carriedTest(this.#database, drawers, selector)),
+      carried: carriedRows(this.#database, this.#carriedTest(drawers, selector)),
       ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
     };
   }
@@ -80,6 +81,13 @@ export class SqliteForget implements ForgetTx {
       images,
       erasure: Number(lastInsertRowid),
     };
+  }
+
+  /** One for what is found and what is cleaned after it: it looks up each word once. */
+  #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
+    if (this.#test?.drawers !== drawers)
+      this.#test = { drawers, isMeant: carriedTest(this.#database, drawers, selector) };
+    return this.#test.isMeant;
   }
 
   #drawers({ ids, source, match }: ForgetSelector): Drawer[] {
@@ -188,7 +196,7 @@ export class SqliteForget implements ForgetTx {
       ["standing", [...ids, ...asked]],
       ["triple", facts],
       ["entity", entities],
-      ["carried", [...carried, ...carriedImages(this.#database, carriedTest(this.#database, drawers, selector))]],
+      ["carried", [...carried, ...carriedImages(this.#database, this.#carriedTest(drawers, selector))]],
       ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
       ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
     ];

@@ -9,8 +9,8 @@ import { hasLevels } from "../../platform/levels.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Of one file; it is read whole. */
-export const GRAPH_FILE_MAX_BYTES = 64 * 1024 ** 2;
+/** Of one file; it is read whole, and each odd number in it takes many times its bytes. */
+export const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
 /** A file's sections, and their names. */
 const LEVELS = 2;
 
@@ -42,6 +42,8 @@ export class GraphTexts {
   add(entries: readonly CarriedEntry[]): void {
     for (const { at, value } of entries) {
       const [file = "", section, name] = at;
+      // They come from a broker, perhaps of another machine, and a name is a path.
+      if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
       const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
       this.#files.set(file, sections);
       if (section === undefined) continue;

@@ -153,10 +153,10 @@ test("a graph that cannot be read is named, and costs neither a memory nor anoth
       { entry: `${KNOWLEDGE_FILE}: routing_patterns: deep`, why: "it has more than 100 levels" },
       { entry: `${KNOWLEDGE_FILE}: routing_patterns: large`, why: "it has more than 8 MiB" },
     ],
-    unread: [{ file: "content_graph.json", why: "it has more than 64 MiB" }],
+    unread: [{ file: "content_graph.json", why: "it has more than 32 MiB" }],
   });
   const told = await palace.run("palace", ["outcome", "import", data.dir]);
-  expect(told.stdout).toContain("content_graph.json not imported: it has more than 64 MiB");
+  expect(told.stdout).toContain("content_graph.json not imported: it has more than 32 MiB");
 });
 
 test("an import that is killed between two parts of a graph is whole when it is done again", async () => {

@@ -1,12 +1,14 @@
 /** A turn that ends while no broker answers waits with the writes that do, and is kept once, when it was said (outcome-memory.md 6.3, 6.6). */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/client/client.ts";
 import type { Env } from "../../../src/config/env.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { clientOf } from "../../helpers/outcome-agent.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+import { Spool } from "../../../src/client/spool.ts";
 
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;
@@ -32,7 +34,7 @@ const waiting = ({ config }: TestPalace): string[] => {
   const { spoolDir } = config.paths;
   return statSync(spoolDir, { throwIfNoEntry: false }) === undefined
     ? []
-    : readdirSync(spoolDir).filter((name) => name.endsWith(".json"));
+    : readdirSync(spoolDir).filter((name) => name.endsWith(".turn"));
 };
 
 type Kept = { text: string; at: number };
@@ -160,4 +162,42 @@ test("a turn that is not to be kept does not wait", async () => {
   expect(waiting(palace)).toEqual([]);
   await stop(palace, "on?", "yes");
   expect(waiting(palace)).toHaveLength(1);
+});
+
+test("where nothing can be written down, a turn is offered as long as there is time", async () => {
+  await using palace = createTestPalace();
+  const held = await palace.startBroker();
+  const { spoolRoot } = palace.config.paths;
+  mkdirSync(dirname(spoolRoot), { recursive: true });
+  writeFileSync(spoolRoot, "no folder");
+  held.kill("SIGSTOP");
+  const ended = palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
+    input: JSON.stringify({ user: "where?", assistant: "here", cwd: "/home/ada/fern" }),
+    env: { MEMPALACE_OUTCOMES: "on", MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
+  });
+  await delay(1_500);
+  held.kill("SIGCONT");
+  expect(await ended).toMatchObject({ code: 0 });
+  expect((await kept(palace)).map(({ text }) => text)).toEqual(["User: where?\n\nAssistant: here"]);
+});
+
+test("what was set aside of a turn is forgotten by its words and with its memory", async () => {
+  await using palace = createTestPalace();
+  const spool = new Spool(palace.config.paths.spoolDir);
+  const setAside = (user: string): void => {
+    const params = { conversation: CONVERSATION, user, assistant: "noted" };
+    const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
+    spool.append({ atMs: Date.now(), agent: AGENT, tool: "turn.end", key: user, line });
+    expect(spool.refuse(spool.entries()[0]?.name ?? "", "for a test")).toBe(true);
+  };
+  await palace.startBroker();
+  const client = await clientOf(palace);
+  const { id } = await client.call("turn.end", { conversation: CONVERSATION, user: "a garden?", assistant: "noted" });
+  client.close();
+  setAside('the word is "lantern"');
+  setAside("a garden?");
+  expect(await palace.run("palace", ["forget", "--match", 'word is "lantern"', "--yes"])).toMatchObject({ code: 0 });
+  expect(spool.refused()).toHaveLength(1);
+  expect(await palace.run("palace", ["forget", String(id), "--yes"])).toMatchObject({ code: 0 });
+  expect(spool.refused()).toEqual([]);
 });

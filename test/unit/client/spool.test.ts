@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
-import type { RpcRequest, RpcResponse } from "../../../src/protocol/spec.ts";
+import { RPC, type RpcRequest, type RpcResponse } from "../../../src/protocol/spec.ts";
 
 let folder: string;
 let spool: Spool;
@@ -70,6 +70,22 @@ test("a connection that ends keeps the rest, beginning with the write that got n
   let left = 1;
   expect(await deliver(spool, async (message) => (left-- > 0 ? filed(message) : undefined))).toBe("interrupted");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
+});
+
+test("an end of a turn lies where no older client looks, and waits while a broker knows no turns", async () => {
+  const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
+  spool.append(write(1, { tool: "turn.end", line }));
+  spool.append(write(2));
+  expect(readdirSync(spool.folder).filter((name) => name.endsWith(".json"))).toHaveLength(1);
+  const unknown = (id: RpcRequest["id"]): RpcResponse => ({
+    ...{ jsonrpc: "2.0", id: id ?? null },
+    error: { code: RPC.METHOD_NOT_FOUND, message: "no" },
+  });
+  const ask = async (message: RpcRequest): Promise<RpcResponse> =>
+    message.method === "turn.end" ? unknown(message.id) : filed(message);
+  expect(await deliver(spool, ask)).toBe("delivered");
+  expect(spool.entries()).toMatchObject([{ tool: "turn.end" }]);
+  expect(spool.refused()).toEqual([]);
 });
 
 test("a refusal that passes keeps everything in its order; one for good is put aside with its reason", async () => {
