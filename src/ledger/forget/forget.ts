@@ -29,7 +29,8 @@ type JournalRow = { seq: number; method: string; arguments: string; result: stri
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  #test: { drawers: readonly Drawer[]; isMeant: ReturnType<typeof carriedTest> } | undefined;
+  /** By what was found: it goes with that, for it holds words that are to be forgotten. */
+  readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
     this.#database = database;
@@ -85,9 +86,9 @@ export class SqliteForget implements ForgetTx {
 
   /** One for what is found and what is cleaned after it: it looks up each word once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
-    if (this.#test?.drawers !== drawers)
-      this.#test = { drawers, isMeant: carriedTest(this.#database, drawers, selector) };
-    return this.#test.isMeant;
+    const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
+    this.#carriedTests.set(drawers, test);
+    return test;
   }
 
   #drawers({ ids, source, match }: ForgetSelector): Drawer[] {
