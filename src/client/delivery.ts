@@ -40,7 +40,7 @@ export async function deliver(
       }
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
-      const refusal = refusalOf(response);
+      const refusal = refusalOf(response, line);
       // An older broker, or one with another engine, has no turns: it waits for one that has, and nothing waits for it.
       if (refusal === "unknown") continue;
       if (refusal === "passing") return "stuck";
@@ -57,10 +57,11 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 }
 
 /** A full disk is a passing refusal; wrong arguments and a tool's own failure are not. */
-function refusalOf(response: RpcResponse): "passing" | "unknown" | { why: string } | undefined {
+function refusalOf(response: RpcResponse, line: string): "passing" | "unknown" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
-    if (response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED") return "unknown";
+    const isUnknown = response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED";
+    if (isUnknown && parseMessage(line).method === "turn.end") return "unknown";
     const isPassing = data.retryable === true || /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }

@@ -24,7 +24,7 @@ const SUFFIX = ".json";
 /** Of an end of a turn: a client from before those were spooled looks at none of these, and would set it aside. */
 const TURN_SUFFIX = ".turn";
 /** Ends of turns leave room for the writes that agents ask for. */
-const TURNS_SIZE_MAX_BYTES = SIZE_MAX_BYTES / 2;
+const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
 const PUT_ATTEMPTS = 5;
 /** Far longer than writing a file takes; a half-written file this old stays half-written. */
@@ -47,15 +47,16 @@ export class Spool {
   }
 
   /**
-   * Returns once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is spooled
+   * Returns its name once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is spooled
    * then.
    */
-  append(write: SpooledWrite): void {
+  append(write: SpooledWrite): string {
     const names = this.#names();
     const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
     const sizeBytes = names.reduce((sum, name) => sum + sizeOf(join(this.folder, name)), Buffer.byteLength(text));
     const isTurn = write.tool === "turn.end";
-    if (names.length >= ENTRIES_MAX || sizeBytes > (isTurn ? TURNS_SIZE_MAX_BYTES : SIZE_MAX_BYTES))
+    const share = isTurn ? TURNS_SHARE : 1;
+    if (names.length >= ENTRIES_MAX * share || sizeBytes > SIZE_MAX_BYTES * share)
       throw new PalaceError(
         "TRANSPORT_SPOOL_FULL",
         "no broker can be reached, and as many writes as may be are waiting for one",
@@ -64,6 +65,7 @@ export class Spool {
     const name = `${client}.${String(++count).padStart(8, "0")}${isTurn ? TURN_SUFFIX : SUFFIX}`;
     try {
       this.#put(name, text);
+      return name;
     } catch (cause) {
       throw unwritable(this.folder, cause);
     }

@@ -10,7 +10,7 @@ import type { Exchange } from "./signal/signals.ts";
 import { endOf, type Turn } from "./turn.ts";
 
 /** `key`: that of the attempts before, any of which the broker may have received; `atMs`: when the turn ended. */
-export type LateTurn = Readonly<{
+type LateTurn = Readonly<{
   config: Config;
   agent: string;
   turn: Turn;
@@ -19,11 +19,13 @@ export type LateTurn = Readonly<{
   atMs: number;
 }>;
 
-/** Returns once it is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_*. */
-export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): void {
+/** Returns once it is on disk; `remove` takes it off, once a broker has it. Errors of both: TRANSPORT_SPOOL_FULL, STORE_*. */
+export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): { remove: () => void } {
   const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
-  new Spool(config.paths.spoolDir).append({ atMs, agent, tool: "turn.end", key, line });
+  const spool = new Spool(config.paths.spoolDir);
+  const name = spool.append({ atMs, agent, tool: "turn.end", key, line });
+  return { remove: () => spool.remove(name) };
 }
 
 /** Errors: any that no waiting cures. */

@@ -48,10 +48,10 @@ const LEAVING_MS = 50;
 /** How long a hook waits for a transcript that is still being written, and how often it looks. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
+/** How long it is offered to a broker before that. */
+const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Reserved for writing down an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** How long it is offered to one before that. */
-const OFFER_MAX_MS = 300;
 /** A session is still filed on a machine where the start alone takes the second. */
 const WORK_MIN_MS = 250;
 /** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
@@ -193,7 +193,7 @@ async function claudeCode(scene: Scene): Promise<string> {
       if (hasLost && told !== "") unmarkCompacted(scene.config, input.session);
       return told;
     },
-    turnEnded: () => keep({ ...scene, agent }, turnOf(input), exchangeOf(input, scene.untilMs - SPOOLING_MS)),
+    turnEnded: () => keep({ ...scene, agent }, turnOf(input), () => exchangeOf(input, scene.untilMs - SPOOLING_MS)),
     file: (session) => fileBeside(scene, session),
   };
   return answer(input, doors);
@@ -238,11 +238,11 @@ async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number
 }
 
 /** What no broker takes in time waits for one on disk; while time is left it is offered on. */
-async function keep(scene: Scene, turn: Turn, said: Exchange | Promise<Exchange>): Promise<void> {
+async function keep(scene: Scene, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.env);
   const { config, agent, untilMs, log } = scene;
   if (outcomes === "off" || !hasPalace(config)) return;
-  const [key, atMs] = [newKey(), Date.now()];
+  const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
   const offer = withClient(scene, async (client) => {
     const exchange = await said;
     const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
@@ -252,13 +252,14 @@ async function keep(scene: Scene, turn: Turn, said: Exchange | Promise<Exchange>
   }).catch(worthWaiting);
   const end = await within(offer, Math.min(untilMs - performance.now() - SPOOLING_MS, OFFER_MAX_MS));
   if (end === "kept") return;
+  let waiting: { remove: () => void } | undefined;
   try {
-    spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
+    waiting = spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
     log(`an exchange of ${turn.conversation} waits for a broker: ${String(end ?? "none has answered")}`);
   } catch (error) {
     log(`an exchange of ${turn.conversation} cannot wait for a broker: ${String(error)}`);
   }
-  await within(offer, untilMs - performance.now() - LEAVING_MS);
+  if ((await within(offer, untilMs - performance.now() - LEAVING_MS)) === "kept") waiting?.remove();
 }
 
 /** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
@@ -288,7 +289,7 @@ async function turn(scene: Scene, { session = "", fresh = false, compacted = fal
 
 async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
   const said = readTurn(await readAll(process.stdin));
-  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, said);
+  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
   return "";
 }
 

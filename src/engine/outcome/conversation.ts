@@ -23,6 +23,11 @@ export function isGoingOn(conversation: Conversation): boolean {
   return !isCold(conversation) && !conversation.isCompleted;
 }
 
+/** The agent has answered, and the user has said nothing since. */
+export function isOver(conversation: Conversation): boolean {
+  return !isCold(conversation) && conversation.isCompleted;
+}
+
 /** What the user's message does. `hasExchange`: the exchange before it is still there. */
 export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
   const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;

@@ -11,8 +11,8 @@ import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
 import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
 import { askedMark } from "./asked.ts";
-import { isCold, isGoingOn, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
-import { exchangeText, readExchange } from "./exchange.ts";
+import { isCold, isGoingOn, isOver, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
+import { exchangeText, half, readExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { SIGNALS } from "./signal.ts";
 import { CAME, isoTime, storeMemory } from "./store.ts";
@@ -90,8 +90,16 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   // What an agent adds of itself, where nothing is known of what it said, leaves the exchange that is kept.
   const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
-  tx.conversations.put(onStop(before, last, atMs));
+  // Nothing was shown for a turn whose beginning was missed.
+  const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
+  tx.conversations.put({ ...onStop(before, last, atMs), ...(isMissed && { turn: before.turn + 1 }) });
   return { id: id ?? null, scored: before.isScored };
+}
+
+/** Whether the user has said something else than in the last exchange. */
+function asksOther(tx: LedgerTx, { exchange }: Conversation, user: string): boolean {
+  const last = exchange === null ? undefined : tx.findDrawer(exchange);
+  return last === undefined || readExchange(last.text, Number(last.metadata["user_length"] ?? 0)).user !== half(user);
 }
 
 /**

@@ -48,13 +48,13 @@ export class Turns {
   }
 
   /** opencode stores nothing of what stands in front of a message: after a start of it, as after a compaction, the agent has seen nothing. */
-  isFresh(session: string): boolean {
+  #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
 
   lost(session: string): Lost {
     if (this.#compacted.has(session)) return "said";
-    return this.isFresh(session) ? "shown" : "nothing";
+    return this.#isFresh(session) ? "shown" : "nothing";
   }
 
   compacted(session: string): void {
@@ -66,7 +66,7 @@ export class Turns {
   tell(session: string, message: string, beside: Beside): void {
     // An answer that comes too late is empty, and says of nothing that it was shown.
     if (beside.scoring === "" && beside.context === "") return;
-    if (this.isFresh(session))
+    if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
     this.#seeing.add(session);
     this.#compacted.delete(session);

@@ -10,7 +10,7 @@ import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
 /** Of one file; it is read whole, and each odd number in it takes many times its bytes. */
-export const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
+const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
 /** A file's sections, and their names. */
 const LEVELS = 2;
 

@@ -72,6 +72,13 @@ export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unk
   return [shared(a, b), shared(b, a)];
 }
 
+/** How many memories both show, where a question has found them. */
+export function sharedCount(theirs: unknown, ours: unknown, step: Step): number {
+  const [shared] = memoriesShared(theirs, ours, step) ?? [];
+  const body = bodyOf(shared) ?? {};
+  return LISTS.reduce((sum, name) => sum + (Array.isArray(body[name]) ? (body[name] as Row[]).length : 0), 0);
+}
+
 function wordsOf({ content, text, metadata }: Row): string {
   return String(content ?? text ?? (metadata as Row | undefined)?.["content"]);
 }

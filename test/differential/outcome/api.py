@@ -119,7 +119,7 @@ async def main():
                 told.append(await (http(client, step) if step["via"] == "http" else tool(server, step)))
                 # What it does after an answer: a memory moves.
                 if after := asyncio.all_tasks() - known:
-                    _, waiting = await asyncio.wait(after, timeout=1)
+                    _, waiting = await asyncio.wait(after, timeout=5)
                     known |= waiting
         answer(told)
 

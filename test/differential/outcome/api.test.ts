@@ -11,10 +11,12 @@ import { send, withDoors } from "../../helpers/outcome-http.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 import { compareAnswers, idIn, type Told } from "./api-compare.ts";
 import { API_DIFFERENCES } from "./api-differences.ts";
+import { sharedCount } from "./api-mend.ts";
 import { apiSteps, type Step } from "./api-steps.ts";
 
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 1);
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 3);
+const SHARED_MIN = 100;
 const PLACE = /@(\d+)(?::(\w+))?@/g;
 
 for (const version of ROAMPAL_VERSIONS) {
@@ -37,6 +39,9 @@ async function agrees(version: RoampalVersion): Promise<void> {
     return found === undefined ? [] : [{ at, step, ...found }];
   });
   expect(findings.slice(0, SHOWN), `${findings.length} of ${steps.length} steps differ`).toEqual([]);
+  // Which memories fit is each one's own: most of the time they are the same.
+  const shared = steps.reduce((sum, step, at) => sum + sharedCount(theirs[at], told[at], step), 0);
+  expect(shared).toBeGreaterThan(SHARED_MIN);
   const known = API_DIFFERENCES.filter(({ versions }) => versions.includes(version)).map(({ name }) => name);
   expect([...used].toSorted()).toEqual(known.toSorted());
 }

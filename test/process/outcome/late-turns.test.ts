@@ -1,7 +1,6 @@
 /** A turn that ends while no broker answers waits with the writes that do, and is kept once, when it was said (outcome-memory.md 6.3, 6.6). */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/client/client.ts";
 import type { Env } from "../../../src/config/env.ts";
@@ -14,7 +13,12 @@ const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;
 
 /** As Claude Code runs it, in the second that it has. */
-async function stop(palace: TestPalace, user: string, assistant: string, env: Env = {}): Promise<void> {
+async function stop(
+  palace: TestPalace,
+  user: string,
+  assistant: string,
+  { env = {}, args = [] }: { env?: Env; args?: string[] } = {},
+): Promise<void> {
   const transcript = join(palace.home, "t.jsonl");
   writeFileSync(transcript, JSON.stringify({ type: "user", message: { role: "user", content: user } }));
   const input = JSON.stringify({
@@ -22,12 +26,12 @@ async function stop(palace: TestPalace, user: string, assistant: string, env: En
     ...{ transcript_path: transcript, last_assistant_message: assistant },
   });
   const startedAtMs = performance.now();
-  const ended = await palace.run("palace", ["hook", "claude-code"], {
+  const ended = await palace.run("palace", ["hook", "claude-code", ...args], {
     ...{ input, env: { MEMPALACE_OUTCOMES: "on", ...env } },
   });
   expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
   // Its second, and what a loaded machine takes to start it.
-  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+  expect(performance.now() - startedAtMs).toBeLessThan(20_000);
 }
 
 const waiting = ({ config }: TestPalace): string[] => {
@@ -130,11 +134,12 @@ test("a broker that is killed when it has received a turn, or is held, answers n
   // Nobody starts that one but the test.
   const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
   const killed = await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
-  await stop(palace, "killed?", "yes", env);
+  // A machine that takes long to start it still reaches the broker.
+  await stop(palace, "killed?", "yes", { env, args: ["--within", "5000"] });
   expect(await exitOf(killed)).toEqual([null, "SIGKILL"]);
   const held = await palace.startBroker();
   held.kill("SIGSTOP");
-  await stop(palace, "held?", "yes", env);
+  await stop(palace, "held?", "yes", { env });
   held.kill("SIGCONT");
   await expect.poll(() => kept(palace)).toHaveLength(2);
   expect((await kept(palace)).map(({ text }) => text)).toEqual([
@@ -158,7 +163,7 @@ test("a turn that is not to be kept does not wait", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
-  await stop(palace, "off?", "yes", { MEMPALACE_OUTCOMES: "off" });
+  await stop(palace, "off?", "yes", { env: { MEMPALACE_OUTCOMES: "off" } });
   expect(waiting(palace)).toEqual([]);
   await stop(palace, "on?", "yes");
   expect(waiting(palace)).toHaveLength(1);
@@ -175,10 +180,48 @@ test("where nothing can be written down, a turn is offered as long as there is t
     input: JSON.stringify({ user: "where?", assistant: "here", cwd: "/home/ada/fern" }),
     env: { MEMPALACE_OUTCOMES: "on", MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
   });
-  await delay(1_500);
+  const log = join(palace.config.paths.stateDir, "hook.log");
+  await expect.poll(() => existsSync(log) && readFileSync(log, "utf8")).toContain("cannot wait for a broker");
   held.kill("SIGCONT");
   expect(await ended).toMatchObject({ code: 0 });
   expect((await kept(palace)).map(({ text }) => text)).toEqual(["User: where?\n\nAssistant: here"]);
+});
+
+test("a broker that takes longer than the hook waits for it has the turn, and nothing goes on waiting", async () => {
+  await using palace = createTestPalace();
+  const held = await palace.startBroker();
+  held.kill("SIGSTOP");
+  const ended = palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
+    input: JSON.stringify({ user: "where?", assistant: "here", cwd: "/home/ada/fern" }),
+    env: { MEMPALACE_OUTCOMES: "on", MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
+  });
+  await expect.poll(() => waiting(palace)).toHaveLength(1);
+  held.kill("SIGCONT");
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(waiting(palace)).toEqual([]);
+  expect(await kept(palace)).toHaveLength(1);
+});
+
+test("what was shown for one question is not asked about with the answer to the next, whose beginning nobody has seen", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await clientOf(palace);
+  await client.callTool("record_response", { key_takeaway: "lanterns hang in the pear tree" });
+  const { context } = await client.call("turn.begin", {
+    conversation: CONVERSATION,
+    prompt: "where do lanterns hang?",
+  });
+  expect(context).toContain("pear tree");
+  client.close();
+  await palace.run("palace", ["stop"]);
+  await stop(palace, "where do lanterns hang?", "In the tree.");
+  await stop(palace, "and who waters the ferns?", "Ada does.");
+  await palace.startBroker();
+  const next = await clientOf(palace);
+  const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thank you" });
+  next.close();
+  expect(scoring).toContain("and who waters the ferns?");
+  expect(scoring).not.toContain("pear tree");
 });
 
 test("what was set aside of a turn is forgotten by its words and with its memory", async () => {
