@@ -6,12 +6,13 @@
 import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { ABSENT, type Entry, VERBS } from "./upstream/roampal.ts";
+import { ABSENT, asDeveloper, type Entry, VERBS } from "./upstream/roampal.ts";
 import { reportError, runVerb } from "./verb.ts";
 
-const [name = "", ...rest] = process.argv.slice(2);
+const [name = "", ...given] = process.argv.slice(2);
+const { args: rest, env } = asDeveloper(name, given, process.env);
 const entry: Entry | undefined = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-if (entry !== undefined) await runVerb("roampal", await entry.load(), [...entry.before, ...rest], process.env);
+if (entry !== undefined) await runVerb("roampal", await entry.load(), [...entry.before, ...rest], env);
 else if (name === "--version") process.stdout.write(`roampal (palace-devbox ${VERSION})\n`);
 else if (["", "help", "--help", "-h"].includes(name)) printHelp();
 else {
@@ -23,6 +24,6 @@ else {
 function printHelp(): void {
   const lines = Object.entries(VERBS).map(([verb, { does }]) => `  ${verb.padEnd(8)} ${does}`);
   process.stdout.write(
-    `roampal VERB [options]\n\n${lines.join("\n")}\n\nThe memory is the palace's: \`palace --help\`; docs/learning.md.\n`,
+    `roampal VERB [options]\n\n${lines.join("\n")}\n\n--dev, or ROAMPAL_DEV=1: another memory, beside the usual one, whose door is at port 27183.\nThe memory is the palace's: \`palace --help\`; docs/learning.md.\n`,
   );
 }

@@ -82,6 +82,8 @@ export type Config = Readonly<{
   agents: AgentPlaces;
   /** Roampal's data folder, which need not be there. */
   roampalDir: string;
+  /** Roampal's commands mean the memory of development. */
+  isRoampalDev: boolean;
   /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
   hooks: Readonly<{ autoSave: boolean; mineDir: string | undefined }>;
   /** Masking of secrets in what agents receive. */
@@ -158,6 +160,7 @@ export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
     roampalDir: roampalDir(env),
+    isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
       mineDir: readVariable(env, "MEMPAL_DIR"),

@@ -292,6 +292,11 @@ export const VARIABLES = {
     default: "~/.pi/agent",
     meaning: "pi's folder, for mempalace-session and palace install",
   },
+  ROAMPAL_DEV: {
+    group: "client",
+    default: "",
+    meaning: "1, true or yes: roampal's commands mean the memory of development, as with --dev",
+  },
   ROAMPAL_DATA_PATH: {
     group: "client",
     default: "~/.local/share/roampal/data; on macOS ~/Library/Application Support/Roampal/data",

@@ -80,6 +80,7 @@ test("the environment variables are these", () => {
     "OPENCODE_DB",
     "CLAUDE_CONFIG_DIR",
     "PI_CODING_AGENT_DIR",
+    "ROAMPAL_DEV",
     "ROAMPAL_DATA_PATH",
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",

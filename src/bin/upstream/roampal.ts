@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { connectClient } from "../../client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import { restartBroker } from "../verb/restart.ts";
@@ -22,6 +23,8 @@ const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
 const AGENTS = ["claude-code", "opencode", "cursor"] as const;
 const OPEN_MAX_MS = 10_000;
 const POLL_MS = 50;
+const DEV_OPTION = "--dev";
+const DEV_PORT = "27183";
 
 const init = defineVerb({
   usage: `roampal init [--claude-code] [--opencode] [--cursor]
@@ -77,6 +80,25 @@ palace restart. The broker that runs is made anew for it if it has no such door;
     return 0;
   },
 });
+
+/** Development has a folder and a port of its own, whatever the environment names of the other memory. Source: outcome-memory.md 4.1. */
+export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
+  const rest = args.filter((one) => one !== DEV_OPTION);
+  const config = readable(env);
+  if (config === undefined || (rest.length === args.length && !config.isRoampalDev)) return { args: rest, env };
+  const { MEMPALACE_BROKER: _broker, MEMPALACE_OUTCOME_PORT: _port, ...own } = env;
+  const door = verb === "start" ? { MEMPALACE_OUTCOME_PORT: DEV_PORT } : {};
+  return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
+}
+
+/** Undefined where the verb will say what is wrong with it. */
+function readable(env: Env): Config | undefined {
+  try {
+    return loadConfig(env);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Undefined: the broker has none. A door that is about to open is waited for. */
 async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {

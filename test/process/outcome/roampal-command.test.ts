@@ -1,5 +1,5 @@
 /** `roampal …`: Roampal's command line on the palace (outcome-memory.md 9), and the door it opens. */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freePort } from "../../helpers/free-port.ts";
@@ -59,4 +59,28 @@ test("each verb is one of ours, with Roampal's options; what has no place here s
   });
   expect(await run("profile", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("--palace DIR") });
   expect(await run("frobnicate")).toMatchObject({ code: 2, stderr: expect.stringContaining("roampal help") });
+});
+
+test("development has a folder and a port of its own, whatever the environment names", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  await client.callTool("record_response", { key_takeaway: "of every day" });
+  client.close();
+  const { home, socketPath } = palace.config.paths;
+  const env = { MEMPALACE_OUTCOME_PORT: "27182", MEMPALACE_BROKER: `unix:${socketPath}` };
+  const working = async (args: string[], more: Record<string, string> = {}): Promise<unknown> => {
+    const { stdout, stderr } = await palace.run("roampal", ["stats", "--json", ...args], { env: { ...env, ...more } });
+    expect(stderr).toBe("");
+    return (JSON.parse(stdout) as { collections: { working: number } }).collections.working;
+  };
+  expect(await working([])).toBe(1);
+  const start = await palace.run("roampal", ["start", "--dev"], { env });
+  // It has no token yet, and says of which memory that is.
+  expect(start).toMatchObject({ code: 5, stderr: expect.stringContaining("port 27183") });
+  expect(await working(["--dev"])).toBe(0);
+  expect(await working([], { ROAMPAL_DEV: "Yes" })).toBe(0);
+  expect(await working([], { ROAMPAL_DEV: "0" })).toBe(1);
+  expect(existsSync(`${home}-dev/ledger.sqlite3`)).toBe(true);
+  expect(await palace.run("roampal", ["stop", "--dev"], { env })).toMatchObject({ code: 0 });
 });
