@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { engineMissing } from "../../scripts/engine.ts";
 import { assertFenced, FENCE } from "./fenced.ts";
-import { expectPromoted, learn } from "./learn.ts";
+import { expectPromoted, learn, type Learned } from "./learn.ts";
 import { inDevbox, onHost, type Place } from "./places.ts";
 import { MODEL_OF, PREFIX_OF, runOf } from "./real-agents.ts";
 import { ANSWER, ENTRY } from "./stub-model.ts";
@@ -206,12 +206,12 @@ describe.each([
         };
         // One after the other: three at once make each other's hooks late.
         const learned = await inTalk(async (talk) => {
-          const ids: string[] = [];
-          for (const agent of AGENTS) ids.push(await learn(place, talk, agent));
-          return ids;
+          const all: Learned[] = [];
+          for (const agent of AGENTS) all.push(await learn(place, talk, agent));
+          return all;
         });
         const why = async (): Promise<string[]> =>
-          Promise.all(learned.map(async (id) => (await palace("outcome", "why", id)).stdout));
+          Promise.all(learned.map(async ({ id }) => (await palace("outcome", "why", id)).stdout));
         const before = await why();
         for (const text of before) expect(text).toMatch(/^place\s+roampal\/history$[^]*working → history/m);
         await box?.recreate();

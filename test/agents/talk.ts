@@ -41,10 +41,10 @@ export type Talk = {
   say: (agent: Agent, prompt: string, session: string, isFirst?: boolean) => Promise<string>;
   /** What the model was shown last. */
   shown: (agent: Agent) => Promise<string>;
-  /** Begins sessions until one is shown the memory. */
-  begin: (agent: Agent, prompt: string, id: string) => Promise<{ session: string; text: string }>;
+  /** Begins sessions until one is shown the memory, `tries` at most. */
+  begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<{ session: string; text: string }>;
   /** Keeps what an agent is to be shown; resolves to its id. */
-  keep: (agent: Agent, mark: string) => Promise<string>;
+  keep: (agent: Agent, mark: string, topic?: string) => Promise<string>;
   /** What was kept of exchanges with that mark, a line each. */
   exchangesOf: (mark: string) => Promise<string[]>;
 };
@@ -61,16 +61,16 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
     ask,
     say,
     shown,
-    begin: async (agent, prompt, id) => {
+    begin: async (agent, prompt, id, tries = TRIES) => {
       for (let again = 1; ; again += 1) {
         const session = randomUUID();
         expect(await say(agent, prompt, session, true)).toContain(ANSWER);
         const text = await shown(agent);
-        if (text.includes(`[id:${id}]`) || again === TRIES) return { session, text };
+        if (text.includes(`[id:${id}]`) || again === tries) return { session, text };
       }
     },
-    keep: async (agent, mark) => {
-      const text = `${WORDS[agent]}: ${mark}`;
+    keep: async (agent, mark, topic = WORDS[agent]) => {
+      const text = `${topic}: ${mark}`;
       await ask("record_response", { key_takeaway: text });
       const found = await ask("search_memory", { query: text, collections: ["working"], limit: 1 });
       return /\[id:(\w+)\]/.exec(found)?.[1] ?? expect.fail(found);
