@@ -243,6 +243,8 @@ async function keep(scene: Scene, turn: Turn, say: () => Exchange | Promise<Exch
   const { config, agent, untilMs, log } = scene;
   if (outcomes === "off" || !hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
+  // Whoever awaits it below is told; until then nobody does.
+  said.catch(() => {});
   const offer = withClient(scene, async (client) => {
     const exchange = await said;
     const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);

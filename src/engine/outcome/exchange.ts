@@ -1,4 +1,5 @@
 /** A question and its answer as one memory's text. Pure. Source: outcome-memory.md 4.5. */
+import type { Drawer } from "../../port/drawer.ts";
 import { SAID_MAX } from "../../protocol/limits.ts";
 import { wellFormed } from "../text/text.ts";
 
@@ -14,9 +15,9 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
   return { text: `${USER}${asked}${BETWEEN}${answered}`, userLength: asked.length };
 }
 
-/** Either half may hold what stands between them. A text that was changed since is all answer. */
-export function readExchange(text: string, userLength: number): Exchange {
-  const end = USER.length + userLength;
+/** In a drawer. Either half may hold what stands between them. A text that was changed since is all answer. */
+export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
+  const end = USER.length + Number(metadata["user_length"] ?? 0);
   if (!text.startsWith(USER) || !text.startsWith(BETWEEN, end)) return { user: "", assistant: text };
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }

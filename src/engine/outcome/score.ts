@@ -10,7 +10,7 @@ import { isRecord } from "../../platform/is-record.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
 import type { ScoreResult } from "../../protocol/outcome.ts";
 import { asText, InvalidValue, validContent } from "../text/validate.ts";
-import { readExchange } from "./exchange.ts";
+import { keptExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { isOutcome, OUTCOMES } from "./memory.ts";
 import { questionOf } from "./question.ts";
@@ -86,8 +86,8 @@ function questions(
 }
 
 /** What the user asked in an exchange that is kept. */
-export function questionIn({ text, metadata }: Drawer): Question | undefined {
-  return questionOf(readExchange(text, Number(metadata["user_length"] ?? 0)).user);
+export function questionIn(exchange: Drawer): Question | undefined {
+  return questionOf(keptExchange(exchange).user);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { LedgerReader } from "../../port/ledger.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
 import { newConversation } from "./conversation.ts";
-import { type Exchange, readExchange } from "./exchange.ts";
+import { type Exchange, keptExchange } from "./exchange.ts";
 import type { FindContext } from "./find.ts";
 import { facts, has, type ListContext } from "./list.ts";
 import { injectionText, nameIn, type Shown } from "./injection.ts";
@@ -180,7 +180,7 @@ function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory
 function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
   const drawer = reader.findDrawer(id);
   if (drawer === undefined) return undefined;
-  const { user, assistant } = readExchange(drawer.text, Number(drawer.metadata["user_length"] ?? 0));
+  const { user, assistant } = keptExchange(drawer);
   return { user: clean(user), assistant: clean(assistant) };
 }
 

@@ -12,7 +12,7 @@ import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outc
 import type { Methods } from "../../protocol/spec.ts";
 import { askedMark } from "./asked.ts";
 import { isCold, isGoingOn, isOver, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
-import { exchangeText, half, readExchange } from "./exchange.ts";
+import { exchangeText, half, keptExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { SIGNALS } from "./signal.ts";
 import { CAME, isoTime, storeMemory } from "./store.ts";
@@ -99,7 +99,7 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
 /** Whether the user has said something else than in the last exchange. */
 function asksOther(tx: LedgerTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
-  return last === undefined || readExchange(last.text, Number(last.metadata["user_length"] ?? 0)).user !== half(user);
+  return last === undefined || keptExchange(last).user !== half(user);
 }
 
 /**
@@ -137,8 +137,8 @@ function heed(
 }
 
 function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
-  const { text = "", metadata } = tx.findDrawer(exchange) ?? {};
-  return askedMark(readExchange(text, Number(metadata?.["user_length"] ?? 0)).user);
+  const drawer = tx.findDrawer(exchange);
+  return drawer && askedMark(keptExchange(drawer).user);
 }
 
 /** What a program keeps beside its exchange. What cannot be kept is left out: the exchange is worth more. */

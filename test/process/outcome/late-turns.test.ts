@@ -34,6 +34,14 @@ async function stop(
   expect(performance.now() - startedAtMs).toBeLessThan(20_000);
 }
 
+/** As pi's extension has it done, in a process that nobody waits for. */
+function endTurn(palace: TestPalace, user: string, assistant: string, env: Env = {}): ReturnType<TestPalace["run"]> {
+  return palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
+    input: JSON.stringify({ user, assistant, cwd: "/home/ada/fern" }),
+    env: { MEMPALACE_OUTCOMES: "on", ...env },
+  });
+}
+
 const waiting = ({ config }: TestPalace): string[] => {
   const { spoolDir } = config.paths;
   return statSync(spoolDir, { throwIfNoEntry: false }) === undefined
@@ -63,10 +71,7 @@ test("what is said without a broker is kept and comes with the next that answers
   const startedAtMs = Date.now();
   await stop(palace, "first?", "so");
   await stop(palace, "second?", "so, too");
-  const said = { user: "third?", assistant: "no", cwd: "/home/ada/fern" };
-  await palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
-    ...{ input: JSON.stringify(said), env: { MEMPALACE_OUTCOMES: "on" } },
-  });
+  await endTurn(palace, "third?", "no");
   const endedAtMs = Date.now();
   const files = waiting(palace).map((name) => join(palace.config.paths.spoolDir, name));
   expect(files).toHaveLength(3);
@@ -176,10 +181,7 @@ test("where nothing can be written down, a turn is offered as long as there is t
   mkdirSync(dirname(spoolRoot), { recursive: true });
   writeFileSync(spoolRoot, "no folder");
   held.kill("SIGSTOP");
-  const ended = palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
-    input: JSON.stringify({ user: "where?", assistant: "here", cwd: "/home/ada/fern" }),
-    env: { MEMPALACE_OUTCOMES: "on", MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
-  });
+  const ended = endTurn(palace, "where?", "here", { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` });
   const log = join(palace.config.paths.stateDir, "hook.log");
   await expect.poll(() => existsSync(log) && readFileSync(log, "utf8")).toContain("cannot wait for a broker");
   held.kill("SIGCONT");
@@ -191,10 +193,7 @@ test("a broker that takes longer than the hook waits for it has the turn, and no
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   held.kill("SIGSTOP");
-  const ended = palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
-    input: JSON.stringify({ user: "where?", assistant: "here", cwd: "/home/ada/fern" }),
-    env: { MEMPALACE_OUTCOMES: "on", MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` },
-  });
+  const ended = endTurn(palace, "where?", "here", { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` });
   await expect.poll(() => waiting(palace)).toHaveLength(1);
   held.kill("SIGCONT");
   expect(await ended).toMatchObject({ code: 0 });
