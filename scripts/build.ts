@@ -46,11 +46,7 @@ const NATIVE = ["better-sqlite3"];
  */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
-  const compiler = join(
-    dirname(createRequire(import.meta.url).resolve("typescript-native/package.json")),
-    "bin",
-    "tsc",
-  );
+  const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
   try {
     const args = ["-p", join(root, "tsconfig.build.json"), "--outDir", fresh, "--noCheck"];
     const built = spawnSync(process.execPath, [compiler, ...args], { cwd: root, env, encoding: "utf8" });

@@ -60,8 +60,8 @@ const STAGES: readonly Stage[] = [
         name: "check",
         commands: {
           types: "npm run --silent check:types",
-          lint: "eslint src test scripts",
-          format: "prettier --check --log-level warn src test scripts",
+          lint: "oxlint src test scripts",
+          format: "oxfmt --check src test scripts",
         },
       },
       { name: "unit", vitest: ["--project", "unit"], inMemory: true },

@@ -12,7 +12,12 @@ import type { Methods } from "../protocol/spec.ts";
 export type Caller = Pick<Client, "call">;
 
 type Write =
-  "source.replace" | "source.part" | "source.remove" | "conversation.replace" | "link.rebuild" | "message.add";
+  | "source.replace"
+  | "source.part"
+  | "source.remove"
+  | "conversation.replace"
+  | "link.rebuild"
+  | "message.add";
 
 const ATTEMPTS_MAX = 5;
 const RETRY_MS = 500;

@@ -31,7 +31,9 @@ export function createSettingsStore(home: string) {
       );
     },
     takeCheckpoint():
-      { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" } {
+      | { found: false }
+      | { found: true; messages: number; timestamp: string | null }
+      | { found: "unreadable" } {
       let text: string;
       try {
         text = readFileSync(checkpointFile, "utf8");

@@ -7,7 +7,7 @@ import { ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
 const SELF = "test/house/no-leftovers.test.ts";
 const code = ["src", "scripts", "test"].flatMap((folder) => sourceFiles(folder)).filter(({ path }) => path !== SELF);
 const pages = ["src", "docs"].flatMap((folder) => sourceFiles(folder, ".md"));
-const root = ["docker-compose.yml", "Dockerfile.base", "package.json", "eslint.config.js", "vitest.config.ts"].map(
+const root = ["docker-compose.yml", "Dockerfile.base", "package.json", "oxlint.config.ts", "vitest.config.ts"].map(
   (path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }),
 );
 

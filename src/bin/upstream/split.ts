@@ -99,7 +99,9 @@ function readPeople(file: string): KnownPeople {
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
   try {
     const known = JSON.parse(readFileSync(file, "utf8")) as
-      { names?: unknown; username_map?: unknown } | unknown[] | null;
+      | { names?: unknown; username_map?: unknown }
+      | unknown[]
+      | null;
     if (known === null || Array.isArray(known)) return { names: texts(known), usernames: {} };
     const map = typeof known.username_map === "object" && known.username_map !== null ? known.username_map : {};
     const usernames = Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string");

@@ -33,7 +33,9 @@ export interface SettingsStore {
   setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
   /** Reads and removes the notice of the last checkpoint. */
   takeCheckpoint():
-    { found: false } | { found: true; messages: number; timestamp: string | null } | { found: "unreadable" };
+    | { found: false }
+    | { found: true; messages: number; timestamp: string | null }
+    | { found: "unreadable" };
 }
 
 export type ReadContext = SearchDependencies & {

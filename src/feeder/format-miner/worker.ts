@@ -12,7 +12,8 @@ import { ofErrno, type Outcome, Unconverted } from "./outcome.ts";
 export type Job = { path: string; sizeMax: number; textMax: number };
 /** `sha256` is that of the file's bytes, because another version of this program may extract another text. */
 export type Reply =
-  { outcome: "ok"; text: string; sha256: string; mtime: number; size: number } | { outcome: Outcome; message: string };
+  | { outcome: "ok"; text: string; sha256: string; mtime: number; size: number }
+  | { outcome: Outcome; message: string };
 
 const port = parentPort;
 if (port === null) throw new Error("broken invariant: the converter runs in a worker thread");

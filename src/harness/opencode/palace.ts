@@ -41,7 +41,7 @@ const TITLE = /\btitle generator\b/i;
 type Told = { text: Promise<string>; isFixed: boolean };
 
 // The handlers share one session's state; as separate functions, each would need all of it as parameters.
-// eslint-disable-next-line max-lines-per-function
+// oxlint-disable-next-line max-lines-per-function
 export default function palace({ client }: Input = {}): Promise<Hooks> {
   const settings = readHarness(process.env);
   const log = debugLog(settings.isDebug);

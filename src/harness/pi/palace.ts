@@ -23,7 +23,7 @@ const TOPIC_MAX_CHARS = 128;
 type Due = { text: Promise<string>; isAwaited: boolean };
 
 // The handlers share one session's state; as separate functions, each would need all of it as parameters.
-// eslint-disable-next-line max-lines-per-function
+// oxlint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readHarness(process.env);
   const agent = settings.agentName ?? "pi";

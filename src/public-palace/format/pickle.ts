@@ -55,7 +55,7 @@ class Machine {
     return value;
   }
 
-  // eslint-disable-next-line max-lines-per-function -- a table, an opcode a line
+  // oxlint-disable-next-line max-lines-per-function -- a table, an opcode a line
   #step(opcode: number): void {
     switch (opcode) {
       case 0x80: // PROTO
