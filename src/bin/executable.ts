@@ -1,6 +1,6 @@
 /**
- * Locates our executables for one that starts another: with this Node, by path, with the extension of this very file
- * (TypeScript in a checkout, JavaScript in an install). Imported by the verbs that start processes.
+ * Locates our executables for one that starts another: with this Node, by path, as TypeScript in a checkout and as JavaScript in
+ * an install. Imported by the verbs that start processes.
  */
 import { extname, join } from "node:path";
 
@@ -8,7 +8,13 @@ type Name = "mp-shim" | "mempalace-broker" | "mempalace-docs" | "palace";
 
 /** Returns the command line of an executable, before its arguments. */
 export function executable(name: Name): [command: string, file: string] {
-  return [process.execPath, join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)];
+  const isBuilt = extname(import.meta.filename) === ".js";
+  return [process.execPath, join(import.meta.dirname, isBuilt ? builtFile(name) : `${name}.ts`)];
+}
+
+/** The file of dist/bin that an executable is; the shim is bundled as CommonJS (scripts/build.ts). */
+export function builtFile(name: string): string {
+  return `${name}.${name === "mp-shim" ? "cjs" : "js"}`;
 }
 
 /** The folder of the package: a clone's root, or npm's folder for it. */

@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { builtFile } from "../../src/bin/executable.ts";
 import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { connectClient, type Client } from "../../src/client/client.ts";
 import { findBroker } from "../../src/client/discover.ts";
@@ -57,6 +58,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
+    // What Node keeps of a program that it has compiled: ./scripts/test names a folder for it.
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
     // A stack that runs on this machine does not belong to the test.
@@ -65,11 +68,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   };
   const config = loadConfig(env);
   const children: ChildProcess[] = [];
-  const executable = (bin: string): string =>
-    join(
-      ROOT,
-      (options.built ?? process.env["PALACE_TEST_BUILT"] === "1") ? `dist/bin/${bin}.js` : `src/bin/${bin}.ts`,
-    );
+  const isBuilt = options.built ?? process.env["PALACE_TEST_BUILT"] === "1";
+  const executable = (bin: string): string => join(ROOT, isBuilt ? `dist/bin/${builtFile(bin)}` : `src/bin/${bin}.ts`);
 
   const spawnBin = (bin: string, args: string[], more: Env = {}, stdio: "ignore" | "pipe" = "pipe"): ChildProcess => {
     const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio });

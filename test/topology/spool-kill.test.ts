@@ -71,7 +71,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
         .withBindMounts(mounts)
         .start();
     const agent = (box: StartedTestContainer, ...node: string[]): Promise<StdioMcp> =>
-      openAgent(box.getId(), ["node", ...node, "/opt/palace/dist/bin/mp-shim.js"]);
+      openAgent(box.getId(), ["node", ...node, "/opt/palace/dist/bin/mp-shim.cjs"]);
     const acknowledged: string[] = [];
     const asked: string[] = [];
     try {

@@ -14,7 +14,7 @@ import { sshdMissing } from "../../helpers/sshd.ts";
 import { buildImage } from "./box.ts";
 import { openAloneWorld, openComposeWorld } from "./containers.ts";
 import { openHostWorld } from "./native.ts";
-import { type Run, SCENARIOS } from "./scenarios.ts";
+import { dismiss, type Run, runScenario, SCENARIOS } from "./scenarios.ts";
 import type { World } from "./world.ts";
 import { REQUIREMENTS, type TopologyName } from "../requirements.ts";
 
@@ -50,11 +50,12 @@ function testTopology(name: TopologyName): void {
   let run: Run | undefined;
   let watch: OpenFiles | undefined;
   beforeAll(async () => {
-    run = { world: await open(name), accounts: [] };
+    run = { world: await open(name), accounts: [], crew: [] };
     watch = watchOpenFiles(run.world.home, { server: name === "container-only-compose" });
   });
   afterAll(async () => {
     await watch?.[Symbol.asyncDispose]();
+    if (run !== undefined) await dismiss(run);
     await run?.world[Symbol.asyncDispose]();
   });
 
@@ -65,7 +66,7 @@ function testTopology(name: TopologyName): void {
   test.each(here)("$id: $sentence", async ({ id }) => {
     outcomes.set(key(id, name), "FAILED");
     expect(run).toBeDefined();
-    if (run !== undefined) await SCENARIOS[id]?.(run);
+    if (run !== undefined) await runScenario(id, run);
     // Also for what others do meanwhile: the ledger and the public palace are never open in two processes.
     await watch?.expectOneAtATime();
     outcomes.set(key(id, name), "held");

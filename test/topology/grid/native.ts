@@ -28,6 +28,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
     PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
     HOME: home,
     LANG: "C.UTF-8",
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_MODEL_DIR: writeTinyModel(join(home, "model")),
     MEMPALACE_IDLE_EXIT_MINUTES: "0",

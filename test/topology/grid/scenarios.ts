@@ -7,8 +7,8 @@ import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
 import type { Place, World } from "./world.ts";
 
-export type Run = { world: World; accounts: Account[] };
-type Agent = { place: Place; agent: StdioMcp; account: Account };
+/** `crew`: the sessions that write in one storm after the other, through whatever happens to their broker and their box. */
+export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
 const STORM_WRITES = 2_400;
@@ -26,7 +26,16 @@ const tag = path.basename(broker.doors[0].path, ".sock");
 fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
+/** The crew goes from one of these to the next; in all others nobody else may be there who would start a broker. */
+const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;
+
+export async function runScenario(id: string, run: Run): Promise<void> {
+  const isAlone = !STORMS.has(id);
+  if (isAlone) await dismiss(run);
+  await SCENARIOS[id]?.(run);
+  if (isAlone) await dismiss(run);
+}
 
 export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   storm: (run) => storm(run, STORM_WRITES),
@@ -176,19 +185,17 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
 
 /** So many agents write while `meanwhile` happens; `progress` resolves when that share of the writes is acknowledged. */
 async function storm(
-  { world, accounts }: Run,
+  run: Run,
   writes: number,
   meanwhile: (progress: (share: number) => Promise<void>) => Promise<void> = async () => {},
   count = AGENTS,
 ): Promise<void> {
+  const { world, accounts, crew } = run;
   const number = ++storms;
-  const agents = await Promise.all(
-    placesFor(world, count).map(async (place, index): Promise<Agent> => {
-      const account = newAccount(`storm${number}-${index}`);
-      accounts.push(account);
-      return { place, agent: await world.agent(place), account };
-    }),
-  );
+  const places = placesFor(world, count);
+  crew.push(...(await Promise.all(places.slice(crew.length).map((place) => world.agent(place)))));
+  const agents = crew.map((agent, index) => ({ agent, account: newAccount(`storm${number}-${index}`) }));
+  accounts.push(...agents.map(({ account }) => account));
   const acknowledged = (): number => agents.reduce((sum, { account }) => sum + account.acknowledged, 0);
   const writing = Promise.all(agents.map(({ agent, account }) => writeMany(agent, account, Math.ceil(writes / count))));
   const happening = meanwhile(async (share) => {
@@ -198,8 +205,12 @@ async function storm(
   await Promise.all([writing, happening]);
   expect(acknowledged()).toBeGreaterThanOrEqual(writes);
   expect(agents.every(({ account }) => account.facts.size > 0)).toBe(true);
-  await settle({ world, accounts });
-  await Promise.all(agents.map(({ agent }) => agent.close()));
+  await settle(run);
+}
+
+/** The next storm begins with sessions of its own. */
+export async function dismiss({ crew }: Run): Promise<void> {
+  await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }
 
 /** A third on the host where there is one, the others in the containers. */
@@ -212,7 +223,7 @@ function placesFor({ places }: World, count: number): Place[] {
 }
 
 /** What was spooled takes a moment to arrive; then everything is as the agents were told. */
-async function settle({ world, accounts }: Run): Promise<void> {
+async function settle({ world, accounts }: Omit<Run, "crew">): Promise<void> {
   for (const deadline = Date.now() + SETTLE_MAX_MS; ; await delay(1_000)) {
     try {
       assertAccounts(await world.copy(), accounts);
