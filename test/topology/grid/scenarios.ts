@@ -11,8 +11,8 @@ import type { Place, World } from "./world.ts";
 export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
-const STORM_WRITES = 2_400;
-const FAULT_WRITES = 800;
+const STORM_WRITES = 1_200;
+const FAULT_WRITES = 480;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 /** broker.json of another boot with a living pid and files from an hour ahead; socket and lock file lie there anyway. */
