@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
 import { findBroker } from "../../src/client/discover.ts";
 import { Link } from "../../src/client/link.ts";
-import { loadConfig } from "../../src/config/config.ts";
+import { type Config, loadConfig } from "../../src/config/config.ts";
 import { PalaceError } from "../../src/protocol/errors.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
 import { dial, type Endpoint } from "../../src/transport/endpoint.ts";
@@ -25,6 +25,9 @@ const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const pathOf = (lane: number): string => join(folder, `${lane}.sock`);
+const configs = Array.from({ length: LANES }, (_, lane) =>
+  loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${pathOf(lane)}` }),
+);
 const servers: Server[] = [];
 /** What the lane's server does with the next connection. */
 const scripts: ((socket: Socket) => void | Promise<void>)[] = [];
@@ -92,8 +95,7 @@ fuzz("http-client", {
     }
     socket.destroy();
     // The same bytes as what a broker at a given address says of its health.
-    const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${pathOf(lane)}` });
-    const found = await findBroker(config).catch((error: unknown) => error);
+    const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },
 });
@@ -174,7 +176,7 @@ fuzz("broker-answers", {
     const answers: RpcResponse[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const link = new Link({
-      config: loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${pathOf(lane)}` }),
+      config: configs[lane] as Config,
       agent: "fuzz",
       start: "never",
       onLine: (line) => {

@@ -12,6 +12,7 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 /** Smaller files are read again, which is cheaper than a note about them. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 const READ_SIZE_BYTES = 1024 * 1024;
+const READ_SIZE_MIN_BYTES = 4096;
 
 /** The position where reading stopped: after a line end, once a conversation had been found. */
 export type Checkpoint = {
@@ -122,11 +123,12 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** The buffer is reused for each chunk. */
+/** The buffer is reused for each chunk, and no larger than a small file needs. */
 function* chunks(file: number, start: number): Generator<Buffer> {
-  const buffer = Buffer.allocUnsafe(READ_SIZE_BYTES);
+  const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
+  const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));
   for (let at = start; ;) {
-    const count = readSync(file, buffer, 0, READ_SIZE_BYTES, at);
+    const count = readSync(file, buffer, 0, buffer.length, at);
     if (count === 0) return;
     yield buffer.subarray(0, count);
     at += count;
