@@ -2,8 +2,8 @@
  * The thread that finds the processes with a palace's files open, by device and inode of every process's handles, so that
  * another mount, a container's path or a hard link hides none. Started by open-files.ts, which states the rules.
  */
-import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 
 export type Part = "ledger" | "palace";
@@ -15,10 +15,15 @@ export type Seen = {
   together: string[];
 };
 
-/** The pause after each look, as a multiple of its length: looking takes at most a tenth of a processor. */
-const REST = 9;
+/** The pause after each look, as a multiple of its length: looking takes at most a twentieth of a processor. */
+const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
+/** Programs of the engine and of ssh: they hold most of the machine's handles, and open no database. */
+const PLUMBING = new Set([
+  ...["dockerd", "containerd", "containerd-shim-runc-v2", "runc", "docker", "docker-compose", "docker-init"],
+  ...["sshd", "sshd-session", "ssh"],
+]);
 /** The flags O_WRONLY and O_RDWR. */
 const WRITES = 0o3;
 
@@ -64,7 +69,10 @@ function list(folder: string): string[] {
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
-    for (const fd of list(`/proc/${pid}/fd`)) {
+    // Threads of the kernel have none.
+    const handles = list(`/proc/${pid}/fd`);
+    if (handles.length === 0 || PLUMBING.has(programOf(pid))) continue;
+    for (const fd of handles) {
       const stat = quietly(() => statSync(`/proc/${pid}/fd/${fd}`));
       const file = stat && files.get(`${stat.dev}:${stat.ino}`);
       const process = file && nameOf(pid);
@@ -107,6 +115,10 @@ function isForWriting(fdinfo: string): boolean {
 function nameOf(pid: string): string | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat && `${pid}@${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
+}
+
+function programOf(pid: string): string {
+  return basename(quietly(() => readlinkSync(`/proc/${pid}/exe`)) ?? "");
 }
 
 function commandOf(pid: string): string {

@@ -1,6 +1,7 @@
 /** Names that users and agents type: environment variables, executables, entry points of the package. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { builtFile } from "../../src/bin/executable.ts";
 import { VARIABLES } from "../../src/config/env.ts";
 
 const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -105,6 +106,11 @@ test("the executables are these, and both names of the shim are one file", () =>
     "roampal",
   ]);
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
+});
+
+test("what one of them starts is the file that npm links, and so are the tests'", () => {
+  const { "mempalace-mcp": _, ...bin } = manifest.bin;
+  for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });
 
 test("the package shows its client and its protocol, and nothing behind the socket", () => {
