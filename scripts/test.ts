@@ -170,7 +170,8 @@ async function runInMemory(args: readonly string[], options: RunOptions): Promis
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    // A process that outlives the tests may still write there.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
@@ -197,7 +198,7 @@ async function runVitest(args: readonly string[], options: RunOptions): Promise<
     options.log(`vitest left no report: ${(error as Error).message}`);
     return { ...NOTHING, failed: 1 };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 

@@ -8,7 +8,10 @@ import { expect } from "vitest";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../src/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
+import { within } from "../../src/platform/within.ts";
 import type { TestPalace } from "./palace.ts";
+
+const ROUND_MAX_MS = 120_000;
 
 export type StormOptions = {
   /** Environment of the shims, and so of the brokers that they start. */
@@ -62,7 +65,9 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   for (let round = 0; round < rounds; round++) {
     // Each broker acknowledges a few writes, then dies somewhere in the middle of the next ones.
     target = acknowledged.size + 1 + Math.floor(random() * 12);
-    await Promise.race([new Promise<void>((resolve) => (onTarget = resolve)), Promise.all(writers)]);
+    const reached = new Promise<void>((resolve) => (onTarget = resolve));
+    await within(Promise.race([reached, Promise.all(writers)]), ROUND_MAX_MS);
+    expect(acknowledged.size, "acknowledged").toBeGreaterThanOrEqual(target);
     await onRound?.(round);
     await delay(random() * 8);
     const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid;

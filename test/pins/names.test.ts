@@ -108,7 +108,7 @@ test("the executables are these, and both names of the shim are one file", () =>
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 
-test("what one of them starts is the file that npm links, and so are the tests'", () => {
+test("our executables, and the tests, start the files that npm links", () => {
   const { "mempalace-mcp": _, ...bin } = manifest.bin;
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });

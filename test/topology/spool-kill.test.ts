@@ -22,16 +22,23 @@ if (reason !== undefined) console.warn(`killed spool left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
 /** Half a file, and one that nobody was told of. */
-const STEPS = ["file.before-rename", "file.after-rename"];
+const STEPS = ["before-rename", "after-rename"];
 const KEPT = 4;
 
-/** Stands still where a fault would kill: the engine is to do that. The package's own module, so that the shim has the same. */
-const HOLD = `import { writeFileSync } from "node:fs";
-import { armFault } from "/opt/palace/dist/platform/fault.js";
-armFault(process.env.HOLD_AT);
-process.kill = () => {
-  writeFileSync("/state/held", "");
+/** Stands still before or after a file of the spool gets its name: the engine is to kill it there. */
+const HOLD = `import fs from "node:fs";
+const [step, nth] = process.env.HOLD_AT.split(":");
+const rename = fs.renameSync;
+let left = Number(nth);
+function hold() {
+  fs.writeFileSync("/state/held", "");
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+fs.renameSync = (from, to) => {
+  const isHeld = String(to).includes("/spool/") && --left === 0;
+  if (isHeld && step === "before-rename") hold();
+  rename(from, to);
+  if (isHeld) hold();
 };
 `;
 
@@ -102,7 +109,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       const journaled = ledger.prepare("SELECT count(*) FROM journal WHERE arguments LIKE '%\"spool\"%'").pluck().get();
       ledger.close();
       // The one that was whole on disk, though nobody was told so, and not the half one.
-      const expected = [...acknowledged, ...asked.filter((one) => one.startsWith("file.after-rename"))];
+      const expected = [...acknowledged, ...asked.filter((one) => one.startsWith("after-rename"))];
       expect(texts.toSorted()).toEqual(expected.toSorted());
       expect(journaled).toBe(expected.length);
     } finally {
