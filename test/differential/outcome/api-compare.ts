@@ -28,6 +28,8 @@ const OF_RANKING = [
   ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
   ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
 ];
+/** Of what was made in this very run; how older ones are said is held by questions.test.ts. */
+const AGE = /^(?:now|\d+m)$/;
 const DIGITS = 4;
 
 /** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
@@ -73,6 +75,7 @@ function masked(value: unknown, key = ""): unknown {
   if (typeof value === "string") {
     if (WORDED.includes(key)) return value === "" ? "" : "<words>";
     if (JSON_TEXT.test(value)) return asJson(value);
+    if (key === "age" && AGE.test(value)) return "<age>";
     return TIME.test(value) ? "<time>" : value.replaceAll(ID, "<$1$2>");
   }
   if (Array.isArray(value)) {

@@ -109,5 +109,6 @@ export type Entry = { notes: string; words: string };
 
 function entryOf(text: string): Entry {
   const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
-  return { notes, words };
+  // A minute may have begun for one of the two.
+  return { notes: notes.replace(/\((?:now|\d+m)\b/, "(<age>"), words };
 }
