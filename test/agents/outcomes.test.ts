@@ -58,20 +58,26 @@ test.each(AGENTS)(
 );
 
 test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", async (agent) => {
-  const mark = randomUUID();
-  const id = await talk.keep(agent, mark);
-  const { session } = await talk.begin(agent, `${mark} once`, id);
-  await vi.waitUntil(async () => (await exchangeOf(`${mark} once`)) !== "", 60_000);
-  const child = host.start(agent, turnOf(host, agent, `${mark} twice\n@@held mempalace_status {}`, session, false));
-  await vi.waitUntil(async () => (await host.seen()).held.includes(MODEL_OF[agent]), 120_000);
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  await host.go();
-  await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
-  const text = await talk.shown(agent);
-  expect(text).toContain(`${mark} again`);
-  for (const part of [`The user asked: "${mark} twice`, `The user says now: "${mark} again`])
-    expect(text).not.toContain(part);
+  for (let tries = 1; ; tries += 1) {
+    const mark = randomUUID();
+    const id = await talk.keep(agent, mark);
+    const { session } = await talk.begin(agent, `${mark} once`, id);
+    await vi.waitUntil(async () => (await exchangeOf(`${mark} once`)) !== "", 60_000);
+    const child = host.start(agent, turnOf(host, agent, `${mark} twice\n@@held mempalace_status {}`, session, false));
+    await vi.waitUntil(async () => (await host.seen()).held.includes(MODEL_OF[agent]), 120_000);
+    const isAsked = (await talk.shown(agent)).includes(`The user says now: "${mark} twice`);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await host.go();
+    // On a slow machine a hook may come too late to ask for the first answer: then the next turn rightly does.
+    if (!isAsked && tries < TURNS_MAX) continue;
+    await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
+    const text = await talk.shown(agent);
+    expect(text).toContain(`${mark} again`);
+    for (const part of [`The user asked: "${mark} twice`, `The user says now: "${mark} again`])
+      expect(text).not.toContain(part);
+    return;
+  }
 });
 
 test.each(AGENTS)("with a broker that answers nobody, a turn of %s ends as ever", async (agent) => {
