@@ -55,6 +55,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       return built.status ?? 1;
     }
     for (const target of BUNDLED) await bundle(join(fresh, "bin"), target, { external: NATIVE, minify: true });
+    // Nobody starts what the shim's bundle is made of.
+    for (const file of globSync("bin/mp-shim.js*", { cwd: fresh })) rmSync(join(fresh, file));
     for (const file of globSync(MERGED, { cwd: fresh })) await mergeModules(join(fresh, file), fresh);
     for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
     cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
