@@ -172,7 +172,7 @@ function ourTexts({ config }: TestPalace, wing?: string): string[] {
   return texts;
 }
 
-/** Drawers of the palace as its own file says; closets, which we do not make, are another collection. */
+/** Drawers of the palace as its own file says; closets are another collection. */
 function theirCount(palace: string): number {
   const file = join(palace, "chroma.sqlite3");
   if (!existsSync(file)) throw new Error(`no palace: ${readdirSync(palace).join()}`);

@@ -157,8 +157,9 @@ export function closing(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Method and parameters of requests that are no proper tool call. */
-export const ODD_REQUESTS: readonly (readonly [method: string, params: unknown])[] = [
+/** Method and parameters of requests that are no proper tool call; only 3.11 answers a method that is no string. */
+export const oddRequests = (version: MempalaceVersion): readonly (readonly [method: unknown, params: unknown])[] => [
+  ...(version === "3.11.0" ? [5, 0.5, true, null, [], {}].map((method) => [method, {}] as const) : []),
   ["ping", {}],
   ["tools/call", {}],
   ["tools/call", { arguments: {} }],

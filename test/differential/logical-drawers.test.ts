@@ -42,7 +42,9 @@ for n in range(2):
 for name in ("\\u00e9", "z\\U0001F600", "z\\uFF5E", "Z"):
     row(name, "in the order of its id", wing="names", day=14)
 ids, texts, metadatas = zip(*rows)
-collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas))
+# Chroma keeps these beside the metadata, under a key of its own.
+uris = [f"file:///of/{n}" for n in range(len(rows))]
+collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), uris=uris)
 `;
 
 const DRAWERS = ["long", "diary_old", "both", "spread", "mixed", "unordered", "texts", "zebra", "long_chunk_000001"];

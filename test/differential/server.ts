@@ -63,7 +63,7 @@ export class DifferentialServer {
     return { value: this.#translate(value, this.#names) };
   }
 
-  async request(method: string, params: unknown): Promise<Message> {
+  async request(method: unknown, params: unknown): Promise<Message> {
     const id = ++this.#lastId;
     this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), ANSWER_MAX_MS);

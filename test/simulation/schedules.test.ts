@@ -31,11 +31,18 @@ const WRITES = 6;
 
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
-async function runSchedule(
-  seed: number,
-  ledger: LedgerWriter,
-  home: string,
-): Promise<{ kept: Set<string>; maybe: Set<string>; order: string[][]; events: number; faults: number }> {
+/** What one schedule's agents asked for and were told. Each write's key is what it files, or what it asks else. */
+type Told = {
+  kept: Set<string>;
+  maybe: Set<string>;
+  order: string[][];
+  /** Rooms that agents moved drawers to, by the drawer's text: those that were acknowledged. */
+  moved: Map<string, string>;
+  events: number;
+  faults: number;
+};
+
+async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Promise<Told> {
   const scheduler = new Scheduler(seededRandom(seed));
   const config = loadConfig({ HOME: join(home, String(seed)) });
   let broker: SimulatedBroker | undefined = new SimulatedBroker(scheduler, ledger);
@@ -65,6 +72,7 @@ async function runSchedule(
   const kept = new Set<string>();
   const maybe = new Set<string>();
   const order: string[][] = [];
+  const moved = new Map<string, string>();
   let running = 0;
 
   const startAgent = (name: string, count: number): void => {
@@ -73,6 +81,7 @@ async function runSchedule(
     const waiting = new Map<number, (answer: Answer) => void>();
     const answered = new Set<number>();
     let isDead = false;
+    let filed: { id: string; content: string } | undefined;
     const link = new Link({
       config,
       agent: name,
@@ -95,22 +104,24 @@ async function runSchedule(
         await new Promise<void>((resolve) => void scheduler.after(scheduler.between(0, 400), resolve));
         if (isDead) return;
         const content = `${seed} ${name} ${index}`;
-        maybe.add(content);
+        const target = index % 3 === 2 ? filed : undefined;
+        if (target === undefined) maybe.add(content);
+        else filed = undefined;
         const answer = await new Promise<Answer>((resolve) => {
           waiting.set(index, resolve);
-          // A drawer is itself however often it is filed; a diary would have the entry twice.
-          const call =
-            index % 2 === 0
-              ? { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content } }
-              : { name: "mempalace_diary_write", arguments: { agent_name: name, entry: content } };
-          const params = { ...call, _meta: { [IDEMPOTENCY_META]: content } };
+          const params = { ...callOf(name, index, content, target?.id), _meta: { [IDEMPOTENCY_META]: content } };
           link.send(index, JSON.stringify({ jsonrpc: "2.0", id: index, method: "tools/call", params }));
         });
         if (isDead) return;
-        if (answer.error === undefined) {
-          kept.add(content);
-          own.push(content);
-        } else expect(answer.error.data.code, `seed ${seed}`).toMatch(/^STORE_|^TRANSPORT_/);
+        if (answer.result !== undefined) {
+          const { drawer_id: id } = JSON.parse(answer.result.content[0]?.text ?? "{}") as { drawer_id?: string };
+          if (target !== undefined) moved.set(target.content, content);
+          else {
+            kept.add(content);
+            own.push(content);
+          }
+          if (index % 3 === 0) filed = id === undefined ? undefined : { id, content };
+        } else expect(answer.error?.data.code, `seed ${seed}`).toMatch(/^STORE_|^TRANSPORT_/);
       }
       running -= 1;
     };
@@ -181,8 +192,19 @@ async function runSchedule(
   const isDelivered = await scheduler.run(() => new Spool(config.paths.spoolDir).isEmpty, 60_000);
   expect(isDelivered, `seed ${seed}: nobody could deliver`).toBe(true);
   for (const link of links) link.close();
-  return { kept, maybe, order, events: scheduler.events, faults };
+  return { kept, maybe, order, moved, events: scheduler.events, faults };
 }
+
+/** A drawer is itself however often it is filed or moved; a diary would have the entry twice. */
+function callOf(agent: string, index: number, content: string, target: string | undefined): object {
+  if (target !== undefined)
+    return { name: "mempalace_update_drawer", arguments: { drawer_id: target, room: roomOf(content) } };
+  return index % 3 === 0
+    ? { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content } }
+    : { name: "mempalace_diary_write", arguments: { agent_name: agent, entry: content } };
+}
+
+const roomOf = (key: string): string => key.replaceAll(" ", "-");
 
 test(
   `${ONLY === undefined ? COUNT : 1} schedules: nothing acknowledged is lost or doubled, order is kept, every request is answered`,
@@ -191,22 +213,30 @@ test(
     // In memory where there is such a place: the spool syncs every file.
     const home = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "simulation-"));
     const seeds = ONLY === undefined ? Array.from({ length: COUNT }, (_, index) => index + 1) : [Number(ONLY)];
-    let [events, faults] = [0, 0];
+    let [events, faults, moves] = [0, 0, 0];
     try {
       for (let from = 0; from < seeds.length; from += PER_LEDGER) {
         const file = join(home, `ledger-${from}.sqlite3`);
         const ledger = new LedgerWriter(file, applyWrite);
         const reader = new Database(file, { readonly: true });
-        const find = reader.prepare<[string], { text: string }>(
-          "SELECT text FROM drawer WHERE text LIKE ? ORDER BY row",
+        const find = reader.prepare<[string], { text: string; room: string }>(
+          "SELECT text, room FROM drawer WHERE text LIKE ? ORDER BY row",
         );
-        const journaled = reader.prepare<[string], number>("SELECT count(*) FROM journal WHERE key LIKE ?").pluck();
+        const journaled = reader.prepare<[string], { filed: number; moved: number; moves: number }>(
+          `SELECT count(*) FILTER (WHERE method <> 'update_drawer') AS filed, count(*) FILTER (WHERE method = 'update_drawer') AS moved,
+            count(DISTINCT arguments) FILTER (WHERE method = 'update_drawer') AS moves FROM journal WHERE key LIKE ?`,
+        );
         for (const seed of seeds.slice(from, from + PER_LEDGER)) {
-          const { kept, maybe, order, ...counts } = await runSchedule(seed, ledger, home);
+          const { kept, maybe, order, moved, ...counts } = await runSchedule(seed, ledger, home);
+          const rooms = new Map(find.all(`${seed} %`).map(({ text, room }) => [text, room]));
           const found = find.all(`${seed} %`).map(({ text }) => text);
           const say = `SIMULATION_SEED=${seed} npx vitest run test/simulation`;
           expect(new Set(found).size, `doubled; ${say}`).toBe(found.length);
-          expect(journaled.get(`${seed} %`), `journal rows; ${say}`).toBe(found.length);
+          const rows = journaled.get(`${seed} %`);
+          expect(rows?.filed, `journal rows; ${say}`).toBe(found.length);
+          expect(rows?.moved, `moved twice; ${say}`).toBe(rows?.moves);
+          expect(rows?.moved).toBeGreaterThanOrEqual(moved.size);
+          for (const [text, key] of moved) expect(rooms.get(text), `not moved; ${say}`).toBe(roomOf(key));
           expect(
             [...kept].filter((one) => !found.includes(one)),
             `acknowledged and lost; ${say}`,
@@ -221,6 +251,7 @@ test(
           }
           events += counts.events;
           faults += counts.faults;
+          moves += moved.size;
         }
         reader.close();
         ledger.close();
@@ -229,6 +260,7 @@ test(
       rmSync(home, { recursive: true, force: true });
     }
     expect(faults).toBeGreaterThan(seeds.length);
-    console.log(`${seeds.length} schedules, ${events} events, ${faults} faults`);
+    expect(moves).toBeGreaterThan(seeds.length / 2);
+    console.log(`${seeds.length} schedules, ${events} events, ${faults} faults, ${moves} moves`);
   },
 );

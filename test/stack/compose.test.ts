@@ -208,6 +208,7 @@ describe.skipIf(reason)("the compose stack", () => {
     }
     await until(async () => (await driverOf(stack)).lag === 0);
     await stack.compose("stop", "broker");
+    acknowledged.add(await writeInOutage(stack));
     const folder = `${stack.project}_devbox-data:/in:ro`;
     const restore = ["run", "--rm", "-T", "--no-deps", "--volume", folder, "broker", "palace", "restore", "/in/b.tar"];
     expect(await stack.compose(...restore, "--yes")).toContain("The old state is kept");
@@ -282,6 +283,21 @@ async function writeDrawers(
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;
   return contents;
+}
+
+/** Commands in the last devbox say that there is no broker, and a write is kept there; returns what it files. */
+async function writeInOutage(stack: DockerStack): Promise<string> {
+  const palace = (...args: string[]): ReturnType<DockerStack["exec"]> =>
+    stack.exec("devbox", DEVBOXES, "palace", ...args);
+  for (const args of [["search", "anything"], ["call", "status", "{}"], ["doctor"]]) {
+    const { exitCode, stdout, stderr } = await palace(...args);
+    expect(stdout + stderr, args.join(" ")).toMatch(/no broker/);
+    expect(exitCode, args.join(" ")).not.toBe(0);
+  }
+  const drawer = { wing: "load", room: "outage", content: "Written in a devbox while its broker was stopped." };
+  const written = await palace("call", "add_drawer", JSON.stringify(drawer), "--json");
+  expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
+  return drawer.content;
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

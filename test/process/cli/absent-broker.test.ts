@@ -2,11 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ABSENT_TIMEOUT_MS, START_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Two loaded cores are slow to start a process; only who waits for a broker as `palace start` does takes longer. */
-const AT_ONCE_MS = START_TIMEOUT_MS / 3;
+/** What a command may take beyond one that asks no broker at all, of what "at once" means. */
+const AT_ONCE_MS = 1_000;
+/** A process that starts beside others is slow at times. */
+const TRIES = 5;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 
 const isRoot = process.getuid?.() === 0;
@@ -19,12 +20,28 @@ function mountReadOnly({ config }: TestPalace): Disposable {
   return { [Symbol.dispose]: () => execFileSync("umount", ["-l", home]) };
 }
 
+type Env = { MEMPALACE_BROKER: string | undefined };
+
+async function runAtOnce(palace: TestPalace, args: readonly string[], env: Env): ReturnType<TestPalace["run"]> {
+  const timed = async (command: readonly string[]): Promise<[number, Awaited<ReturnType<TestPalace["run"]>>]> => {
+    const startedAt = performance.now();
+    const result = await palace.run("palace", [...command], { env });
+    return [performance.now() - startedAt, result];
+  };
+  const beyond: number[] = [];
+  for (;;) {
+    const [bareMs] = await timed(["--help"]);
+    const [ms, result] = await timed(args);
+    beyond.push(ms - bareMs);
+    if (ms - bareMs < AT_ONCE_MS) return result;
+    expect(beyond.length, `${args.join(" ")}: ${beyond.map(Math.round).join(", ")} ms`).toBeLessThan(TRIES);
+  }
+}
+
 async function expectAtOnce(palace: TestPalace, broker: string | undefined, code: number): Promise<void> {
   const env = { MEMPALACE_BROKER: broker };
   for (const args of [["search", "anything"], ["call", "status", "{}"], ["doctor"]]) {
-    const startedAt = performance.now();
-    const { code: got, stdout, stderr } = await palace.run("palace", args, { env });
-    expect(performance.now() - startedAt, args.join(" ")).toBeLessThan(AT_ONCE_MS);
+    const { code: got, stdout, stderr } = await runAtOnce(palace, args, env);
     expect(got, stdout + stderr).toBe(args[0] === "doctor" ? 1 : code);
     expect(stdout + stderr, args.join(" ")).toMatch(/no broker/);
   }
@@ -34,7 +51,6 @@ async function expectAtOnce(palace: TestPalace, broker: string | undefined, code
 }
 
 test("a command hears at once that no broker answers where MEMPALACE_BROKER points, and its write is kept and delivered", async () => {
-  expect(ABSENT_TIMEOUT_MS).toBeLessThan(1_000);
   await using palace = createTestPalace();
   await expectAtOnce(palace, `unix:${palace.config.paths.socketPath}`, 3);
   const refused = await palace.run("palace", ["call", "add_drawer", '{"wing":"w"}'], {

@@ -66,6 +66,19 @@ function palaceIds(palace: TestPalace): Set<string> {
   return new Set(ids);
 }
 
+/** First and last of the numbers that Chroma gave a wing's rows: it counts all writes of a palace, whoever makes them. */
+function rangeOf(palace: TestPalace, wing: string): { from: number; to: number } {
+  const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
+  const range = database
+    .prepare<[string], { from: number; to: number }>(
+      `SELECT min(e.seq_id) AS "from", max(e.seq_id) AS "to" FROM embeddings e JOIN embedding_metadata m ON m.id = e.id
+        WHERE m.key = 'wing' AND m.string_value = ?`,
+    )
+    .get(wing);
+  database.close();
+  return range ?? { from: Number.NaN, to: Number.NaN };
+}
+
 async function installed(): Promise<string | undefined> {
   for (const version of MEMPALACE_VERSIONS) {
     const missing = await mempalaceMissing(version);
@@ -119,6 +132,10 @@ describe.skipIf(missing !== undefined)("with the files driver", () => {
       );
       for (const { code, output } of await mined) expect(code, output.slice(-2_000)).toBe(0);
       for (const agent of agents) await agent.close();
+      const [one, two] = ["second_home", "second_mount"].map((wing) => rangeOf(palace, wing));
+      expect(Math.max(one?.from ?? 0, two?.from ?? 0), "one mined after the other").toBeLessThan(
+        Math.min(one?.to ?? 0, two?.to ?? 0),
+      );
 
       const ours = new Set(drawersOf(palace, "ours"));
       expect(

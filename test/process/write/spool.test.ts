@@ -183,17 +183,27 @@ test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does no
 
 test("agents killed while they keep writes, brokers killed while these are delivered: each is there once", async () => {
   await using palace = createTestPalace();
+  // A spooled drawer has an id once an answer has shown here how the palace makes them.
+  const first = await palace.shim();
+  await first.call("mempalace_add_drawer", note(0, "first"));
+  await first.close();
   await palace.run("palace", ["stop"]);
   const acknowledged = new Set<string>();
   const noted = new Set<string>();
+  /** Rooms by text: where each drawer was moved to. */
+  const moved = new Map<string, string>();
   for (let round = 0; round < 4; round++) {
     const shim = await palace.shim();
     let killed = false;
     const writer = (async () => {
       for (let index = 0; !killed; index++) {
         const one = note(index, `round${round}`);
-        await shim.call("mempalace_add_drawer", one);
+        const { drawer_id: id } = await shim.call("mempalace_add_drawer", one);
         acknowledged.add(String(one["content"]));
+        if (index % 4 === 3) {
+          await shim.call("mempalace_update_drawer", { drawer_id: id, room: `moved-${round}-${index}` });
+          moved.set(String(one["content"]), `moved-${round}-${index}`);
+        }
         if (index % 4 !== 1) continue;
         await shim.call("mempalace_diary_write", {
           agent_name: `round${round}`,
@@ -229,6 +239,9 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   }
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   expect(appliedTwice(ledger)).toEqual([]);
+  const roomOf = ledger.prepare<[string], string>("SELECT room FROM drawer WHERE text = ?").pluck();
+  expect(moved.size).toBeGreaterThan(4);
+  expect([...moved].filter(([text, room]) => roomOf.get(text) !== room)).toEqual([]);
   ledger.close();
   // In each agent's order.
   for (let round = 0; round < 4; round++) {

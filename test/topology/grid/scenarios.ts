@@ -1,7 +1,9 @@
 /** What is done to a world, by requirement. Each leaves it whole; the accounts of all that was written go on. */
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import { readBrokerFile } from "../../../src/client/discover.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
@@ -13,10 +15,15 @@ export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 const AGENTS = 12;
 const STORM_WRITES = 1_200;
 const FAULT_WRITES = 480;
-/** Writes go on, faster, into the spool while a broker is stopped by hand: there must be some left for the last time. */
+/** Writes go on, faster, into the spool while a broker is stopped by hand. */
 const RESTART_WRITES = 1_200;
+/** Between two writes of an agent that has written its share while the fault lasts. */
+const SLOW_MS = 250;
+/** What the agents that are cut off keep before they get their way back. */
+const SPOOLED_MIN = 12;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
+const WAIT_MAX_MS = 180_000;
 /** broker.json of another boot with a living pid and files from an hour ahead; socket and lock file lie there anyway. */
 const MAKE_STALE = `
 const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";
@@ -47,9 +54,9 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   storm: (run) => storm(run, STORM_WRITES),
   "broker-killed": async (run) => {
     const random = seededRandom(5);
-    await storm(run, FAULT_WRITES * 2, async (progress) => {
+    await storm(run, FAULT_WRITES * 2, async ({ progress }) => {
       for (let kill = 1; kill <= 5; kill++) {
-        await progress(kill / 6 + random() / 12);
+        await progress(0.08 + random() / 12);
         await run.world.killBroker();
       }
     });
@@ -58,28 +65,28 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     storm(
       run,
       FAULT_WRITES,
-      async (progress) => {
+      async ({ progress }) => {
         await progress(0.4);
         await run.world.killBroker();
       },
       20,
     ),
   "sshd-killed": (run) =>
-    storm(run, FAULT_WRITES, async (progress) => {
+    storm(run, FAULT_WRITES, async ({ progress, spooled }) => {
       await progress(0.3);
       await run.world.killSshd?.();
-      await progress(0.6);
+      await spooled();
       await run.world.startSshd?.();
     }),
   "network-gone": (run) =>
-    storm(run, FAULT_WRITES, async (progress) => {
+    storm(run, FAULT_WRITES, async ({ progress, spooled }) => {
       await progress(0.3);
       await run.world.container?.disconnect();
-      await progress(0.7);
+      await spooled();
       await run.world.container?.connect();
     }),
   paused: (run) =>
-    storm(run, FAULT_WRITES, async (progress) => {
+    storm(run, FAULT_WRITES, async ({ progress }) => {
       await progress(0.3);
       await run.world.container?.pause();
       await delay(PAUSE_MS);
@@ -117,9 +124,9 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await Promise.all(agents.map((agent) => agent.close()));
   },
   restarted: (run) =>
-    storm(run, RESTART_WRITES, async (progress) => {
-      for (const share of [0.2, 0.5, 0.8]) {
-        await progress(share);
+    storm(run, RESTART_WRITES, async ({ progress }) => {
+      for (let restart = 1; restart <= 3; restart++) {
+        await progress(0.2);
         await run.world.stopBroker();
         await run.world.startBroker();
       }
@@ -153,9 +160,11 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     }
   },
   "alone-hands-over": async (run) => {
-    await storm(run, FAULT_WRITES, async (progress) => {
+    await storm(run, FAULT_WRITES, async ({ progress }) => {
+      const before = brokerOf(run.world);
       await progress(0.3);
       await run.world.startService?.();
+      await expect.poll(() => brokerOf(run.world), { timeout: SETTLE_MAX_MS }).not.toBe(before);
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
@@ -164,12 +173,12 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await run.world.startBroker();
   },
   "host-takes-over": async (run) => {
-    await storm(run, FAULT_WRITES, async (progress) => {
+    await storm(run, FAULT_WRITES, async ({ progress, spooled }) => {
       await progress(0.3);
       await using host = await run.world.startHostService?.();
       expect(host).toBeDefined();
-      // Its agents have no way to that one: they keep what they write.
-      await progress(0.4);
+      // Its agents have no way to that one.
+      await spooled();
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
@@ -191,28 +200,60 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   },
 };
 
-/** So many agents write while `meanwhile` happens; `progress` resolves when that share of the writes is acknowledged. */
+type Meanwhile = {
+  /** Resolves when that share more of the writes is acknowledged, and somebody waits for the answer to the next. */
+  progress(share: number): Promise<void>;
+  /** Resolves when SPOOLED_MIN more writes are spooled. */
+  spooled(): Promise<void>;
+};
+
+/**
+ * So many agents write while `meanwhile` happens: each its share, then slower until that is over, and once more. So what happens
+ * falls among writes, however long it takes.
+ */
 async function storm(
   run: Run,
   writes: number,
-  meanwhile: (progress: (share: number) => Promise<void>) => Promise<void> = async () => {},
+  meanwhile: (among: Meanwhile) => Promise<void> = async () => {},
   count = AGENTS,
 ): Promise<void> {
   const { world, accounts, crew } = run;
   const number = ++storms;
   const places = placesFor(world, count);
   crew.push(...(await Promise.all(places.slice(crew.length).map((place) => world.agent(place)))));
-  const agents = crew.map((agent, index) => ({ agent, account: newAccount(`storm${number}-${index}`) }));
-  accounts.push(...agents.map(({ account }) => account));
-  const acknowledged = (): number => agents.reduce((sum, { account }) => sum + account.acknowledged, 0);
-  const writing = Promise.all(agents.map(({ agent, account }) => writeMany(agent, account, Math.ceil(writes / count))));
-  const happening = meanwhile(async (share) => {
-    const target = Math.min(share, 0.99) * writes;
-    while (acknowledged() < target) await delay(2);
+  const own = crew.map((_, index) => newAccount(`storm${number}-${index}`));
+  accounts.push(...own);
+  let isOver = false;
+  const until = (what: string, isSo: () => boolean): Promise<void> =>
+    expect.poll(() => isOver || isSo(), { timeout: WAIT_MAX_MS, interval: 2, message: what }).toBe(true);
+  const sum = (kind: "acknowledged" | "spooled"): number => own.reduce((all, account) => all + account[kind], 0);
+  const among: Meanwhile = {
+    progress: (share) => {
+      const target = sum("acknowledged") + share * writes;
+      const isAsked = (): boolean => own.some(({ unknown }) => unknown.size > 0);
+      return until("a share of the writes", () => sum("acknowledged") >= target && isAsked());
+    },
+    spooled: () => {
+      const target = sum("spooled") + SPOOLED_MIN;
+      return until("spooled writes", () => sum("spooled") >= target);
+    },
+  };
+  const writing = crew.map(async (agent, index) => {
+    const account = own[index] as Account;
+    let from = Math.ceil(writes / count);
+    await writeMany(agent, account, from);
+    for (; !isOver; from++) {
+      await writeMany(agent, account, 1, from);
+      await delay(SLOW_MS);
+    }
+    await writeMany(agent, account, 1, from);
   });
-  await Promise.all([writing, happening]);
-  expect(acknowledged()).toBeGreaterThanOrEqual(writes);
-  expect(agents.every(({ account }) => account.facts.size > 0)).toBe(true);
+  try {
+    await Promise.all([meanwhile(among).then(() => (isOver = true)), ...writing]);
+  } finally {
+    isOver = true;
+  }
+  expect(own.every(({ facts }) => facts.size > 0)).toBe(true);
   await settle(run);
 }
 
@@ -228,6 +269,11 @@ function placesFor({ places }: World, count: number): Place[] {
   return Array.from({ length: count }, (_, index) =>
     index < onHost ? "host" : (boxes[index % boxes.length] ?? "host"),
   );
+}
+
+/** The broker that holds the palace. */
+function brokerOf({ home }: World): number | undefined {
+  return readBrokerFile(join(home, "broker.json"))?.pid;
 }
 
 /** What was spooled takes a moment to arrive; then everything is as the agents were told. */
