@@ -44,7 +44,8 @@ for name in ("\\u00e9", "z\\U0001F600", "z\\uFF5E", "Z"):
 ids, texts, metadatas = zip(*rows)
 # Chroma keeps these beside the metadata, under a key of its own.
 uris = [f"file:///of/{n}" for n in range(len(rows))]
-collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), uris=uris)
+vectors = DefaultEmbeddingFunction()(list(texts))
+collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), embeddings=vectors, uris=uris)
 `;
 
 const DRAWERS = ["long", "diary_old", "both", "spread", "mixed", "unordered", "texts", "zebra", "long_chunk_000001"];

@@ -1,6 +1,6 @@
 /**
  * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
- * writes through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
+ * writes, itself or through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +21,7 @@ import {
   startPythonChroma,
 } from "../../helpers/python-mempalace.ts";
 import { status } from "../../helpers/python-rows.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
@@ -37,13 +38,13 @@ afterEach(() => rmSync(otherHome, { recursive: true }));
 
 type Scene = AsyncDisposable & {
   palace: TestPalace;
-  chroma: PythonChroma;
   env: Record<string, string>;
   palaceDir: string;
 };
+type ChromaScene = Scene & { chroma: PythonChroma };
 
 /** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
-async function setScene(version: MempalaceVersion): Promise<Scene> {
+async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
   // What is begun is ended also when the rest of this fails, the broker before its Chroma.
   await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
@@ -56,6 +57,18 @@ async function setScene(version: MempalaceVersion): Promise<Scene> {
   await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
   const scene = begun.move();
   return { palace, chroma, env, palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
+}
+
+/** The same without a Chroma: the broker writes the palace's files itself. */
+async function setFilesScene(): Promise<Scene> {
+  await using begun = new AsyncDisposableStack();
+  const palace = begun.use(createTestPalace());
+  const env = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "tiny-model")) };
+  await palace.startBroker(env);
+  await file(palace, env, 0, OURS);
+  await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
+  const scene = begun.move();
+  return { palace, env, palaceDir: palace.config.paths.palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
 }
 
 /** Files numbered drawers and waits until Chroma has them. */
@@ -126,19 +139,27 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    it("of another HOME is reported, its rows are taken over, and what it deleted of ours is there again", async () => {
-      await using scene = await setScene(version);
-      const written = await meddle(scene, { home: otherHome, palace: scene.palaceDir });
-      expect(written.length).toBeGreaterThanOrEqual(5);
-      await isNamed(scene, written);
-    });
+    const drivers = { chroma: () => setChromaScene(version), files: setFilesScene };
 
-    it.skipIf(otherMountMissing)("at another mount point, of the same HOME, is reported as well", async () => {
-      await using scene = await setScene(version);
-      const { path: mount, wrapper } = throughOtherMount(scene.palaceDir, join(otherHome, "mounted"));
-      const written = await meddle(scene, { home: scene.palace.home, palace: mount, wrapper });
-      await isNamed(scene, written);
-    });
+    it.each(["files", "chroma"] as const)(
+      "of another HOME, beside the driver %s, is reported, its rows are adopted, and what it deleted of ours is there again",
+      async (driver) => {
+        await using scene = await drivers[driver]();
+        const written = await meddle(scene, { home: otherHome, palace: scene.palaceDir });
+        expect(written.length).toBeGreaterThanOrEqual(5);
+        await isNamed(scene, written);
+      },
+    );
+
+    it.skipIf(otherMountMissing).each(["files", "chroma"] as const)(
+      "at another mount point, of the same HOME, beside the driver %s, is reported as well",
+      async (driver) => {
+        await using scene = await drivers[driver]();
+        const { path: mount, wrapper } = throughOtherMount(scene.palaceDir, join(otherHome, "mounted"));
+        const written = await meddle(scene, { home: scene.palace.home, palace: mount, wrapper });
+        await isNamed(scene, written);
+      },
+    );
   });
 }
 
@@ -157,7 +178,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   () => {
     // Upstream against itself loses a part of its vectors like this, and says nothing.
     it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
-      await using scene = await setScene(NEW);
+      await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
         const project = join(otherHome, name);
@@ -240,7 +261,7 @@ const OLD = "3.3.6";
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // It moves the folder of the index away when it opens a palace whose index a newer Chroma wrote, lock or no lock.
   it("and so costs the palace its vectors is noticed, and a restart of Chroma and broker brings them all back", async () => {
-    await using scene = await setScene(OLD);
+    await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
     // An index in which something was deleted is one that 3.3.6 takes for damaged.
     await using shim = await palace.shim(env);
