@@ -1,5 +1,5 @@
 /**
- * Who may import whom, as one table (style: "imports follow the arrows and never return"). oxlint.config.ts turns it into
+ * Who may import whom, as one table: imports follow the arrows and never return. oxlint.config.ts turns it into
  * lint rules for the editor; layers.test.ts reads the imports itself and holds the same table, dynamic imports included.
  */
 

@@ -17,8 +17,6 @@ export type TopologyName = (typeof TOPOLOGIES)[number];
 export type Requirement = {
   id: string;
   sentence: string;
-  /** Where it comes from: a section of the design. */
-  source: string;
   topologies: readonly TopologyName[];
   /** The test that shows it, for what is not a scenario of the grid. */
   shownBy?: string;
@@ -34,103 +32,87 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "storm",
     sentence:
       "writes, moves, deletions and facts of twelve agents: each acknowledged one is there once, in its agent's order; graph and index agree",
-    source: "5, 6",
     topologies: TOPOLOGIES,
   },
   {
     id: "broker-killed",
     sentence: "the same while the broker is killed at five moments",
-    source: "6",
     topologies: TOPOLOGIES,
   },
   {
     id: "restarted",
     sentence: "the same while the broker is stopped and started three times, as for an update",
-    source: "5",
     topologies: TOPOLOGIES,
   },
   {
     id: "sshd-killed",
     sentence: "the same while sshd and its sessions are killed; what was spooled arrives",
-    source: "4, 5",
     topologies: OVER_SSH,
   },
   {
     id: "network-gone",
     sentence: "the same while a container's network is taken away; what was spooled arrives",
-    source: "4, 5",
     topologies: ["mixed-gate", "mixed-streamlocal", "mixed-tcp", "container-only-bridged"],
   },
   {
     id: "paused",
     sentence: "the same while a container is frozen for 20 s",
-    source: "5",
     topologies: WITH_CONTAINERS,
   },
   {
     id: "recreated",
     sentence: "a container is killed and made again on its volumes: what it had written or spooled is there",
-    source: "13",
     topologies: WITH_CONTAINERS,
   },
   {
     id: "twenty-at-once",
     sentence: "twenty clients start at once with no broker: there is one broker, and all are connected",
-    source: "5",
     topologies: STARTED_BY_CLIENTS,
   },
   {
     id: "twenty-write",
     sentence:
       "twenty agents of all places write at once and the broker is killed: each acknowledged write is there once",
-    source: "5, 6",
     topologies: ["mixed-streamlocal", "container-only-compose"],
   },
   {
     id: "read-fails-fast",
     sentence: "with no way to a broker a read is refused while the agent looks, a write is kept, both say why",
-    source: "5",
     topologies: TOPOLOGIES,
   },
   {
     id: "stale-everything",
     sentence:
       "socket, broker.json of another boot, recycled pid, lock file of a dead process, a clock stepped back: it starts",
-    source: "5",
     topologies: TOPOLOGIES,
   },
   {
     id: "hostile-places",
     sentence: "a mount where chmod fails, a path longer than a socket's may be: it works through the runtime folder",
-    source: "4",
     topologies: ["native-only"],
     shownBy: "test/process/life/hostile-places.test.ts",
   },
   {
     id: "foreign-mount",
     sentence: "a palace on a mount whose locks do not cohere is never opened from there; its agents bridge, or spool",
-    source: "5",
     topologies: ["container-only-bridged"],
     shownBy: "test/topology/foreign-mount.test.ts",
   },
   {
     id: "alone-hands-over",
     sentence: "alone, then a broker that is meant to stay appears: it takes over, never two writers, nothing lost",
-    source: "2, 5",
     topologies: ["container-only-alone"],
   },
   {
     id: "host-takes-over",
     sentence:
       "alone, then a broker of the host comes to the same folder, and ends: it takes over and gives back, never two writers",
-    source: "2, 5",
     topologies: ["container-only-alone"],
   },
   {
     id: "upstream-mines",
     sentence:
       "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
-    source: "5, 7",
     topologies: ["native-only"],
     shownBy: "test/process/write/foreign-writers.test.ts",
   },
@@ -138,48 +120,41 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "strangers",
     sentence:
       "port squatter, wrong, revoked or expired token, writing reader, foreign origin: refused, logged, nothing leaked",
-    source: "4, 15",
     topologies: ["mixed-tcp"],
     shownBy: "test/process/doors/tcp-door.test.ts",
   },
   {
     id: "foreign-uid",
     sentence: "another user of the machine is refused at the socket",
-    source: "4, 15",
     topologies: ["native-only"],
     shownBy: "test/process/doors/foreign-user.test.ts",
   },
   {
     id: "gate-key",
     sentence: "a bridge's key gets no shell, no command, no file transfer and no forwarding",
-    source: "4, 15",
     topologies: ["mixed-gate", "container-only-bridged"],
   },
   {
     id: "full-disk",
     sentence: "a full disk is a typed error, reads go on, writes go on when there is space again",
-    source: "6, 15",
     topologies: ["native-only"],
     shownBy: "test/process/write/full-disk.test.ts",
   },
   {
     id: "spool",
     sentence: "agents and brokers killed while writes are kept and delivered: each is there once, in order",
-    source: "5, 6",
     topologies: ["native-only"],
     shownBy: "test/process/write/spool.test.ts",
   },
   {
     id: "spool-in-container",
     sentence: "a container killed in the middle of keeping a write: the next on its volume delivers each, once",
-    source: "5, 6",
     topologies: ["mixed-tcp"],
     shownBy: "test/topology/spool-kill.test.ts",
   },
   {
     id: "life",
     sentence: "idle exit while a client connects, stop while one starts: no lost write, no zombie, no start loop",
-    source: "5",
     topologies: ["native-only"],
     shownBy: "test/process/life/life-races.test.ts",
   },
@@ -187,7 +162,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "public-palace",
     sentence:
       "after all of it MemPalace's own Chroma reads what the ledger holds, row by row and vector by vector; nothing was moved away as damaged",
-    source: "5, 7",
     topologies: TOPOLOGIES,
   },
 ];
