@@ -2,9 +2,10 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Removes the files of a folder that have not been written for so long. What cannot be removed stays. */
-export function removeOld(folder: string, ageMaxMs: number): void {
+/** Removes the files of a folder whose names end so and that have not been written for so long. What cannot be removed stays. */
+export function removeOld(folder: string, ageMaxMs: number, ending = ""): void {
   for (const name of readdirSync(folder)) {
+    if (!name.endsWith(ending)) continue;
     const path = join(folder, name);
     try {
       if (Date.now() - statSync(path).mtimeMs > ageMaxMs) rmSync(path, { force: true });

@@ -7,13 +7,9 @@ import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../feeder/doc-miner/project.ts";
 import type { Block, Session } from "../../feeder/session-miner/session.ts";
-import { removeOld } from "../../platform/old-files.ts";
 import { CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "../upstream/checkpoint.ts";
 import { hear, sessionName, type Talk } from "../upstream/transcript.ts";
 import { openSource } from "./session-source.ts";
-
-/** A session that goes on after that gets an entry at once. */
-const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 
 /** Returns how many messages of the user the entry counted; undefined when none is due. Errors: the source's, the broker's. */
 export async function diaryOfOpencode(config: Config, agent: string, id: string): Promise<number | undefined> {
@@ -30,7 +26,6 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     await writeCheckpoint(checkpoint, talk);
     noteCount(checkpoint, talk.count);
-    removeOld(stateDir, COUNT_KEPT_MS);
     return talk.count;
   } finally {
     source.close();

@@ -7,10 +7,15 @@ import { join } from "node:path";
 import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { removeOld } from "../../platform/old-files.ts";
 import { checkpointOf, type Talk } from "./transcript.ts";
 
 /** Messages of the user between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
+
+/** A session that goes on after that gets an entry at once. */
+const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
+const COUNT_ENDING = "_last_save";
 
 /** Agents give a stop hook 30 s. */
 const DIARY_MAX_MS = 20_000;
@@ -35,8 +40,10 @@ export function countAtLast({ stateDir, session }: Pick<Checkpoint, "stateDir" |
   }
 }
 
+/** Also removes the counts of sessions that ended long ago. */
 export function noteCount({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">, count: number): void {
   writeFileAtomic(countFile(stateDir, session), String(count));
+  removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
 /** Count it afterwards: after a kill in between it is written again, and the broker recognises its key. Errors: the broker's. */
@@ -57,7 +64,7 @@ export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promi
 }
 
 function countFile(stateDir: string, session: string): string {
-  return join(stateDir, `${session}_last_save`);
+  return join(stateDir, `${session}${COUNT_ENDING}`);
 }
 
 /** Formats local time without a zone, as Python prints it. */

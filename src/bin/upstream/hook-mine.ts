@@ -8,6 +8,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSy
 import { join } from "node:path";
 import type { Env } from "../../config/env.ts";
 import { isAlive } from "../../platform/alive.ts";
+import { removeOld } from "../../platform/old-files.ts";
 import { executable } from "../executable.ts";
 
 const SLOT_MAX_S = 2 * 3600;
@@ -24,6 +25,8 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
+  // Each transcript has a slot of its own, which a mine that goes on by itself leaves behind.
+  removeOld(slots, SLOT_MAX_S * 1000, ".pid");
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = take(slot);
   if (fd === undefined) return false;

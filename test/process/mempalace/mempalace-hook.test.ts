@@ -121,6 +121,14 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   mkdirSync(dirname(slot), { recursive: true });
   writeFileSync(slot, "");
   utimesSync(slot, new Date(0), new Date(0));
+  // Sessions of long ago have left a count and a slot each; what else lies there is not ours to remove.
+  const old = ["long-ago_last_save", "mine_pids/mine_0123456789abcdef.pid", "somebody-elses"].map((name) =>
+    join(state, name),
+  );
+  for (const file of old) {
+    writeFileSync(file, "1 1");
+    utimesSync(file, new Date(0), new Date(0));
+  }
   await palace.startBroker();
   expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
   // As if it had been killed before it could note what it wrote.
@@ -134,6 +142,7 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
     return count;
   };
   await expect.poll(mined, { timeout: TIMEOUT_MS / 2 }).toBe(20);
+  expect(old.map((file) => existsSync(file))).toEqual([false, false, true]);
 });
 
 test("it fails no agent: no palace, no broker, no sense, switched off", { timeout: TIMEOUT_MS }, async () => {
