@@ -1,9 +1,9 @@
 /**
  * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`, `lazyThread`) is used by
- * the indexes and the embedder, the thread half (`serveThread`) by their `*-thread.ts` entries. When a thread dies, its open calls
+ * whoever has a thread, the thread half (`serveThread`) by the `*-thread.ts` entries. When a thread dies, its open calls
  * fail.
  */
-import { extname } from "node:path";
+import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError } from "../protocol/errors.ts";
@@ -33,13 +33,14 @@ export function threadFile(owner: string, name: string): URL {
 
 /** Resolves once the thread has opened. Errors: what its opening threw; STORE_UNAVAILABLE when it ended by itself. */
 export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
+  const name = nameOf(file);
   const worker = new Worker(file, { workerData });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = OPENED;
   let ended: PalaceError | undefined;
 
   const end = (cause: unknown): void => {
-    ended ??= new PalaceError("STORE_UNAVAILABLE", "a search thread ended", "palace restart", { cause });
+    ended ??= new PalaceError("STORE_UNAVAILABLE", `the ${name} thread ended`, "palace restart", { cause });
     for (const one of waiting.values()) one.reject(ended);
     waiting.clear();
   };
@@ -69,13 +70,23 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
     async call(method, ...args) {
       if (ended !== undefined) throw ended;
       if (waiting.size >= CALLS_MAX)
-        throw new PalaceError("STORE_UNAVAILABLE", "too many searches at once", "try again in a moment");
+        throw new PalaceError(
+          "STORE_UNAVAILABLE",
+          `too many calls wait for the ${name} thread`,
+          "try again in a moment",
+        );
       const id = ++lastId;
       const reply = expect(id);
       worker.postMessage({ id, method, args } satisfies Request);
       return (await reply) as never;
     },
   };
+}
+
+/** What the entry's file is called, without its ending. */
+function nameOf(file: URL): string {
+  const path = fileURLToPath(file);
+  return basename(path, extname(path)).replace(/-thread$/, "");
 }
 
 export type LazyThread<M extends Methods> = Thread<M> & {

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { startThread } from "../../../src/platform/thread.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "palace-thread-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A thread that opens and does not answer; what it runs ends it or not. */
+function entry(name: string, more: string): URL {
+  const file = join(folder, name);
+  const opened = `parentPort.postMessage({ id: 0 }); parentPort.on("message", () => { ${more} });`;
+  writeFileSync(file, `import { parentPort } from "node:worker_threads"; ${opened}`);
+  return pathToFileURL(file);
+}
+
+test("a call to a thread that ends fails by that thread's name, and so does the next", async () => {
+  const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
+  const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
+  await expect(thread.call("any")).rejects.toMatchObject(ended);
+  await expect(thread.call("any")).rejects.toMatchObject(ended);
+  await thread.close();
+});
+
+test("calls that a thread does not get through are refused by that thread's name, beyond a bound", async () => {
+  const thread = await startThread(entry("graph-thread.mjs", ""), {});
+  const waiting = Array.from({ length: 4_096 }, () => thread.call("any").catch(() => "ended"));
+  const refused = { code: "STORE_UNAVAILABLE", message: "too many calls wait for the graph thread" };
+  await expect(thread.call("any")).rejects.toMatchObject(refused);
+  await thread.close();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(["ended"]));
+});
