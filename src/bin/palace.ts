@@ -51,7 +51,7 @@ const VERBS: Readonly<Record<(typeof PALACE_VERBS)[number], Entry>> = {
   uninstall: ["take that back", () => import("./verb/uninstall.ts")],
   agents: ["coding agents on this machine, and whether they are wired", () => import("./verb/agents.ts")],
   closets: ["the index of mined files: closets rebuild", () => import("./verb/closets.ts")],
-  adopt: ["take over an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
+  adopt: ["adopt an existing MemPalace palace, where it lies", () => import("./verb/adopt.ts")],
   logstream: [
     "events of agents for each other: append, list, wait, watch, ack",
     () => import("./coordination/logstream.ts"),

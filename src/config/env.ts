@@ -197,7 +197,7 @@ export const VARIABLES = {
     group: "broker",
     default: "files; chroma when MEMPALACE_CHROMA_URL is set, as in the compose stack",
     meaning:
-      "public palace kept besides the ledger: files (the palace folder itself, which MemPalace opens at any time and writes when the broker is stopped), chroma (a Chroma server), or none (what is there is taken over, nothing is written)",
+      "public palace kept besides the ledger: files (the palace folder itself, which MemPalace opens at any time and writes when the broker is stopped), chroma (a Chroma server), or none (what is there is adopted, nothing is written)",
   },
   MEMPALACE_CHROMA_URL: {
     group: "broker",

@@ -29,7 +29,7 @@ export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (
     const isAdopting = state === "running" || (state === "verifying" && strays.state === "looking");
     const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
     if (error !== undefined || !(isAdopting || isLooking)) return;
-    if (state === "running" && !isTold) notice("Waiting until the palace that was there is taken over.");
+    if (state === "running" && !isTold) notice("Waiting until the palace that was there is adopted.");
     isTold ||= state === "running";
   }
 }

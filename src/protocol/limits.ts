@@ -116,7 +116,7 @@ export const CARRIED_LEVELS_MAX = 100;
 /** Of the text of a book. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
-if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a kept write must be recognised when it comes again");
+if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a spooled write must be recognised when it comes again");
 if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");
 if (CONVERSATION_PART_DRAWERS_MAX * DRAWER_SIZE > CONVERSATION_PART_SIZE_MAX)

@@ -18,7 +18,7 @@ export async function status(palace: TestPalace): Promise<StatusReport> {
   }
 }
 
-/** Waits until both sides hold the same: all taken over, all embedded, all sent. */
+/** Waits until both sides hold the same: all adopted, all embedded, all sent. */
 export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<StatusReport> {
   const deadline = Date.now() + timeoutMs;
   const client = await palace.client();

@@ -137,7 +137,9 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(doctor.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, the home on \/home\/developer/);
     expect(doctor.stdout).toMatch(/ok\tuid\t1000, as the owner of the broker's socket/);
     const own = await stack.exec("broker", 1, "palace", "doctor");
-    expect(own.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, state and kept writes on \/var\/lib\/mempalace/);
+    expect(own.stdout).toMatch(
+      /ok\tvolumes\tthe palace on \/palace, state and spooled writes on \/var\/lib\/mempalace/,
+    );
   });
 
   test("agents alone go on with the same memory, through a broker that the first of them starts in the box", async () => {

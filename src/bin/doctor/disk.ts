@@ -1,4 +1,4 @@
-/** Free space where the palace, its state, kept writes and backups lie, for `palace doctor`. Imported by checks.ts. */
+/** Free space where the palace, its state, spooled writes and backups lie, for `palace doctor`. Imported by checks.ts. */
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";

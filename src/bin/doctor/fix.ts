@@ -81,7 +81,7 @@ function spoolFixes(config: Config): Fix[] {
   const spool = new Spool(config.paths.spoolDir);
   const waiting = count(spool);
   if (waiting === 0) return [];
-  const what = `deliver ${plural(waiting, "kept write")}`;
+  const what = `deliver ${plural(waiting, "spooled write")}`;
   const run = async (): Promise<string> => {
     // Connecting delivers: it is the first thing that any client of ours does.
     (await connectClient({ config, agent: "palace doctor", start: "auto" })).close();

@@ -40,6 +40,6 @@ function placesOf(config: Config): Place[] {
   return [
     ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
     ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
-    { what: "state and kept writes", path: paths.stateDir, volume: "palace-state" },
+    { what: "state and spooled writes", path: paths.stateDir, volume: "palace-state" },
   ];
 }

@@ -212,7 +212,7 @@ function checkSpool({ paths }: Config): Check {
   if (refused > 0)
     return warn(
       "spool",
-      `${plural(refused, "kept write")} refused by a broker, ${waiting} waiting`,
+      `${plural(refused, "spooled write")} refused by a broker, ${waiting} waiting`,
       "palace spool list",
     );
   if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
@@ -370,7 +370,7 @@ function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): C
 
 /** Until it is verified nothing is written to the public palace; the memory itself works. */
 function checkAdoption({ adoption }: StatusReport): Check {
-  const detail = describeAdoption(adoption) ?? "there was no palace to take over";
+  const detail = describeAdoption(adoption) ?? "there was no palace to adopt";
   return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
 }
 
@@ -380,7 +380,7 @@ function checkStrays({ strays, driver }: StatusReport): Check {
   if (strays.state !== "found") return ok("strays", detail);
   if (strays.unindexed > 0)
     return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
-  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is taken over");
+  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is adopted");
   return warn("strays", detail, "end that MemPalace, or lead its agents to this memory");
 }
 

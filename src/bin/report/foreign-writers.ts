@@ -4,7 +4,7 @@ import { plural } from "../terminal/output.ts";
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
-  // A broker of before takes nothing over.
+  // A broker of before adopts nothing of others.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
   if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
@@ -21,7 +21,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
       : [
           `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
         ]),
-    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} taken over`]),
+    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} adopted`]),
     ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours read otherwise there`]),
     ...(detail === "" ? [] : [detail]),
     ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
@@ -29,7 +29,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   ].join("; ");
 }
 
-/** Undefined where there was no palace to take over. */
+/** Undefined where there was no palace to adopt. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;
@@ -38,15 +38,15 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   const more = detail === "" ? "" : `; ${detail}`;
   switch (state) {
     case "running":
-      return `being taken over: ${read} of ${plural(rows, "row")} read; it is not written until then${more}`;
+      return `being adopted: ${read} of ${plural(rows, "row")} read; it is not written until then${more}`;
     case "verifying":
       return `being compared with this memory, row by row; it is not written until then${more}`;
     case "refused":
       return `cannot be compared with this memory, and is not written: ${detail}; ${hint}`;
     case "verified": {
-      const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} taken over by this broker`;
+      const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} adopted by this broker`;
       return rows === 0
-        ? `there was nothing in the public palace to take over${more}`
+        ? `there was nothing in the public palace to adopt${more}`
         : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${describeInexact(report)}${more}`;
     }
   }

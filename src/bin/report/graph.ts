@@ -7,7 +7,7 @@ export function describeGraph(graph: StatusReport["graph"] | undefined): string 
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
   const lag = graph.lag === 0 ? "" : `, ${plural(graph.lag, "row")} still to write to MemPalace's files${age}`;
-  const taken = graph.takenOver === 0 ? "" : `, ${plural(graph.takenOver, "row")} taken over from others`;
+  const taken = graph.takenOver === 0 ? "" : `, ${plural(graph.takenOver, "row")} adopted from others`;
   const detail = graph.detail === "" ? "" : `; ${printable(graph.detail)}`;
   return `${plural(graph.facts, "fact")}: ${graph.state}${lag}${taken}${detail}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Where on this machine a forgotten text still stands: files beside the palace, kept writes, staged copies, backups, sources.
+ * Where on this machine a forgotten text still stands: files beside the palace, spooled writes, staged copies, backups, sources.
  * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
  */
 import { hash } from "node:crypto";
@@ -39,7 +39,7 @@ const LIVE =
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
 /**
- * Files that hold a piece of what is sought, and those it came from; of kept writes those that hold all of it. Reads each once.
+ * Files that hold a piece of what is sought, and those it came from; of spooled writes those that hold all of it. Reads each once.
  */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
@@ -180,7 +180,7 @@ function needlesOf(texts: readonly string[]): Buffer[] {
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
 }
 
-/** Whether one of a kept write's strings has one of the texts in it, from its first character to its last. */
+/** Whether one of a spooled write's strings has one of the texts in it, from its first character to its last. */
 function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
   let text: string;
   try {
@@ -200,7 +200,7 @@ function standsIn(string: string, { piece, at, length, sha256 }: TextMark): bool
   return false;
 }
 
-/** Also those inside of JSON that a string is, as the line of a kept write is one. */
+/** Also those inside of JSON that a string is, as the line of a spooled write is one. */
 function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     yield value;

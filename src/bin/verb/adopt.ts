@@ -22,7 +22,7 @@ const REFUSED_MAX_MS = 15_000;
 export const verb = defineVerb({
   usage: `palace adopt DIR [--dry-run]
 
-Takes over the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it lies: nothing is
+Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it lies: nothing is
 converted or moved, and MemPalace can go on with it any day. Its drawers, their metadata and vectors are read into a ledger
 beside them and compared, row by row, before anything is written there. Ended in between, it goes on where it was.
 
@@ -119,7 +119,7 @@ function describeResult({ paths }: Config, { drawers, adoption, search }: Status
       ? []
       : [`${plural(search.pending, "text")} are being embedded; search by words works at once.`];
   return [
-    `${paths.palaceDir}: ${describeAdoption(adoption) ?? "there was nothing to take over"}.`,
+    `${paths.palaceDir}: ${describeAdoption(adoption) ?? "there was nothing to adopt"}.`,
     ...pending,
     `The ledger is ${paths.ledgerFile}; ${plural(drawers, "drawer")} in all.`,
     ...(isNamed

@@ -15,7 +15,7 @@ Checks Node, the palace's folder and disk, the broker and the door to it, the le
 tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
 
   --fix        first put right what is safe to, and say each thing: folders of ours that are missing, sockets and notes of a dead
-               broker, a broker that should run, kept writes, agents that are wired by an older version, a backup that is due.
+               broker, a broker that should run, spooled writes, agents that are wired by an older version, a backup that is due.
                Nothing that somebody has written is deleted, and no stop by hand is lifted
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,

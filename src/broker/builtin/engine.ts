@@ -103,7 +103,7 @@ class OpeningPalace {
     if (this.failure !== undefined) throw this.failure;
     if (this.open === undefined)
       throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
-    await Promise.race([this.open.arrived(), this.#options.ending]);
+    await Promise.race([this.open.adopted(), this.#options.ending]);
     return this.open;
   }
 

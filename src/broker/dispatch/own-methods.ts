@@ -20,7 +20,7 @@ import { searchTool } from "../../engine/search/search-tool.ts";
 import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
 import type { WriteMethod } from "../../engine/tools/apply.ts";
-import { withArrival } from "../../engine/tools/read-tools.ts";
+import { withAdoption } from "../../engine/tools/read-tools.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { MethodName, SearchMode } from "../../protocol/spec.ts";
@@ -34,8 +34,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "palace.status": ({ status }) => status(),
   "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
   "palace.wakeUp": read(({ reads }, { params }, { redact }) => {
-    const { reader, arriving, isFounded } = reads;
-    if (!isFounded()) return { story: arriving?.() ?? NO_PALACE };
+    const { reader, adopting, isFounded } = reads;
+    if (!isFounded()) return { story: adopting?.() ?? NO_PALACE };
     const wing = optionalString(params, "wing");
     // Each drawer is masked alone: where the story cuts a secret in the middle, no pattern would recognise it.
     const clean = (text: string): string => mask(text, redact).text;
@@ -66,7 +66,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots) };
-    return redactAnswer(withArrival(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
+    return redactAnswer(withAdoption(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
   }),
   "drawer.reveal": read(({ reads }, { peer, params, requestId }, { log }) => {
     const id = stringOf(params, "id");

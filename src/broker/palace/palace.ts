@@ -42,7 +42,7 @@ export type Palace = {
   logstream: Logstream;
   status(): PalaceStatus;
   /** Resolves when an existing public palace is adopted, or after a while. */
-  arrived(): Promise<void>;
+  adopted(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
   /** Called when the permission to send has changed. */
@@ -132,7 +132,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     },
     logstream,
     status: () => status(parts, queue),
-    arrived: () => publicPalace.adoptionWait.settled(),
+    adopted: () => publicPalace.adoptionWait.settled(),
     wakeOutbox: () => wakes.wake("outbox", "closets"),
     drain: async () => {
       logstream.endWaits();
@@ -269,12 +269,12 @@ function schedule({ config, log }: Parts, jobs: Jobs, maintenance: Maintenance, 
 
 function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): ReadContext {
   const { model } = indexes;
-  const arriving = (): string | undefined => publicPalace.adoptionWait.detail();
+  const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
     // A palace that is still being adopted is not empty: until then the answer tells of the adoption.
     isFounded: () =>
-      ledger.reader.everHeldDrawers() || (arriving() === undefined && isMadeByChroma(config.paths.palaceDir)),
+      ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
     vectors: indexes.vectors,
     embedder: () => model.embedder,
@@ -285,7 +285,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     files: openSourceFiles(stagingHome(config.paths.cacheDir)),
     ...ledger.settings,
     graph,
-    arriving,
+    adopting,
     searches: new Searches(),
     settled: async (timeoutMs) => indexes.backlog()?.settled(timeoutMs),
   };

@@ -9,7 +9,7 @@ import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } from "../../protocol/outcome.ts";
 import { sha256Hex } from "../text/text.ts";
-import { leaving } from "./carried.ts";
+import { toCarried } from "./carried.ts";
 
 /** A memory's id as a whole text in JSON, or as a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
@@ -48,7 +48,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
     const known = names.get(id);
     if (known !== undefined) return known;
     const drawer = reader.findDrawer(id);
-    const name = (drawer && leaving(drawer, undefined)?.id) ?? id;
+    const name = (drawer && toCarried(drawer, undefined)?.id) ?? id;
     names.set(id, name);
     return name;
   };

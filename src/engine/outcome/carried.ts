@@ -28,7 +28,8 @@ type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata };
 
 type Fields = CarriedMemory["metadata"];
 
-export function arriving(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
+/** The drawer and the standing that a memory of a Roampal becomes here. */
+export function fromCarried(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
   const { id, collection, text, metadata } = memory;
   const isBook = collection === "books";
   const isArchived = collection === "memory_bank" && metadata["status"] === "archived";
@@ -54,8 +55,8 @@ export function arriving(memory: CarriedMemory, agent: string): { drawer: NewDra
   };
 }
 
-/** Undefined for a drawer that is no memory. */
-export function leaving(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
+/** The memory of a Roampal that a drawer becomes there. Undefined for a drawer that is no memory. */
+export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
   if (wing !== MEMORY_WING || !isCollection(collection) || !isFiledAsMemory(drawer)) return undefined;

@@ -11,7 +11,7 @@ import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
 import { asText } from "../text/validate.ts";
-import { arriving, cameAs, digestOf, leaving } from "./carried.ts";
+import { cameAs, digestOf, fromCarried, toCarried } from "./carried.ts";
 import { isCollection } from "./memory.ts";
 import { dueFate } from "./retention.ts";
 import { findShown, MEMORY_WING, toMemory } from "./store.ts";
@@ -58,7 +58,7 @@ function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined
 }
 
 function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
-  const { drawer, standing } = arriving(memory, call.peer.agent);
+  const { drawer, standing } = fromCarried(memory, call.peer.agent);
   const made = toMemory({ row: 0, wing: MEMORY_WING, room: String(drawer.metadata["room"]), ...drawer }, standing);
   if (made !== undefined && dueFate(made, call.atMs, false).kind === "goes") report.overdue += 1;
   report.added.push(memory.id);
@@ -77,7 +77,7 @@ function meet(
   report: ImportReport,
 ): void {
   const { id } = memory;
-  const ours = leaving(there, tx.standings.find(there.id));
+  const ours = toCarried(there, tx.standings.find(there.id));
   if (ours === undefined) {
     report.refused.push({ id, why: `its id is that of a drawer in ${cut(there.wing)}/${cut(there.room)}` });
     return;
@@ -95,7 +95,7 @@ function meet(
   }
   report.updated.push(id);
   if (isDry) return;
-  const { drawer, standing } = arriving(memory, call.peer.agent);
+  const { drawer, standing } = fromCarried(memory, call.peer.agent);
   tx.updateDrawer(there.id, { text: drawer.text, metadata: drawer.metadata });
   tx.standings.put(there.id, standing);
 }
@@ -114,7 +114,7 @@ export function carriedPage(reader: LedgerReader, { from, after }: Record<string
   const standings = reader.standings(drawers.map(({ id }) => id));
   let bytes = 0;
   for (const [at, drawer] of drawers.entries()) {
-    const memory = leaving(drawer, standings.get(drawer.id));
+    const memory = toCarried(drawer, standings.get(drawer.id));
     bytes += memory === undefined ? 0 : Buffer.byteLength(JSON.stringify(memory));
     if (at > 0 && bytes > CARRIED_PART_MAX_BYTES)
       return { ...page, next: { from: from + at, after: drawers[at - 1]?.id ?? "" } };

@@ -47,7 +47,7 @@ export type ReadContext = SearchDependencies & {
   /** Characters of a row, for what an agent files. */
   drawerSize: number;
   /** The reason why adoption of the palace is not complete; undefined: it is complete. */
-  arriving?: () => string | undefined;
+  adopting?: () => string | undefined;
   /** What agents have searched for lately. */
   searches: Searches;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
@@ -161,7 +161,7 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
 /** Errors: any; the caller answers with -32000. */
 export async function runReadTool(context: AgentContext, name: PalaceRead, values: Arguments): Promise<unknown> {
   try {
-    return withArrival(context, await TOOLS[name](context, values));
+    return withAdoption(context, await TOOLS[name](context, values));
   } catch (error) {
     if (error instanceof InvalidValue) return { error: error.message };
     throw error;
@@ -169,8 +169,8 @@ export async function runReadTool(context: AgentContext, name: PalaceRead, value
 }
 
 /** Adds a notice to the answer while the palace is still being adopted, above all where it looks empty. */
-export function withArrival({ arriving }: Pick<ReadContext, "arriving">, value: unknown): unknown {
-  const detail = arriving?.();
+export function withAdoption({ adopting }: Pick<ReadContext, "adopting">, value: unknown): unknown {
+  const detail = adopting?.();
   if (detail === undefined || typeof value !== "object" || value === null) return value;
   const { notice, ...said } = value as Record<string, unknown>;
   if (said["error"] === NO_PALACE.error) return { ...said, error: `No palace yet: ${detail}`, hint: "palace doctor" };

@@ -68,7 +68,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
       const progress = { read: 0, total, taken: 0, detail };
       if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
       let loggedAtMs = performance.now();
-      log.info("taking over the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
+      log.info("adopting the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
       for (let done = false; !done && !stopped;) {
         const batch = await reader.call("next");
         done = batch.done;
@@ -83,7 +83,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
         onProgress({ ...progress });
         if (performance.now() - loggedAtMs < LOG_EVERY_MS) continue;
         loggedAtMs = performance.now();
-        log.info("taking over the palace's rows", progress);
+        log.info("adopting the palace's rows", progress);
       }
       return progress.taken;
     } finally {

@@ -34,9 +34,9 @@ export function waitForAdoption(palaceDir: string, seen: string | undefined, wat
     detail() {
       if (!isUnderWay()) return undefined;
       const { state, read, rows, detail, hint } = watch.adoption();
-      if (state === "refused") return `the palace in ${palaceDir} cannot be taken over: ${detail}; ${hint}`;
+      if (state === "refused") return `the palace in ${palaceDir} cannot be adopted: ${detail}; ${hint}`;
       const far = rows === 0 ? "" : `, ${read} of ${rows} rows so far`;
-      return `the palace in ${palaceDir} is being taken over${far}; ask again in a moment for the rest`;
+      return `the palace in ${palaceDir} is being adopted${far}; ask again in a moment for the rest`;
     },
   };
 }

@@ -352,7 +352,7 @@ class Watcher {
     const { state, detail: before } = this.adoption;
     const detail = state === "refused" ? "" : before;
     this.adoption = { state: "verified", rows, read: rows, taken, atMs: Date.now(), detail, hint: "", inexact };
-    if (taken > 0 && state !== "verified") log.info("the palace's rows are taken over and verified", { rows, taken });
+    if (taken > 0 && state !== "verified") log.info("the palace's rows are adopted and verified", { rows, taken });
   }
 
   /** `first`: the comparison before anything was adopted. */

@@ -91,7 +91,7 @@ test("a broker that is held keeps its socket and its note, and what is none of o
   expect([gatePath, brokerFile].map((file) => readFileSync(file, "utf8"))).toEqual(Array(2).fill("somebody's file"));
 });
 
-test("kept writes are delivered once, and a stop by hand is not lifted for them", async () => {
+test("spooled writes are delivered once, and a stop by hand is not lifted for them", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   await palace.run("palace", ["stop"]);

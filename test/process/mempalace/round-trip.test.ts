@@ -1,7 +1,7 @@
 /**
  * There and back, at size: both versions of the real MemPalace mine a palace of more than 5,000 drawers, whose rows are
  * still in its queue, as a mine leaves them. It is adopted through kills, written through kills, found whole by both versions, changed by each of
- * them (a mine, and their tools), and taken over again. torn-index.test.ts breaks its index.
+ * them (a mine, and their tools), and adopted again. torn-index.test.ts breaks its index.
  * The palace is mined once a machine (python-chroma.ts).
  */
 import { once } from "node:events";
@@ -133,7 +133,7 @@ async function changeBy(
 
 describe.skipIf(missing !== undefined)("a palace of 5,000 mined drawers", () => {
   it(
-    "goes there and back: adopted, written, found by both versions, changed by both, and taken over",
+    "goes there and back: adopted, written, found by both versions, changed by both, and adopted again",
     { timeout: TIMEOUT_MS },
     async () => {
       await using palace = await createScene();

@@ -146,7 +146,7 @@ describe("forgetting", () => {
     });
   });
 
-  it("tells of backups, removes kept writes and staged copies, and says what a source would bring back", async () => {
+  it("tells of backups, removes spooled writes and staged copies, and says what a source would bring back", async () => {
     const { palace, env } = scene("none");
     await using _owned = palace;
     const { home, ledgerFile, spoolDir, palaceDir } = palace.config.paths;

@@ -48,7 +48,7 @@ it("takes back what one agent wrote, names what others changed, and is taken bac
   expect([await text(first), await text(second), await text(lies["drawer_id"])]).toEqual([undefined, "spoilt", "lies"]);
 });
 
-it("keeps the journal for as many days as are set, and never fewer than a kept write may wait", async () => {
+it("keeps the journal for as many days as are set, and never fewer than a spooled write may wait", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const write = async (content: string): Promise<void> => {

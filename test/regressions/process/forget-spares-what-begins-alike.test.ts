@@ -1,5 +1,5 @@
 /**
- * `palace forget ID` removed every kept write that shared a piece of 120 characters with the drawer: a note made of the same
+ * `palace forget ID` removed every spooled write that shared a piece of 120 characters with the drawer: a note made of the same
  * template, acknowledged and nowhere else yet, was lost. What holds the whole text goes, and nothing else does.
  */
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("a kept write that only begins like what is forgotten stays, one that holds it goes", async () => {
+it("a spooled write that only begins like what is forgotten stays, one that holds it goes", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();

@@ -1,6 +1,6 @@
 /**
  * A palace file that the driver cannot work with, though SQLite reads it: the watch waited for the driver for ever, status and
- * doctor told that there was nothing to take over, and a repair was refused although the ledger held every row.
+ * doctor told that there was nothing to adopt, and a repair was refused although the ledger held every row.
  */
 import { join } from "node:path";
 import Database from "better-sqlite3";

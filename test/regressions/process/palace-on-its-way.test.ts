@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { withArrival } from "../../../src/engine/tools/read-tools.ts";
+import { withAdoption } from "../../../src/engine/tools/read-tools.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import { createFilesDriver } from "../../../src/public-palace/driver/files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -36,14 +36,14 @@ it("the first call on a palace of before finds all of it", { timeout: 120_000 },
 });
 
 it("what takes longer is told, above all where nothing is here yet", () => {
-  const arriving = (): string => "5 of 9 rows so far";
-  expect(withArrival({ arriving }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
+  const adopting = (): string => "5 of 9 rows so far";
+  expect(withAdoption({ adopting }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
     error: "No palace yet: 5 of 9 rows so far",
     hint: "palace doctor",
   });
-  expect(withArrival({ arriving }, { results: [], notice: "Weak." })).toEqual({
+  expect(withAdoption({ adopting }, { results: [], notice: "Weak." })).toEqual({
     results: [],
     notice: "Weak. 5 of 9 rows so far",
   });
-  expect(withArrival({ arriving: () => undefined }, { results: [] })).toEqual({ results: [] });
+  expect(withAdoption({ adopting: () => undefined }, { results: [] })).toEqual({ results: [] });
 });

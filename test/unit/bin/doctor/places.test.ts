@@ -31,7 +31,7 @@ test.skipIf(!isInContainer())(
       path.endsWith(".mempalace") ? { type: "overlay", point: "/" } : volume,
     );
     expect(layer).toMatchObject([{ state: "warn", detail: expect.stringContaining(`${home}/.mempalace, own layer`) }]);
-    expect(layer[0]?.detail).not.toContain("kept writes");
+    expect(layer[0]?.detail).not.toContain("spooled writes");
     expect(layer[0]?.hint).toContain(`target=${home}/.mempalace`);
     const memory = checkVolumes(config(), (path) =>
       path.includes(".local") ? { type: "tmpfs", point: "/run" } : volume,
