@@ -1,8 +1,8 @@
 /** Imports follow the arrows and never return: the table of layers.ts against what the files really import. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMPOSITION_ROOTS, COMPOSITION_ROOTS_MAY_IMPORT, LAYERS, TYPES_FOR_ALL } from "./layers.ts";
+import { COMPOSITION_ROOTS, COMPOSITION_ROOTS_MAY_IMPORT, ENGINE_ROOMS, LAYERS, TYPES_FOR_ALL } from "./layers.ts";
 import { type Import, importsOf, resolveImport, ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
 
 const files = sourceFiles("src");
@@ -50,6 +50,22 @@ test("no file imports what its folder may not see", () => {
     }),
   );
   expect(wrong).toEqual([]);
+});
+
+test("the engine's rooms import downwards only, and its README says so", () => {
+  const lineOf = (path: string): number => ENGINE_ROOMS.findIndex((rooms) => rooms.includes(path.split("/")[2] ?? ""));
+  const engine = files.filter(({ path }) => path.startsWith("src/engine/"));
+  expect(engine.filter(({ path }) => lineOf(path) < 0)).toEqual([]);
+  const upwards = engine.flatMap((file) =>
+    importsOf(file).flatMap(({ specifier }) => {
+      const target = resolveImport(file.path, specifier) ?? "";
+      const isOther = target.startsWith("src/engine/") && target.split("/")[2] !== file.path.split("/")[2];
+      return isOther && lineOf(target) <= lineOf(file.path) ? [`${file.path}: "${specifier}"`] : [];
+    }),
+  );
+  expect(upwards).toEqual([]);
+  const readme = readFileSync(join(ROOT, "src/engine/README.md"), "utf8");
+  expect(readme).toContain(ENGINE_ROOMS.map((rooms) => rooms.join(", ")).join(" → "));
 });
 
 test("nothing imports an entry point", () => {

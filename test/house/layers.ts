@@ -82,6 +82,16 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   }),
 };
 
+/** The rooms of `engine`, from above: a room imports those of later lines alone, and none beside it. */
+export const ENGINE_ROOMS: readonly (readonly string[])[] = [
+  ["tools"],
+  ["hygiene", "search", "source", "events"],
+  ["outcome"],
+  ["graph", "closet"],
+  ["drawer"],
+  ["text"],
+];
+
 /** Where broker, engine and stores are wired together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",

@@ -4,11 +4,11 @@
  * empty or too long list, is refused as a whole.
  */
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
-import { nameOfSource } from "../source/originals.ts";
 import { strip, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { deleteLogical } from "./drawer.ts";
 import { drawerPayload, findLogical, shownId } from "./logical.ts";
+import { nameOfSource } from "./originals.ts";
 
 const IDS_MAX = 500;
 

@@ -4,8 +4,8 @@
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
+import { nameOfSource, withOriginals } from "../drawer/originals.ts";
 import { codePointLength } from "../text/text.ts";
-import { nameOfSource, withOriginals } from "../source/originals.ts";
 import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "../text/validate.ts";
 import { validBound, validWindow, type Window } from "../text/window.ts";
 import { cliOutput } from "./cli-output.ts";

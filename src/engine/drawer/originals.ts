@@ -3,12 +3,11 @@
  * caller uses it. Pure; the files come through their port. Used by search-tool.ts and batch.ts.
  */
 import type { SourceFiles } from "../../port/source.ts";
-import type { Hit } from "../search/closet-search.ts";
 
 export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;
 
 /** The hits, and their copies elsewhere, each with the path of the user's own file where that is known. */
-export function withOriginals(hits: readonly Hit[], files: SourceNames): Hit[] {
+export function withOriginals<Hit extends Record<string, unknown>>(hits: readonly Hit[], files: SourceNames): Hit[] {
   return hits.map((hit) => {
     const copies = hit["also_in"];
     return {
