@@ -1,4 +1,4 @@
-/** Decides whether a client may have a folder of this machine mined; the rule is that of places.ts. Used by jobs.ts. */
+/** Decides whether a client may have a folder of this machine mined; the rule is that of file-access.ts. Used by jobs.ts. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Peer } from "../peer.ts";
