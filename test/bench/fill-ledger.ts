@@ -4,7 +4,6 @@
  */
 import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { quantize } from "../../src/index/vectors/quantize.ts";
 import { DIMENSIONS } from "../../src/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
@@ -70,7 +69,7 @@ export function fillVectors(
     const pending = reader.pendingTexts(last, VECTORS_PER_GROUP);
     if (pending.length === 0) return;
     const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
-    writer.storeVectors(vectors, model, quantize);
+    writer.storeVectors(vectors, model);
     last = pending.at(-1)?.row ?? last;
   }
 }

@@ -3,7 +3,7 @@
  * queue.
  */
 import Database from "better-sqlite3";
-import { quantize } from "../../src/index/vectors/quantize.ts";
+import { quantize } from "../../src/platform/quantize.ts";
 import { SCHEMA } from "../../src/ledger/schema/schema.ts";
 import type { DrawerFilter } from "../../src/port/drawer.ts";
 

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { quantize } from "../../src/index/vectors/quantize.ts";
 import { openForReading } from "../../src/ledger/open.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
@@ -62,14 +61,14 @@ function look(sinceSeq: number): AdoptionBatch {
   return batch;
 }
 
-const adopt = (sinceSeq: number): number => writer.adopt(look(sinceSeq), quantize).taken;
+const adopt = (sinceSeq: number): number => writer.adopt(look(sinceSeq)).taken;
 const textOf = (id: string): string | undefined => reader.findDrawer(id)?.text;
 const listed = () => reader.outbox.entries(10).map(({ id, record }) => [id, record?.text]);
 
 function embed(): void {
   const vector = new Float32Array(384).fill(0.05);
   const pending = reader.pendingTexts(0, 10).map(({ row, textVersion }) => ({ row, textVersion, vector }));
-  writer.storeVectors(pending, "m", quantize);
+  writer.storeVectors(pending, "m");
 }
 
 function change(method: string, params: Record<string, unknown>): void {

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { quantize } from "../../src/index/vectors/quantize.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import type { WriteCall } from "../../src/port/ledger.ts";
@@ -38,7 +37,6 @@ it("a drawer deleted and added again is listed for the palace only with its vect
     writer.storeVectors(
       texts.map(({ row, textVersion }) => ({ row, textVersion, vector: new Float32Array(384).fill(0.05) })),
       "m",
-      quantize,
     );
   };
   try {

@@ -5,7 +5,6 @@
 import { workerData } from "node:worker_threads";
 import { previewForget, previewUndo, readUndo } from "../../engine/hygiene/hygiene.ts";
 import { applyWrite, type WriteSettings } from "../../engine/tools/apply.ts";
-import { quantize } from "../../index/vectors/quantize.ts";
 import type { Retention } from "../../ledger/history/journal.ts";
 import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
@@ -63,8 +62,8 @@ await serveThread<WriterMethods>(() => {
   const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings));
   return {
     commit: (calls) => writer.commit(calls),
-    storeVectors: (vectors, model) => writer.storeVectors(vectors, model, quantize),
-    adopt: (batch) => writer.adopt(batch, quantize),
+    storeVectors: (vectors, model) => writer.storeVectors(vectors, model),
+    adopt: (batch) => writer.adopt(batch),
     outboxDone: (entries) => writer.outbox.done(entries),
     retarget: (target) => writer.outbox.retarget(target),
     resend: (ids) => writer.outbox.resend(ids),
@@ -78,7 +77,7 @@ await serveThread<WriterMethods>(() => {
     putMeta: (key, value) => writer.putMeta(key, value),
     reindexWords: () => writer.reindex.words(),
     reindexCounts: () => writer.reindex.counts(),
-    reindexCodes: (afterRow) => writer.reindex.codes(afterRow, quantize),
+    reindexCodes: (afterRow) => writer.reindex.codes(afterRow),
     maintain: () => writer.maintain(retention, Date.now()),
     previewForget: (selector) => previewForget(writer.tx, selector),
     previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),

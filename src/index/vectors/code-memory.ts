@@ -2,9 +2,9 @@
  * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. A drawer
  * takes about 400 bytes: 384 of code, the rest bookkeeping. Slots are dense: the last one fills a removed one.
  */
+import type { Code } from "../../platform/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";
-import type { Code } from "./quantize.ts";
 import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "./scan-wasm.ts";
 
 /** Memory grows in steps, because every step moves the bookkeeping. */

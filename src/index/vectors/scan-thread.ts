@@ -6,12 +6,12 @@ import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
+import { quantize } from "../../platform/quantize.ts";
 import { serveThread } from "../../platform/thread.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { Scored } from "../../port/search.ts";
 import { CodeMemory } from "./code-memory.ts";
-import { quantize } from "./quantize.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type ScanThreadData = { ledgerFile: string };

@@ -3,10 +3,8 @@
  * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
  * writes.
  */
+import { quantize } from "../../platform/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
-
-/** Quantizes a vector to one byte a number, for the search threads. */
-export type Quantize = (vector: Float32Array) => { code: Int8Array; scale: number };
 
 /** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
 const CODES_PER_STEP = 500;
@@ -65,7 +63,7 @@ export class Reindex {
   /**
    * Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done.
    */
-  codes(afterRow: number, quantize: Quantize): { written: number[]; next: number } {
+  codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;
     this.#group(() => {

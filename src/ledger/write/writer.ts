@@ -12,6 +12,7 @@
  */
 import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
+import { quantize } from "../../platform/quantize.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -27,7 +28,7 @@ import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
 import { OutboxList } from "./outbox-list.ts";
-import { type Quantize, Reindex } from "./reindex.ts";
+import { Reindex } from "./reindex.ts";
 import { SqliteLedgerTx } from "./transaction.ts";
 
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */
@@ -177,11 +178,11 @@ export class LedgerWriter {
   }
 
   /** Files vectors; drops one whose drawer is deleted or has other text by now. */
-  storeVectors(vectors: readonly NewVector[], model: string, quantize: Quantize): Changes {
+  storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
       this.#recordModel(model);
-      for (const vector of vectors) if (this.#putVector(vector, quantize)) written.push(vector.row);
+      for (const vector of vectors) if (this.#putVector(vector)) written.push(vector.row);
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
@@ -189,12 +190,12 @@ export class LedgerWriter {
   }
 
   /** Adopts what others wrote into the palace; see adopt-rows.ts. */
-  adopt(batch: AdoptionBatch, quantize: Quantize): { taken: number; changes: Changes } {
+  adopt(batch: AdoptionBatch): { taken: number; changes: Changes } {
     return this.#adopter.commit(
       batch,
       (work) => this.#group(work),
       (model) => this.#recordModel(model),
-      (vector) => this.#putVector(vector, quantize),
+      (vector) => this.#putVector(vector),
     );
   }
 
@@ -203,7 +204,7 @@ export class LedgerWriter {
   }
 
   /** Returns false when its drawer is deleted or has other text by now. */
-  #putVector({ row, textVersion: version, vector }: NewVector, quantize: Quantize): boolean {
+  #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
     const { code, scale } = quantize(vector);

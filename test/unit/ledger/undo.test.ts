@@ -142,11 +142,10 @@ test("what somebody else wrote between two writes of the agent is not taken back
 test("a foreign writer that changed a drawer in the palace has changed it", () => {
   const { kept } = scene();
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
-  const quantize = (vector: Float32Array) => ({ code: new Int8Array(vector.length), scale: 1 });
-  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m", quantize);
+  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
   writer.outbox.done(reader.outbox.entries(9));
   const row = { id: kept, text: "by a foreign writer", metadata, vector: undefined };
-  expect(writer.adopt({ rows: [row], removed: [], model: undefined }, quantize).taken).toBe(1);
+  expect(writer.adopt({ rows: [row], removed: [], model: undefined }).taken).toBe(1);
   expect(undo("a")).toMatchObject({ refused: 1 });
   expect(text(kept)).toBe("by a foreign writer");
 });

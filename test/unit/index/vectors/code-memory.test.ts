@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CodeMemory } from "../../../../src/index/vectors/code-memory.ts";
-import { type Code, quantize } from "../../../../src/index/vectors/quantize.ts";
+import { type Code, quantize } from "../../../../src/platform/quantize.ts";
 import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "../../../../src/index/vectors/scan-wasm.ts";
 import type { PlaceFilter } from "../../../../src/port/drawer.ts";
 import { seededRandom } from "../../../helpers/random.ts";

@@ -1,6 +1,6 @@
 /**
  * Quantizes a vector to int8 for the scan's first pass: one byte a dimension and one scale. Pure. The ledger's writer
- * stores the result beside the vector; the scan thread quantizes its query with it.
+ * stores the result beside the vector; the index's scan quantizes its query with it, and neither may import the other.
  */
 
 /** Codes are symmetric around zero. */
