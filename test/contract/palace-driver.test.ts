@@ -12,10 +12,10 @@ import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts
 import { createChromaDriver } from "../../src/public-palace/driver/chroma.ts";
 import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
 import type { ChromaTimeouts } from "../../src/public-palace/driver/limits.ts";
-import { MemoryDriver } from "../../src/public-palace/driver/memory.ts";
 import { readChroma, readCollections } from "../../src/public-palace/format/chroma-file.ts";
 import { PalaceVectors, readRowsById } from "../../src/public-palace/format/palace-file.ts";
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
+import { MemoryDriver } from "../helpers/memory-driver.ts";
 
 const DIMENSIONS = 12;
 

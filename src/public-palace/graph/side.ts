@@ -1,7 +1,6 @@
 /**
  * Compares the ledger with upstream's graph files: what others wrote, and what still has to be written. One object over
- * all three files, each of which may fail without the others. Used by the graph thread, and through `graphDifferences`
- * by callers that ask whether both sides agree.
+ * all three files, each of which may fail without the others. Used by the graph thread.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../ledger/graph-row.ts";
 import { openForReading } from "../../ledger/open.ts";
@@ -111,27 +110,6 @@ export class GraphSide {
   close(): void {
     for (const file of this.#files) file.close();
     this.#ledger.close();
-  }
-}
-
-/**
- * Describes the differences between the ledger and upstream's graph files; empty when both hold the same. It serves
- * tests and a doctor; while the broker runs, rows that wait to be sent count as differences. Errors: those of reading.
- */
-export function graphDifferences(paths: GraphPaths): string[] {
-  const side = new GraphSide(paths);
-  try {
-    const { finding, problem } = side.look();
-    if (problem !== "") throw new PalaceError("STORE_UNAVAILABLE", problem, "palace doctor");
-    const name = ({ kind, id }: RowName): string => `${kind} ${id}`;
-    return [
-      ...finding.rows.map((row) => `${name(row)}: the file has ${row.body}`),
-      ...finding.missing.map((row) => `${name(row)}: not in the file`),
-      ...finding.deleted.map((row) => `${name(row)}: no longer in the file`),
-      ...side.unsent().map((row) => `${name(row)}: not sent yet`),
-    ];
-  } finally {
-    side.close();
   }
 }
 

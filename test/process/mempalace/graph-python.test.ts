@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
+import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { MEMPALACE_VERSIONS, mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
 

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
 import { clearStopped } from "../../../src/platform/state-files.ts";
-import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
+import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 /** The Nth time in each broker's life, so that some of it is done before. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { graphDifferences } from "../../../src/public-palace/graph/side.ts";
+import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 
 /** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */

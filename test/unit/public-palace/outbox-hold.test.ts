@@ -2,8 +2,8 @@
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import type { PalaceRecord } from "../../../src/port/public-palace.ts";
-import { MemoryDriver } from "../../../src/public-palace/driver/memory.ts";
 import { startOutbox } from "../../../src/public-palace/outbox.ts";
+import { MemoryDriver } from "../../helpers/memory-driver.ts";
 import { MemoryOutboxSource, QuickClock } from "../../helpers/memory-outbox.ts";
 
 const record = (id: string): PalaceRecord => ({

@@ -3,8 +3,8 @@ import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../../src/port/public-palace.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
-import { MemoryDriver } from "../../../src/public-palace/driver/memory.ts";
 import { type Outbox, type OutboxOptions, startOutbox } from "../../../src/public-palace/outbox.ts";
+import { MemoryDriver } from "../../helpers/memory-driver.ts";
 import { type Call, FlakyDriver, MemoryOutboxSource, type Mishap, QuickClock } from "../../helpers/memory-outbox.ts";
 import { seededRandom } from "../../helpers/random.ts";
 

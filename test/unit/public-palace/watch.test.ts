@@ -8,13 +8,13 @@ import { place } from "../../../src/ledger/record.ts";
 import { createLog } from "../../../src/platform/log.ts";
 import type { PalaceRecord } from "../../../src/port/public-palace.ts";
 import type { Adopter } from "../../../src/public-palace/adopt/adoption.ts";
-import { MemoryDriver } from "../../../src/public-palace/driver/memory.ts";
 import { mayHold, readChroma, readHead } from "../../../src/public-palace/format/chroma-file.ts";
 import { comparePalace, type Comparison } from "../../../src/public-palace/reconcile/compare.ts";
 import { CountedDriver } from "../../../src/public-palace/reconcile/counted-driver.ts";
 import { startWatch, type Watch } from "../../../src/public-palace/reconcile/reconciler.ts";
 import { ChromaPalace } from "../../helpers/chroma-palace.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
+import { MemoryDriver } from "../../helpers/memory-driver.ts";
 
 const VECTOR = new Float32Array([1, 0]);
 

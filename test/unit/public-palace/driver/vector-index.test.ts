@@ -1,9 +1,9 @@
 /** Vectors searched where the palace is: what the palace cannot filter by, or has not heard of yet, is sorted out here. */
 import { expect, test } from "vitest";
 import type { Drawer } from "../../../../src/port/drawer.ts";
-import { MemoryDriver } from "../../../../src/public-palace/driver/memory.ts";
 import { driverVectorIndex } from "../../../../src/public-palace/driver/vector-index.ts";
 import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
+import { MemoryDriver } from "../../../helpers/memory-driver.ts";
 
 test("nearest under a filter of place, source or time has what passes, nearest first", async () => {
   const fixtures = mixedDrawers(Array.from({ length: 200 }, (_, at) => ({ text: `text ${at}` })));

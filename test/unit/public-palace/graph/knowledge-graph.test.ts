@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { graphDifferences } from "../../../../src/public-palace/graph/side.ts";
+import { graphDifferences } from "../../../helpers/graph-differences.ts";
 import { createGraphFixture, type GraphFixture } from "../../../helpers/graph-fixture.ts";
 
 const JOB = { subject: "Alice", predicate: "works at", object: "Acme" };

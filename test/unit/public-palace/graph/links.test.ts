@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { followTunnels, listHallways, listTunnels } from "../../../../src/engine/graph/tunnels.ts";
 import { tryFlock } from "../../../../src/platform/libc.ts";
-import { graphDifferences } from "../../../../src/public-palace/graph/side.ts";
+import { graphDifferences } from "../../../helpers/graph-differences.ts";
 import { createGraphFixture, type GraphFixture } from "../../../helpers/graph-fixture.ts";
 
 type Json = Record<string, unknown>;

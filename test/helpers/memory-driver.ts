@@ -1,11 +1,11 @@
 /**
  * A palace driver in memory, for tests of what calls the port. It holds the same contract as chroma.ts
- * (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses. Imported by tests.
+ * (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses.
  */
-import type { PlaceFilter } from "../../port/drawer.ts";
-import type { PalaceDriver, PalaceRecord } from "../../port/public-palace.ts";
-import { PalaceError } from "../../protocol/errors.ts";
-import { objectionTo } from "./limits.ts";
+import type { PlaceFilter } from "../../src/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
+import { PalaceError } from "../../src/protocol/errors.ts";
+import { objectionTo } from "../../src/public-palace/driver/limits.ts";
 
 export type MemoryDriverOptions = { target?: string; recordsMax?: number };
 

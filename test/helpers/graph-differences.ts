@@ -1,0 +1,24 @@
+import type { RowName } from "../../src/ledger/graph-row.ts";
+import { PalaceError } from "../../src/protocol/errors.ts";
+import { type GraphPaths, GraphSide } from "../../src/public-palace/graph/side.ts";
+
+/**
+ * Describes the differences between the ledger and upstream's graph files; empty when both hold the same. While
+ * the broker runs, rows that wait to be sent count as differences. Errors: those of reading.
+ */
+export function graphDifferences(paths: GraphPaths): string[] {
+  const side = new GraphSide(paths);
+  try {
+    const { finding, problem } = side.look();
+    if (problem !== "") throw new PalaceError("STORE_UNAVAILABLE", problem, "palace doctor");
+    const name = ({ kind, id }: RowName): string => `${kind} ${id}`;
+    return [
+      ...finding.rows.map((row) => `${name(row)}: the file has ${row.body}`),
+      ...finding.missing.map((row) => `${name(row)}: not in the file`),
+      ...finding.deleted.map((row) => `${name(row)}: no longer in the file`),
+      ...side.unsent().map((row) => `${name(row)}: not sent yet`),
+    ];
+  } finally {
+    side.close();
+  }
+}
