@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { readUpstreamFile } from "./upstream-file.ts";
 
-export const DRAWERS_COLLECTION = "mempalace_drawers";
+const DRAWERS_COLLECTION = "mempalace_drawers";
 
 /** Chroma accepts no other names. The closets' name is fixed in every palace. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;

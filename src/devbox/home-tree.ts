@@ -12,7 +12,7 @@ export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; our
 export const HOME = "/home/developer";
 
 /** Prefixes of paths within the home, as docs/devbox.md has them. */
-export const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
+const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
 
 export function treeCommand(): string[] {
   return ["node", "-e", LOOK, HOME, JSON.stringify(CACHES)];

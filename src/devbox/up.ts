@@ -100,7 +100,7 @@ async function workspaceOf(
 }
 
 /** The host's folder that the devbox has; undefined where there is no such container. */
-export async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
+async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
   const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
   if (box === undefined) return undefined;
   const { Mounts } = await engine.getContainer(box.id).inspect();

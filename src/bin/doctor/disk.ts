@@ -10,7 +10,7 @@ import { formatBytes } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 
 /** A broker refuses writes when the disk is full; with this much left there is time to act. */
-export const FREE_MIN_BYTES = 256 * 1024 * 1024;
+const FREE_MIN_BYTES = 256 * 1024 * 1024;
 /** A network file system whose server is away answers nothing. */
 const ANSWER_MAX_MS = 1_000;
 

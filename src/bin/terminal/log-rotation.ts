@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Limit of one file; the older one beside it doubles it. Several processes may write, and each checks the size itself. */
-export const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 /** Bytes that a process writes between two checks of the file's size. */
 const LOOK_AFTER_BYTES = 64 * 1024;
 

@@ -21,7 +21,7 @@ import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
 /** The child's descriptor of the lock file. */
-export const LOCK_FD = 3;
+const LOCK_FD = 3;
 
 export type ChildLock = {
   /** Pass it to the child as its descriptor LOCK_FD. */

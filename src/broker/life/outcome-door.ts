@@ -94,7 +94,7 @@ function makeWay(port: number): string {
 }
 
 /** Who has the port, by what it answers to `GET /api/health`; it is told nothing, no token either. Never rejects. */
-export async function whoListens(port: number): Promise<string> {
+async function whoListens(port: number): Promise<string> {
   const answer = await ask(port).catch(() => undefined);
   if (answer === undefined) return "a process that does not answer as an HTTP server does";
   const { status, wants, body } = answer;

@@ -87,7 +87,7 @@ export function closetLines(source: ClosetSource): string[] {
 }
 
 /** Packs whole lines into closets; a line that is longer than a closet gets one alone. */
-export function packLines(lines: readonly string[]): string[] {
+function packLines(lines: readonly string[]): string[] {
   const closets: string[][] = [];
   let length = 0;
   for (const line of lines) {

@@ -131,7 +131,7 @@ function noteOn(values: Values): { note?: string } {
 }
 
 /** Errors: InvalidValue, in upstream's order. */
-export function eventQuery(reader: Pick<LogstreamReader, "event">, values: Values): EventQuery {
+function eventQuery(reader: Pick<LogstreamReader, "event">, values: Values): EventQuery {
   const { type } = values;
   const filter = {
     stream: optionalRouting(values["stream"], "stream"),

@@ -6,8 +6,8 @@ import { pythonRepr } from "../text/python-repr.ts";
 import { codePointLength, compareText, strip, wellFormed } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
-export const BODY_MAX_BYTES = 256 * 1024;
-export const ARTIFACT_MAX_BYTES = 4 * 1024 * 1024;
+const BODY_MAX_BYTES = 256 * 1024;
+const ARTIFACT_MAX_BYTES = 4 * 1024 * 1024;
 const METADATA_MAX_BYTES = 64 * 1024;
 const ROUTING_MAX = 256;
 
@@ -94,7 +94,7 @@ function inOrder(value: unknown): unknown {
 }
 
 /** Writes JSON with a space after `,` and `:`, as Python does. */
-export function jsonText(value: unknown): string {
+function jsonText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
   if (!isRecord(value)) return JSON.stringify(value);
   return `{${Object.entries(value)

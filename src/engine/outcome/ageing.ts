@@ -5,7 +5,7 @@ import { destination, type Fate, SCORES } from "./promotion.ts";
 
 const HOUR_MS = 3_600_000;
 /** Since a memory was made, not since its last move. */
-export const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
+const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
 
 /** One that has earned its promotion is promoted, not deleted. */
 export function aged(collection: Collection, standing: Standing, ageMs: number): Fate {

@@ -48,7 +48,7 @@ function sharedWith(entities: readonly string[], text: string): string[] {
 }
 
 /** How good the facts are that an entity is named in; memories without a quality lower it. */
-export function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
+function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
   return mentions === 0 ? 0 : quality / mentions;
 }
 

@@ -5,7 +5,7 @@
 import { quotableLines } from "../../platform/quotable.ts";
 import type { Collection } from "./memory.ts";
 
-export const SLOTS = 4;
+const SLOTS = 4;
 /** Of these, one each has a place of its own. */
 export const RESERVED = ["working", "history"] as const satisfies readonly Collection[];
 /** What the other places are open to; books are asked for, never pushed. */

@@ -9,8 +9,6 @@ export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
 /** A text means the fact that holds it only if it is more than a third of it. */
 const PART_OF_FACT = 3;
-/** A fact this near to another is the same one. */
-export const SAME_FACT = 0.95;
 
 /** Tags that mean something, in the order in which a person is introduced by them. */
 export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;

@@ -3,7 +3,7 @@ import type { Standing, Telling } from "../../port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
 /** `score` before the time weight, `successes` whatever the time. */
-export const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
+const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },
   failed: { score: -0.3, successes: 0 },

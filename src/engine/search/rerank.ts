@@ -9,7 +9,7 @@ import type { Ranked } from "./fusion.ts";
 /** Number of hits that are reranked. */
 export const RERANKED_MAX = 20;
 /** A slow machine reads twenty drawers in about a second; after this deadline the hits stay as they are. */
-export const RERANK_DEADLINE_MS = 1_500;
+const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 

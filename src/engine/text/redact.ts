@@ -13,7 +13,7 @@ import { entityId } from "./text.ts";
  * `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's
  * name.
  */
-export const REDACT_MODES = ["off", "recall", "strict"] as const;
+const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };

@@ -141,7 +141,7 @@ export function pythonFloat(value: number): string {
 }
 
 /** Writes a path as Python's Path does: without a trailing separator. */
-export function pathName(path: string): string {
+function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }
 

@@ -99,7 +99,7 @@ export function isOtherWord(name: string, first: string): boolean {
 }
 
 /** Says what it would do, or what it is, whichever the program. */
-export function isShowing(word: string): boolean {
+function isShowing(word: string): boolean {
   if (word === "-h" || word === "-?") return true;
   if (!word.startsWith("-") || word.length < 3) return false;
   if (word.startsWith("-D") || word.startsWith("-P")) return isSkipping(word.toLowerCase());

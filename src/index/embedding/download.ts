@@ -19,7 +19,7 @@ const HUB_URL =
 export type RemoteFile = { name: string; sha256: string; sizeBytes: number };
 
 /** Source: models README. The model itself comes last, so that a folder that has it is complete. */
-export const MODEL_FILES: readonly RemoteFile[] = [
+const MODEL_FILES: readonly RemoteFile[] = [
   { name: "config.json", sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", sizeBytes: 612 },
   {
     name: "tokenizer_config.json",

@@ -7,14 +7,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 
-export const TOKENS_MAX = 256;
+const TOKENS_MAX = 256;
 /** A token is hardly ever longer than this; the rest of a huge text cannot reach the first 256 tokens. */
 const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
 /** Cross-encoders of this kind are trained on this many tokens. */
-export const PAIR_TOKENS_MAX = 512;
+const PAIR_TOKENS_MAX = 512;
 /** A longer question would leave no room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 

@@ -22,7 +22,7 @@ const PAGE_BYTES = 65_536;
 const QUERY_AT = 0;
 const SLOTS_AT = 1024;
 const PRODUCTS_AT = SLOTS_AT + 4 * BATCH_SLOTS;
-export const CODES_AT = PRODUCTS_AT + 4 * BATCH_SLOTS;
+const CODES_AT = PRODUCTS_AT + 4 * BATCH_SLOTS;
 
 /** 32-bit memory: 4 GiB, about eleven million drawers. */
 const PAGES_MAX = 65_536;

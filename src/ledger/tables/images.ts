@@ -20,7 +20,7 @@ type Noted =
   | { kind: "drawer"; id: string; before: DrawerState | undefined; after: DrawerState | undefined }
   | { kind: Exclude<ImageKind, "drawer">; id: string; before: string | undefined };
 
-export const GRAPH_KINDS: readonly GraphKind[] = ["entity", "triple", "tunnel", "hallway"];
+const GRAPH_KINDS: readonly GraphKind[] = ["entity", "triple", "tunnel", "hallway"];
 
 export class Images {
   readonly #noted = new Map<string, Noted>();

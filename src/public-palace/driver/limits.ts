@@ -21,7 +21,7 @@ export const CLOUD_LIMITS = {
 } as const;
 
 /** Text and vectors of one request; the server's own limit is 40 MiB of JSON, in which text may be escaped. */
-export const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** `settleMs`: time that a server which left a write unanswered gets to finish or drop it before the next one. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };

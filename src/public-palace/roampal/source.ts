@@ -27,7 +27,7 @@ export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
 );
 /** Roampal's folder within its data folder. */
 export const CHROMA_FOLDER = "chromadb";
-export const GHOSTS_FILE = "ghost_ids.json";
+const GHOSTS_FILE = "ghost_ids.json";
 const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIED_GRAPHS]);
 
 const COPIES = "palace-roampal-";

@@ -10,7 +10,7 @@ import { faultPoint } from "../../../platform/fault.ts";
 import { chromaFile, type ChromaDatabase, DEFAULT_DATABASE } from "../../format/chroma-file.ts";
 import { MIGRATIONS } from "../../format/migrations.ts";
 
-export const SYNC_THRESHOLD = 1000;
+const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
 
 /** How a program makes its collections. `floats`: fields whose numbers are floating point even when they are whole. */
