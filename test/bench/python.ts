@@ -1,7 +1,8 @@
 /**
  * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]`: the real
  * Python MemPalace against us: same texts, same model files, in turns, each through its own front door (command line and MCP
- * over stdio; ours reaches its broker over the socket). The bars are those of 3.3.6, other versions are shown beside it.
+ * over stdio; ours reaches its broker over the socket). The bars are those of 3.3.6, other versions are shown beside it; an
+ * unchanged re-run has one with --full alone.
  * Needs the model beside the checkout (../shared/models); without it this says so and measures nothing.
  */
 import { cpus, loadavg } from "node:os";
@@ -73,7 +74,8 @@ for (const version of versions) {
       `${verdict}  ${row.name.padEnd(52)} ${bar.padEnd(8)} ${row.ratio.toFixed(row.ratio < 10 ? 2 : 0)} (${row.detail})\n`,
     );
   };
-  if (values.only !== "calls") for (const row of await benchMine(version, { drawers, parts })) show(row);
+  if (values.only !== "calls")
+    for (const row of await benchMine(version, { drawers, parts, isFull: values.full })) show(row);
   if (values.only !== "mine") for (const row of await benchCalls(version, { drawers: calls })) show(row);
 }
 process.stdout.write(`${barred} bars, ${misses} missed or not measured; load at the end ${loadavg()[0]?.toFixed(1)}\n`);
