@@ -41,7 +41,7 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker, or one with another engine, has no turns: it waits for one that has, and nothing waits for it.
+      // An older broker, or one with another engine, has no turns: the entry waits for one that has, and the next entries go on.
       if (refusal === "unknown") continue;
       if (refusal === "passing") return "stuck";
       if (refusal === undefined) spool.remove(name);

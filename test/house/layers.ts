@@ -67,8 +67,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   }),
   // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
   devbox: layer([...FOUNDATION, "backup"], { closedNode: ["node:net", "node:http"] }),
-  // A palace is looked into before anybody opens it, a Roampal's folder read and written where the person is; what a search matched is marked by the rules of the index; a spooled
-  // exchange is compared as the memory that it would be.
+  // Looks into a palace before adoption; reads and writes a Roampal's folder on the user's own machine; marks matching words
+  // by the rules of the index; compares a spooled exchange with memories.
   bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker", "devbox"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",

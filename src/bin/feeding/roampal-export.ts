@@ -50,7 +50,7 @@ async function writeAll(
     }
     for (let next: GraphPage["next"] = ""; next !== null;) {
       const page: GraphPage | undefined = await client.call("outcome.exportGraph", { after: next }).catch(olderBroker);
-      // It has none to give.
+      // A broker of an older version exports no graphs.
       if (page === undefined) break;
       draft.writeGraphs(page.entries);
       faultPoint("outcome-export.after-page");

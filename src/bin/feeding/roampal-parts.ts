@@ -48,7 +48,7 @@ export function teller(
   };
 }
 
-/** Undefined where it knows no graphs. Errors: the others. */
+/** Undefined for the error of a broker that knows no graphs. Errors: any other is thrown on. */
 export function olderBroker(error: unknown): undefined {
   if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD") return undefined;
   throw error;

@@ -90,7 +90,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   return [...found.values()];
 }
 
-/** Whether a file that was made anew has it still. What is encrypted cannot be looked at. */
+/** Whether a file that was made anew still holds a text that is sought; false for an encrypted one, which cannot be read. */
 export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought): boolean {
   const needles = needlesOf(traces.concat(ids));
   return what !== "encrypted backup" && needles.length > 0 && holds(path, needles);
@@ -170,7 +170,7 @@ function realOf(path: string): string {
   }
 }
 
-/** As the text stands in a database, and inside a JSON string, also one of ASCII alone. */
+/** The bytes of each text as a database holds it, and as a JSON string does, with and without escapes for non-ASCII. */
 function needlesOf(texts: readonly string[]): Buffer[] {
   const forms = texts.flatMap((text) => {
     const json = JSON.stringify(text).slice(1, -1);
@@ -200,7 +200,7 @@ function standsIn(string: string, { piece, at, length, sha256 }: TextMark): bool
   return false;
 }
 
-/** Also those inside of JSON that a string is, as the line of a spooled write is one. */
+/** Yields all strings of a value, also those inside a string that is JSON itself, like the line of a spooled write. */
 function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     yield value;
@@ -209,7 +209,7 @@ function* stringsOf(value: unknown): Generator<string> {
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
 }
 
-/** Of the end of a turn: what is kept of both halves is one text. */
+/** Returns the text that a spooled end of a turn would be filed as: both halves in one. */
 function exchangeIn(text: string): string[] {
   const { line } = (parsed(text) ?? {}) as { line?: unknown };
   const { params } = (typeof line === "string" ? (parsed(line) ?? {}) : {}) as { params?: Partial<Exchange> };

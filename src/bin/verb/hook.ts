@@ -48,7 +48,7 @@ const LEAVING_MS = 50;
 /** How long a hook waits for a transcript that is still being written, and how often it looks. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** How long it is offered to a broker before that. */
+/** How long an exchange is offered to a broker before it is spooled; it begins while its transcript may still be written. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Reserved for writing down an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
@@ -58,7 +58,7 @@ const WORK_MIN_MS = 250;
 const WITHIN_MAX_MS = 60_000;
 /** Nobody waits for it. */
 const EXCHANGE_MAX_MS = 30_000;
-/** Of a transcript: the last exchange stands at its end. */
+/** Read from the end of a transcript, where the last exchange stands. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
@@ -237,7 +237,7 @@ async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number
   }
 }
 
-/** What no broker takes in time waits for one on disk; while time is left it is offered on. */
+/** Spools an exchange that no broker takes in time; while time is left it is offered on. */
 async function keep(scene: Scene, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.env);
   const { config, agent, untilMs, log } = scene;

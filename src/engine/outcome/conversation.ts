@@ -7,7 +7,7 @@ import type { Conversation } from "../../port/outcome.ts";
 /** A conversation is forgotten when nobody has gone on with it for so long. */
 export const KEPT_MS = 30 * 86_400_000;
 
-/** Of a conversation that nobody has begun yet. */
+/** The state of a conversation before its first turn. */
 export function newConversation(id: string, agent: string, atMs: number): Conversation {
   const marks = { isCompleted: false, isAsked: false, isScored: false };
   return { id, agent, turn: 0, ...marks, exchange: null, scored: [], atMs };

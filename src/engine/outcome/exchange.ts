@@ -15,7 +15,10 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
   return { text: `${USER}${asked}${BETWEEN}${answered}`, userLength: asked.length };
 }
 
-/** In a drawer. Either half may hold what stands between them. A text that was changed since is all answer. */
+/**
+ * Reads an exchange out of its drawer. The stored length tells the halves apart, since either may hold the words between
+ * them. A text that was changed since counts as the answer.
+ */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);
   if (!text.startsWith(USER) || !text.startsWith(BETWEEN, end)) return { user: "", assistant: text };

@@ -7,7 +7,7 @@ export const SORTS = ["relevance", "recency", "score"] as const;
 export type Sort = (typeof SORTS)[number];
 
 const DATES: ReadonlySet<string> = new Set(["timestamp", "last_used", "created_at", "first_seen", "last_seen"]);
-/** As long as a whole day is written. */
+/** Length of a date without a time, `2026-01-31`. */
 const DAY = 10;
 
 type Scalar = string | number | boolean;
@@ -48,7 +48,7 @@ export function unknownOperator(filters: Filters): string | undefined {
 
 type Filtered = { metadata: Metadata; standing: Standing };
 
-/** What has come of a memory is asked for by the names of its fields in the original, where it is metadata. */
+/** Filters name the values of a standing as Roampal names them, where they are metadata of the memory. */
 const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | undefined>> = {
   score: ({ score }) => score,
   uses: ({ uses }) => uses,

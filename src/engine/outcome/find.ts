@@ -58,12 +58,12 @@ const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
 /** A memory without a vector: the one with most of the question's words is as near as one whose meaning is half the same. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Of the memories wanted, so many times as many are held against the facts of the graph, and no more than that. */
+/** This many times the wanted memories are compared with the facts of the graph, up to the bound below. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
-/** With filters, which are held against what was found, so many are looked at. */
+/** Candidates when there are filters, which are applied to what was found. */
 const FILTERED_CANDIDATES = 1_000;
-/** Memories that are read at once; others are served between. */
+/** Memories read in one go; other calls are served between two of them. */
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
@@ -80,7 +80,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, current, limit)).slice(0, limit);
 }
 
-/** What may be shown at all; what has solved the question before is there though the search has missed it. */
+/** Collects what may be shown, including what has solved the question before and the search has missed. */
 async function pooled(
   context: FindContext,
   question: Question,
@@ -104,7 +104,7 @@ function solution({ reader }: FindContext, id: string): Candidate | undefined {
   return { ...memory, row: drawer.row, words: 0 };
 }
 
-/** How near each is, with what there is reason to prefer it for. */
+/** Adds how near each memory is, and the reasons to prefer it. */
 async function judged(
   context: FindContext,
   { query, vector }: Question,
@@ -134,7 +134,7 @@ async function judged(
   });
 }
 
-/** What is about the question, and what has solved that very question though it is told in other words. */
+/** Keeps memories that are about the question, and those that have solved it in other words. */
 function about<M extends Memory & Likeness>(memories: readonly M[], solved: Lessons["solved"]): M[] {
   const near = new Set(alike(memories));
   return memories.filter(
@@ -274,7 +274,7 @@ function byRank(a: Found, b: Found): number {
   return placeOf(b) - placeOf(a) || a.row - b.row;
 }
 
-/** What states a fact that has ended is worth less, whatever came of it before. */
+/** A memory that states a fact that has ended is worth less, whatever came of it before. */
 function placeOf(memory: Found): number {
   const { rank, isStale } = memory;
   return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity);

@@ -7,9 +7,9 @@ import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
 export type ListContext = { reader: Pick<LedgerReader, "listDrawers" | "standings" | "places"> };
 
-/** Of each collection the newest so many. */
+/** The newest memories of each collection that a list reads. */
 const LISTED_MAX = 10_000;
-/** Read at once; others are served between two pages. */
+/** Drawers read in one go; other calls are served between two pages. */
 const PAGE = 500;
 /** Twice as many as are ever filed here; a folder of Roampal's may bring more. */
 const FACTS_MAX = 1_000;
@@ -26,7 +26,7 @@ export async function listMemories(
   return listed;
 }
 
-/** In the order of filing, page by page; what is filed or goes meanwhile may be missed. */
+/** Yields memories in the order of filing, page by page; one that is filed or deleted meanwhile may be missed. */
 export async function* memoriesIn(context: ListContext, room: Collection, from = 0): AsyncGenerator<Memory, void> {
   for (let offset = from; ; offset += PAGE) {
     const { memories, drawers } = page(context, room, PAGE, offset);

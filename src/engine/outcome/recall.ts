@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 export const DAYS_MAX = 365;
-/** Of a filter. */
+/** Bounds of a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
 /** So many that the best of each collection is among them. */
@@ -133,7 +133,7 @@ export async function insights(
   return { facts, memories };
 }
 
-/** One of the day, one of what has helped, and the best two of all, by one search. */
+/** Finds by one search: a memory of the day, one that has helped, and the best two of all. */
 export async function bestFour(
   context: FindContext,
   request: Omit<FindRequest, "collections" | "limit">,

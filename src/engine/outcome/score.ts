@@ -17,7 +17,7 @@ import { questionOf } from "./question.ts";
 import type { OwnSearches } from "./searched.ts";
 import { findShown, isoTime, storeMemory } from "./store.ts";
 
-/** Of one call; a turn shows four. */
+/** Memories that one call may score; a turn shows four. */
 const SCORED_MAX = 100;
 /** An agent that was asked longer ago no longer answers. */
 const OWED_MS = 30 * 60_000;
@@ -149,7 +149,7 @@ function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
 }
 
-/** What the agent has searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
+/** Returns what the agent had searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
 export function searchedFor(
   { reader, own }: { reader: Pick<LedgerReader, "findDrawer">; own: OwnSearches },
   params: WriteCall["params"],

@@ -24,7 +24,7 @@ import { wilson } from "./wilson.ts";
 
 /** More of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
-/** Of each side, for a third party. */
+/** Characters of each side's words that a third party is shown. */
 const SAID_CHARACTERS = 2_000;
 /** Memories that a turn is asked about. */
 const SCORED_MAX = 12;
@@ -133,7 +133,7 @@ export function toldFields(
   };
 }
 
-/** What the agent was asked in the turn that goes on, until it answers that: the beginning of each text. */
+/** Returns what the agent was asked in the current turn and has not answered yet: the beginning of each text. */
 export function owedScore(
   context: TextContext & { reader: Pick<LedgerReader, "conversation" | "shownAt"> },
   { conversation: id, reply }: { conversation: string; reply: string },
@@ -161,7 +161,7 @@ export function owedScore(
   };
 }
 
-/** What was found for the prompt first: facts that are always shown may be many. */
+/** Puts what was found for the prompt first, since the facts that are always shown may be many. */
 function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
   const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
   const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];

@@ -19,7 +19,7 @@ import { CAME, isoTime, storeMemory } from "./store.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** What decides where a memory is, whose it is and what it has come to. */
+/** Fields that say where a memory is, whose it is and what its outcomes add up to. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",

@@ -60,7 +60,7 @@ export type ReadContext = SearchDependencies & {
   };
 };
 
-/** For the agent that asks. */
+/** The context of one call, with the searches of the agent that makes it. */
 export type AgentContext = ReadContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;

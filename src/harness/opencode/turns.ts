@@ -34,7 +34,7 @@ const MESSAGES_KEPT = 500;
 
 export class Turns {
   readonly #turns = new Map<string, Turn>();
-  /** By a user's message. */
+  /** Keyed by the id of the user's message. */
   readonly #told = new Map<string, Beside & { session: string }>();
   /** Sessions whose agent has before its eyes what it was shown. */
   readonly #seeing = new Set<string>();
@@ -150,7 +150,7 @@ function isTyped({ type, text, synthetic }: Part): boolean {
   return type === "text" && synthetic !== true && text !== undefined && text !== "";
 }
 
-/** What a user has typed, of a message's parts. */
+/** Returns what the user has typed, from a message's parts. */
 export function textOf(parts: readonly Part[]): string {
   return parts
     .filter(isTyped)

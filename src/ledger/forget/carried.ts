@@ -68,7 +68,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
   const known = new Map<string, boolean>();
-  // From both ends: a source's drawers lie together, and most words stand before or behind them.
+  // Looks from both ends: a source's drawers lie together, and most words also stand in a drawer before or behind them.
   const [up, down] = ["ASC", "DESC"].map((order) =>
     database
       .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)
@@ -98,7 +98,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word.length >= WORD_MIN);
 }
 
-/** As the names in a graph are made of words. */
+/** Writes a text the way names in a graph are written: lower case, words joined. */
 function folded(text: string): string {
   return text
     .toLowerCase()

@@ -29,7 +29,7 @@ type JournalRow = { seq: number; method: string; arguments: string; result: stri
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** By what was found: it goes with that, for it holds words that are to be forgotten. */
+  /** Cached for each list of drawers and freed with it, since it holds words that are to be forgotten. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -84,7 +84,7 @@ export class SqliteForget implements ForgetTx {
     };
   }
 
-  /** One for what is found and what is cleaned after it: it looks up each word once. */
+  /** The same test serves finding and cleaning, so that each word is looked up once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);

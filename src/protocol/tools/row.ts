@@ -11,7 +11,7 @@ export type PropertySchema = {
   items?: PropertySchema;
   properties?: Properties;
   required?: readonly string[];
-  /** Of each value of an object whose keys are free. */
+  /** Schema of each value of an object whose keys are free. */
   additionalProperties?: PropertySchema;
   minimum?: number;
   maximum?: number;

@@ -9,7 +9,7 @@ import { hasLevels } from "../../platform/levels.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Of one file; it is read whole, and each odd number in it takes many times its bytes. */
+/** Size limit of one file: it is read whole, and each number that is kept as written takes many times its bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
 /** A file's sections, and their names. */
 const LEVELS = 2;
@@ -17,7 +17,7 @@ const LEVELS = 2;
 /** `deep`: entries that are nested too deep to be carried. `why`: the file cannot be read, and has no entries then. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
-/** Those that are there. */
+/** Yields the graph files that are there. */
 export function* readGraphs(dir: string): Generator<GraphFile, void> {
   for (const file of CARRIED_GRAPHS) {
     const graph: GraphFile = { file, entries: [], deep: [] };
@@ -96,7 +96,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** What TypeScript does not know of JSON yet: the text of a number, kept in an object of its own kind. */
+/** The part of JSON that TypeScript has no types for yet: a number as it was written. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;
