@@ -15,8 +15,6 @@ export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 const AGENTS = 12;
 const STORM_WRITES = 1_200;
 const FAULT_WRITES = 480;
-/** Writes go on, faster, into the spool while a broker is stopped by hand. */
-const RESTART_WRITES = 1_200;
 /** Between two writes of an agent that has written its share while the fault lasts. */
 const SLOW_MS = 250;
 /** What the agents that are cut off keep before they get their way back. */
@@ -54,9 +52,9 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   storm: (run) => storm(run, STORM_WRITES),
   "broker-killed": async (run) => {
     const random = seededRandom(5);
-    await storm(run, FAULT_WRITES * 2, async ({ progress }) => {
+    await storm(run, FAULT_WRITES, async ({ progress }) => {
       for (let kill = 1; kill <= 5; kill++) {
-        await progress(0.08 + random() / 12);
+        await progress(0.1 + random() / 10);
         await run.world.killBroker();
       }
     });
@@ -124,7 +122,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await Promise.all(agents.map((agent) => agent.close()));
   },
   restarted: (run) =>
-    storm(run, RESTART_WRITES, async ({ progress }) => {
+    storm(run, FAULT_WRITES, async ({ progress }) => {
       for (let restart = 1; restart <= 3; restart++) {
         await progress(0.2);
         await run.world.stopBroker();
