@@ -1,43 +1,57 @@
 /** An agent of another machine names any file of the broker's as its source: `sync` must not tell it whether that exists. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { type Client, connectClient } from "../../../src/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
-import { createTestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-test("over TCP a file that is there and one that is not are told alike, but for those in a folder that was opened", async () => {
-  const port = await freePort();
-  const opened = "opened";
-  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
-  for (const folder of [opened, "closed"]) {
-    mkdirSync(join(palace.home, folder));
-    for (const name of [".gitignore", "here.md"]) writeFileSync(join(palace.home, folder, name), "");
-  }
-  await palace.startBroker({ MEMPALACE_MINE_ROOTS: join(palace.home, opened) });
+/** Both doors of other machines. */
+const DOORS = ["TCP", "a bridge's gate"];
+
+test.each(DOORS)(
+  "over %s a file that is there and one that is not are told alike, but for those in a folder that was opened",
+  async (door) => {
+    const port = await freePort();
+    await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+    const place = (...names: string[]): string => join(palace.home, ...names);
+    for (const folder of ["opened", "bare", "closed"]) {
+      mkdirSync(place(folder));
+      writeFileSync(place(folder, "here.md"), "");
+    }
+    writeFileSync(place("opened", ".gitignore"), "");
+    // Rules that nobody outside may learn of: they would tell that a file exists.
+    for (const folder of ["closed", "."]) writeFileSync(place(folder, ".gitignore"), "*.md\n");
+    symlinkSync(place("closed"), place("opened", "way-out"));
+    await palace.startBroker({ MEMPALACE_MINE_ROOTS: `${place("opened")}:${place("bare")}` });
+    const client = await connectFrom(door, palace, port);
+    try {
+      const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
+        ["here.md", "gone.md"].map((name) => place(...folders, name)),
+      );
+      for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
+        await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
+      const all = await client.callTool("mempalace_sync", {});
+      // `bare` belongs to no project as long as the rules above it are not read.
+      expect(all).toMatchObject({ scanned: 10, kept: 1, missing: 1, unresolved: 6, out_of_scope: 2, gitignored: 0 });
+      for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
+        const scoped = await client.callTool("mempalace_sync", { project_dir: folder });
+        expect(scoped).toMatchObject({ kept: 0, missing: 0, gitignored: 0 });
+      }
+    } finally {
+      client.close();
+    }
+  },
+);
+
+async function connectFrom(door: string, palace: TestPalace, port: number): Promise<Client> {
   const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);
   const { token } = JSON.parse(stdout) as { token: string };
-  const env = {
-    HOME: `${palace.home}/elsewhere`,
-    MEMPALACE_BROKER: `http://127.0.0.1:${port}`,
-    MEMPALACE_TOKEN: token,
-  };
-  const client = await connectClient({ config: loadConfig(env), agent: "visitor", start: "never" });
-  try {
-    const sources = [opened, "closed"].flatMap((folder) =>
-      ["here.md", "gone.md"].map((name) => join(palace.home, folder, name)),
-    );
-    for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
-      await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
-    const all = (await client.callTool("mempalace_sync", {})) as Record<string, unknown>;
-    expect(all).toMatchObject({ scanned: 6, kept: 1, missing: 1, unresolved: 4 });
-    const closed = (await client.callTool("mempalace_sync", { project_dir: join(palace.home, "closed") })) as Record<
-      string,
-      unknown
-    >;
-    expect(closed).toMatchObject({ kept: 0, missing: 0, gitignored: 0 });
-  } finally {
-    client.close();
-  }
-});
+  const way =
+    door === "TCP"
+      ? { MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: token }
+      : { MEMPALACE_BROKER: `unix:${palace.config.paths.gatePath}` };
+  const config = loadConfig({ HOME: `${palace.home}/elsewhere`, ...way });
+  return connectClient({ config, agent: "visitor", start: "never" });
+}
