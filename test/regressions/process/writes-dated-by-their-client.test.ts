@@ -1,0 +1,47 @@
+/**
+ * A client may say when it kept a write. That is believed as far back as a spool keeps one, and the log tells it beside the
+ * time of arrival; an older claim, one of the future, and what is no time are not believed.
+ */
+import { expect, test } from "vitest";
+import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
+import { WRITTEN_META } from "../../../src/protocol/spec.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+type Drawers = { drawers: { content_preview: string; metadata: { filed_at: string } }[] };
+type Line = { atMs: number; event: string; method?: string; claimedAtMs?: number };
+
+test("a write is dated as its client claims within a spool's time alone, and the log tells claim and arrival", async () => {
+  await using palace = createTestPalace();
+  await using agent = await palace.shim();
+  const beganAtMs = Date.now();
+  const believed = beganAtMs - SPOOL_AGE_MAX_MS + HOUR_MS;
+  const claims = {
+    ...{ believed, "too old": beganAtMs - SPOOL_AGE_MAX_MS - 1, future: beganAtMs + 29 * DAY_MS },
+    ...{ "soon to come": beganAtMs + HOUR_MS, "no time": String(believed), "no whole number": believed + 0.5 },
+  };
+  for (const [content, claim] of Object.entries(claims)) {
+    const drawer = { wing: "w", room: "r", content };
+    const params = { name: "mempalace_add_drawer", arguments: drawer, _meta: { [WRITTEN_META]: claim } };
+    await agent.request("tools/call", params);
+  }
+  const { drawers } = (await agent.call("mempalace_list_drawers", { wing: "w" })) as Drawers;
+  expect(drawers).toHaveLength(Object.keys(claims).length);
+  // Dates of drawers tell no time zone.
+  const old = drawers.filter(({ metadata }) => Math.abs(Date.parse(metadata.filed_at) - beganAtMs) > 2 * DAY_MS);
+  expect(old.map(({ content_preview }) => content_preview)).toEqual(["believed"]);
+
+  const logs = await palace.run("palace", ["logs", "--json"]);
+  const lines = logs.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+  const dated = lines.filter(({ claimedAtMs }) => claimedAtMs !== undefined);
+  expect(dated).toMatchObject([{ event: "write dated by its client", method: "add_drawer", claimedAtMs: believed }]);
+  expect(dated[0]?.atMs).toBeGreaterThanOrEqual(beganAtMs);
+  expect((await palace.run("palace", ["logs"])).stdout).toMatch(
+    new RegExp(`INFO +write dated by its client .*claimedAtMs=${believed} `),
+  );
+});
