@@ -26,6 +26,10 @@ const TURN_SUFFIX = ".turn";
 /** Ends of turns leave room for the writes that agents ask for. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
+/** Room for a full spool that is refused as a whole, with its reasons. */
+const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
+/** A file beside the refused writes: since its time older ones are missing. */
+const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
 /** Far longer than writing a file takes; a half-written file this old stays half-written. */
 const HALF_MAX_MS = 60_000;
@@ -83,9 +87,13 @@ export class Spool {
     }
   }
 
-  /** Lists the spooled writes, those of one process in order. Files that are no spooled writes are set aside. */
+  /**
+   * Lists the spooled writes, those of one process in order. Files that are no spooled writes are set aside; of what was set
+   * aside before, the oldest beyond the bounds is dropped.
+   */
   entries(): SpoolEntry[] {
     this.#sweep();
+    this.#dropRefused();
     return this.#names().flatMap((name) => {
       const entry = readEntry(join(this.folder, name));
       if (entry === "gone") return [];
@@ -143,6 +151,33 @@ export class Spool {
       const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
       return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
     });
+  }
+
+  /** When refused writes were last dropped to make room for others, epoch milliseconds; undefined: none were. */
+  get droppedAtMs(): number | undefined {
+    return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  /** Keeps those that were refused last. What cannot be removed is left for the next time: no write may fail because of it. */
+  #dropRefused(): void {
+    const aside = join(this.folder, REFUSED);
+    try {
+      let sizeBytes = 0;
+      const tooMany = list(aside, SUFFIX, TURN_SUFFIX)
+        .map((name) => ({ file: join(aside, name), why: join(aside, `${name}.why`) }))
+        .map((one) => ({ ...one, atMs: statSync(one.why, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+        .toSorted((one, other) => other.atMs - one.atMs)
+        .filter(({ file, why }, at) => {
+          sizeBytes += sizeOf(file) + sizeOf(why);
+          return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
+        });
+      if (tooMany.length === 0) return;
+      // A kill on the way leaves nothing untold, and no reason without its write, which nothing would ever remove.
+      writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
+      for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
+    } catch {
+      return;
+    }
   }
 
   /** Removes half-written files of killed processes; nobody was told that those writes are safe. */

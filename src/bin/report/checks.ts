@@ -212,7 +212,7 @@ function checkSpool({ paths }: Config): Check {
   if (refused > 0)
     return warn(
       "spool",
-      `${plural(refused, "spooled write")} refused by a broker, ${waiting} waiting`,
+      `${plural(refused, "spooled write")} refused by a broker${spool.droppedAtMs === undefined ? "" : " (older ones were dropped to make room)"}, ${waiting} waiting`,
       "palace spool list",
     );
   if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");

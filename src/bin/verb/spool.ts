@@ -26,11 +26,11 @@ export const verb = defineVerb({
     if (args[0] !== "replay")
       throw new PalaceError("CONFIG_USAGE", `palace spool ${args[0] ?? ""} is not a command`, "palace spool --help");
     const before = spool.entries().length;
-    const refusedBefore = spool.refused().length;
+    const refusedBefore = new Set(spool.refused().map(({ name }) => name));
     // Connecting delivers the spool, before anything else that a client does.
     if (before > 0) (await connectClient({ config, agent: "palace spool", start: "auto" })).close();
     const waiting = spool.entries().length;
-    const refused = spool.refused().length - refusedBefore;
+    const refused = spool.refused().filter(({ name }) => !refusedBefore.has(name)).length;
     const report = { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
     if (out.isJson) out.document(report);
     else if (before === 0) out.text("Nothing waits.");
@@ -46,12 +46,18 @@ export const verb = defineVerb({
 function list(spool: Spool, out: Output): void {
   const waiting = spool.entries().map(({ name, atMs, agent, tool }) => ({ name, atMs, agent, tool }));
   const refused = spool.refused();
-  if (out.isJson) return out.document({ folder: spool.folder, waiting, refused });
+  const { droppedAtMs } = spool;
+  if (out.isJson) return out.document({ folder: spool.folder, waiting, refused, droppedAtMs: droppedAtMs ?? null });
   if (waiting.length + refused.length === 0) return out.text("Nothing waits.");
   const age = (atMs: number): string => formatDuration(Math.max(Date.now() - atMs, 0));
   out.table([
     ...waiting.map(({ atMs, agent, tool }) => ["waits", age(atMs), shorten(tool, TOOL_COLUMNS), agent]),
     ...refused.map(({ atMs, tool, why }) => ["refused", age(atMs), shorten(tool, TOOL_COLUMNS), why]),
   ]);
-  if (refused.length > 0) out.notice(`what was refused stays in ${spool.folder}/refused until you remove it`);
+  if (refused.length > 0)
+    out.notice(
+      `what was refused stays in ${spool.folder}/refused until you remove it; of very many the oldest are dropped`,
+    );
+  if (droppedAtMs !== undefined)
+    out.notice(`older ones were dropped to make room, the last of them ${age(droppedAtMs)} ago`);
 }

@@ -267,6 +267,11 @@ test("what a broker refuses for good is put aside and named, and what came after
   };
   expect(listed.refused).toMatchObject([{ tool: "mempalace_delete_drawer" }]);
   expect(listed.refused[0]?.why).toContain("not found");
-  expect(statSync(join(palace.config.paths.spoolDir, "refused")).mode & 0o777).toBe(0o700);
+  const aside = join(palace.config.paths.spoolDir, "refused");
+  expect(statSync(aside).mode & 0o777).toBe(0o700);
   expect((await contents(palace)).length).toBe(2);
+  // As if there had been more than are kept.
+  writeFileSync(join(aside, "older-ones-dropped.txt"), "");
+  expect((await palace.run("palace", ["spool", "list"])).stderr).toMatch(/older ones were dropped .* ago\n/);
+  expect((await palace.run("palace", ["doctor"])).stdout).toMatch(/1 kept write refused .*older ones were dropped/);
 });

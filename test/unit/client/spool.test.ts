@@ -1,5 +1,14 @@
 /** Writes kept on disk: in order, private, bounded, and unmoved by files that are none of them. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -146,12 +155,39 @@ test("files that are no kept writes, or too old to be sent once only, are never 
   ]);
 });
 
-test("one write too many or too large is refused and leaves the others as they are", () => {
+/** Files as an outage of many hours leaves them, without syncing each of them. */
+function fill(count: number, suffix = ".json"): void {
+  mkdirSync(spool.folder, { recursive: true });
+  const text = JSON.stringify({ schema: 1, ...write(0) });
+  for (let index = 0; index < count; index++) writeFileSync(join(spool.folder, `a.${index}${suffix}`), text);
+}
+const FULL: unknown = expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" });
+const turn: Partial<SpooledWrite> = { tool: "turn.end", line: '{"jsonrpc":"2.0","id":1,"method":"turn.end"}' };
+
+test("the write after 10,000 is refused, of whatever kind they are", () => {
+  fill(9_998);
+  fill(1, ".turn");
+  spool.append(write(1));
+  expect(() => spool.append(write(2))).toThrow(FULL);
+  expect(readdirSync(spool.folder)).toHaveLength(10_000);
+});
+
+test("ends of turns leave half of the room, by number and by size, to the writes that agents ask for", () => {
+  fill(4_999);
+  spool.append(write(1, turn));
+  expect(() => spool.append(write(2, turn))).toThrow(FULL);
+  spool.append(write(3));
+  rmSync(spool.folder, { recursive: true });
+  const large = "x".repeat(15 * 1024 * 1024);
+  for (let index = 0; index < 2; index++) spool.append(write(index, { ...turn, line: large }));
+  expect(() => spool.append(write(2, { ...turn, line: large }))).toThrow(FULL);
+  spool.append(write(3, { line: large }));
+});
+
+test("one write too large is refused and leaves the others as they are", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
-  expect(() => spool.append(write(4, { line: large }))).toThrow(
-    expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" }),
-  );
+  expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);
   expect(readdirSync(spool.folder).length).toBe(4);
   spool.append(write(5));
   expect(spool.entries().length).toBe(5);
@@ -171,4 +207,51 @@ test("what cannot be put aside is left, once, and the delivery ends", async () =
   };
   expect(await deliver(spool, no)).toBe("stuck");
   expect(asked).toBe(1);
+});
+
+test("of what was refused the newest 10,000 stay, and it is told that older ones are gone", () => {
+  spool.append(write(1));
+  const aside = join(spool.folder, "refused");
+  mkdirSync(aside);
+  const text = JSON.stringify({ schema: 1, ...write(0) });
+  const nowS = Date.now() / 1000;
+  for (let index = 0; index < 10_002; index++) {
+    const file = join(aside, `a.${index}.json`);
+    writeFileSync(file, text);
+    writeFileSync(`${file}.why`, "no\n");
+    // By the time of refusal: the names of two clients tell no order.
+    utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 - index : 0));
+  }
+  expect(spool.droppedAtMs).toBeUndefined();
+  expect(spool.entries()).toHaveLength(1);
+  const left = readdirSync(aside).filter((name) => name.startsWith("a."));
+  expect(left).toHaveLength(20_000);
+  for (const name of ["a.0.json", "a.0.json.why", "a.1.json"]) expect(left).not.toContain(name);
+  expect(left).toContain("a.2.json");
+  expect(spool.refused()).toHaveLength(10_000);
+  expect(spool.droppedAtMs).toBeGreaterThan(Date.now() - 60_000);
+});
+
+test("what was refused is bounded by its size, too: the last full spool stays whole", () => {
+  spool.append(write(1));
+  const aside = join(spool.folder, "refused");
+  mkdirSync(aside);
+  const refuse = (name: string, ageS: number): void => {
+    for (const file of [name, `${name}.why`]) writeFileSync(join(aside, file), "");
+    truncateSync(join(aside, name), 63 * 1024 * 1024);
+    utimesSync(join(aside, `${name}.why`), Date.now() / 1000, Date.now() / 1000 - ageS);
+  };
+  refuse("a.json", 20);
+  refuse("b.turn", 30);
+  spool.entries();
+  expect(readdirSync(aside)).toHaveLength(4);
+  refuse("c.json", 10);
+  spool.entries();
+  expect(readdirSync(aside).filter((name) => /^[abc]/.test(name))).toEqual([
+    "a.json",
+    "a.json.why",
+    "c.json",
+    "c.json.why",
+  ]);
+  expect(spool.droppedAtMs).toBeDefined();
 });
