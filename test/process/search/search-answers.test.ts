@@ -1,4 +1,5 @@
 /** What the search says beyond its hits, through a real broker with a model: to an agent in fields, to people in words. */
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
@@ -51,4 +52,11 @@ test("with a model each explained score is its cosine and its words by their wei
   expect(told.stdout).toContain("outdated (Alice → works_at → Acme ended 2024-03-01)");
   const weak = await palace.run("palace", ["search", "zymurgy", "quux"]);
   expect(weak.stderr).toContain("Weak match");
+
+  // As embedding that goes on: nothing wakes it for what is listed beside the broker.
+  const ledger = new Database(palace.config.paths.ledgerFile);
+  ledger.exec("INSERT INTO pending_embedding SELECT row FROM drawer LIMIT 2");
+  ledger.close();
+  const { stdout } = await palace.run("palace", ["status"]);
+  expect(stdout).toMatch(/^search\s.*, 2 of 3 still to embed, about \d+ m?s more\)$/m);
 });
