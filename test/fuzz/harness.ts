@@ -15,14 +15,14 @@ import { Chooser } from "./chooser.ts";
 export type FuzzOptions<T> = {
   /** Inputs, FUZZ_COUNT replaces it. */
   count: number;
-  /** Makes one input; must take all its chance from `chooser`. */
-  generate: (chooser: Chooser) => T;
+  /** Makes one input, the `number`th; must take all its chance from `chooser`. */
+  generate: (chooser: Chooser, number: number) => T;
   /** Throws where something that must hold does not. `lane` is busy with one input at a time. */
   check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
   /** Inputs checked at the same time. */
   lanes?: number;
-  /** After the last input: what must hold for all of them together. */
-  finish?: () => Promise<void> | void;
+  /** After the last input: what must hold for all of them together; `isWhole`: those were all of `count`, or more. */
+  finish?: (all: { isWhole: boolean }) => Promise<void> | void;
 };
 
 const FAILURES = join(import.meta.dirname, "failures");
@@ -42,7 +42,7 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
     const run = async (lane: number): Promise<void> => {
       while (next <= last && !failed) {
         const number = next++;
-        const input = generate(new Chooser(seededRandom(mix(seed, number))));
+        const input = generate(new Chooser(seededRandom(mix(seed, number))), number);
         try {
           await settled(check(input, { lane, number }));
         } catch (error) {
@@ -58,7 +58,7 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
     // One broken thing makes several lanes fail: the first input is the one to look at.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
-    await finish?.();
+    await finish?.({ isWhole: first === 0 && last >= count - 1 });
   });
 }
 
