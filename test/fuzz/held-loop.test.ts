@@ -16,8 +16,9 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
-/** Nobody is held longer. */
+/** Nobody is held longer beyond what reading the call takes, or, on a machine that is slow at that, than so many readings. */
 const HELD_MAX_MS = 100;
+const READINGS_MAX = 4;
 const WORDS = "some words and others ";
 /** Work beside the suite comes in bursts of a second or two: what is slow of itself is so in every one of these tries. */
 const REPEATS = 30;
@@ -97,7 +98,7 @@ fuzz("held-loop", {
     }
     const beyondReading = held - read;
     expect(beyondReading, `held for ${Math.round(held)} ms, by no tool ${Math.round(read)} ms`).toBeLessThanOrEqual(
-      HELD_MAX_MS,
+      Math.max(HELD_MAX_MS, READINGS_MAX * read),
     );
   },
   finish: async ({ isWhole }) => {

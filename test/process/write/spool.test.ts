@@ -273,5 +273,5 @@ test("what a broker refuses for good is put aside and named, and what came after
   // As if there had been more than are kept.
   writeFileSync(join(aside, "older-ones-dropped.txt"), "");
   expect((await palace.run("palace", ["spool", "list"])).stderr).toMatch(/older ones were dropped .* ago\n/);
-  expect((await palace.run("palace", ["doctor"])).stdout).toMatch(/1 kept write refused .*older ones were dropped/);
+  expect((await palace.run("palace", ["doctor"])).stdout).toMatch(/1 spooled write refused .*older ones were dropped/);
 });

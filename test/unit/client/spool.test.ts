@@ -126,7 +126,7 @@ test.each([
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
-test("files that are no kept writes, or too old to be sent once only, are never sent", async () => {
+test("files that are no spooled writes, or too old to be sent once only, are never sent", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
   const put = (name: string, value: unknown): void => writeFileSync(join(spool.folder, name), JSON.stringify(value));
