@@ -22,6 +22,8 @@ export type MineRequest = {
 
 const MODES = ["projects", "convos", "extract"];
 const EXTRACTS = ["exchange", "general"];
+/** Half of what Linux takes for one argument of a process (MAX_ARG_STRLEN). */
+const WORDS_MAX_BYTES = 64 * 1024;
 
 export function refusal(error: string, errorClass?: string, hint?: string): Refusal {
   return {
@@ -47,6 +49,13 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
   const how = extract ?? "exchange";
   if (mode === "convos" && !EXTRACTS.includes(asText(how)))
     return refusal(`invalid extract '${asText(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
+  const words = [agent, wing, ...include].filter((word) => typeof word === "string");
+  const length = words.reduce((bytes, word) => bytes + Buffer.byteLength(word), 0);
+  if (length > WORDS_MAX_BYTES)
+    return refusal(
+      `agent, wing and include_ignored are too long together: ${length} bytes of at most ${WORDS_MAX_BYTES}`,
+      "ValueError",
+    );
   return {
     ...{ source, mode: mode as MineRequest["mode"], extract: asText(how), includeIgnored: include as string[] },
     wing: typeof wing === "string" && wing !== "" ? wing : undefined,

@@ -38,6 +38,14 @@ test("arguments that do not fit are answered in upstream's words", () => {
   expect(error({ source: "/x", include_ignored: [" "] })).toMatch(/^include_ignored must be an array/);
   expect(error({ source: "/x", include_ignored: ["a"], mode: "convos" })).toMatch(/only in projects mode$/);
   expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
+  // The system starts no process with longer words.
+  for (const words of [
+    { agent: "x".repeat(70_000) },
+    { include_ignored: Array.from({ length: 700 }, () => "x".repeat(100)) },
+  ])
+    expect(error({ source: "/x", ...words })).toMatch(
+      /^agent, wing and include_ignored are too long together: 70000 bytes/,
+    );
 });
 
 test("no argument becomes an option of the miner", () => {
