@@ -8,131 +8,151 @@
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
-/** One name of a path, as a pattern has it; `ANY_DEPTH` stands for any number of names, none included. */
-type Segment = readonly Token[] | typeof ANY_DEPTH;
-type Token = string | typeof STAR | typeof ONE | CharacterClass;
-type CharacterClass = { isNegative: boolean; ranges: readonly (readonly [from: string, to: string])[] };
+/** What one name of a path must be: this text, or bytes as the tokens say. `MANY`: any number of names, none included. */
+type Segment = string | readonly Token[] | typeof MANY;
+/** `MANY`: any number of bytes, none included. */
+type Token = string | typeof ONE | ByteSet | typeof MANY;
+/** A bit for each byte, in words of 32. */
+type ByteSet = readonly number[];
 
-const ANY_DEPTH = Symbol("**");
-const STAR = Symbol("*");
+const MANY = Symbol("*");
 const ONE = Symbol("?");
-const NAMED_CLASSES: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-  alnum: [
-    ["0", "9"],
-    ["A", "Z"],
-    ["a", "z"],
-  ],
-  alpha: [
-    ["A", "Z"],
-    ["a", "z"],
-  ],
-  blank: [
-    [" ", " "],
-    ["\t", "\t"],
-  ],
-  digit: [["0", "9"]],
-  lower: [["a", "z"]],
-  punct: [
-    ["!", "/"],
-    [":", "@"],
-    ["[", "`"],
-    ["{", "~"],
-  ],
-  space: [
-    [" ", " "],
-    ["\t", "\r"],
-  ],
-  upper: [["A", "Z"]],
-  xdigit: [
-    ["0", "9"],
-    ["A", "F"],
-    ["a", "f"],
-  ],
-};
+/** Pairs of first and last byte. */
+const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["alnum", ["09", "AZ", "az"]],
+  ["alpha", ["AZ", "az"]],
+  ["blank", ["  ", "\t\t"]],
+  ["cntrl", ["\0\x1f", "\x7f\x7f"]],
+  ["digit", ["09"]],
+  ["graph", ["!~"]],
+  ["lower", ["az"]],
+  ["print", [" ~"]],
+  ["punct", ["!/", ":@", "[`", "{~"]],
+  ["space", ["  ", "\t\n", "\r\r"]],
+  ["upper", ["AZ"]],
+  ["xdigit", ["09", "AF", "af"]],
+]);
 
-/** Steps for one path, some 10 ms: a path that needs more is undecided. */
+/** Steps for one path, some 30 ms: a path that needs more is undecided. */
 const STEPS_MAX = 2_000_000;
 
 export class Gitignore {
-  readonly #rules: readonly Rule[];
+  #rules: Rule[] = [];
   #steps = 0;
 
   constructor(lines: string | readonly string[]) {
-    const list = typeof lines === "string" ? lines.replace(/^\uFEFF/, "").split("\n") : lines;
-    this.#rules = list.flatMap((line) => parseRule(line) ?? []);
+    for (const line of typeof lines === "string" ? linesOf(lines) : lines) this.#add(line);
+  }
+
+  /** `pause` is called after each line: a file of 1 MiB takes longer than an event loop may be held. */
+  static async read(text: string, pause: () => Promise<void>): Promise<Gitignore> {
+    const rules = new Gitignore([]);
+    for (const line of linesOf(text)) {
+      rules.#add(line);
+      await pause();
+    }
+    return rules;
   }
 
   /** `path` is relative to the file's folder; a folder ends with "/". Undefined: the rules are too complex to be decided. */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
-    const isFolder = path.endsWith("/");
-    const names = inBytes(path)
-      .split("/")
-      .filter((name) => name !== "");
+    const names = namesOf(path);
     // A file in an ignored folder cannot be re-included.
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
     }
-    return this.#verdict(names, isFolder);
+    return this.#verdict(names, path.endsWith("/"));
+  }
+
+  /** Returns the rules that do not match the folder itself. Undefined: they are too complex to be decided. */
+  without(folder: string): Gitignore | undefined {
+    this.#steps = 0;
+    const names = namesOf(folder);
+    const others = this.#rules.filter((rule) => !this.#matches(rule, names));
+    if (this.#steps > STEPS_MAX) return undefined;
+    if (others.length === this.#rules.length) return this;
+    const rest = new Gitignore([]);
+    rest.#rules = others;
+    return rest;
+  }
+
+  #add(line: string): void {
+    const rule = parseRule(line);
+    if (rule !== undefined) this.#rules.push(rule);
   }
 
   /** The last rule that matches decides. */
   #verdict(names: readonly string[], isFolder: boolean): IgnoreVerdict | undefined {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at] as Rule;
-      if (rule.isFolderOnly && !isFolder) continue;
-      const doesMatch = this.#matches(rule.segments, names);
+      const doesMatch = (isFolder || !rule.isFolderOnly) && this.#matches(rule, names);
       if (this.#steps > STEPS_MAX) return undefined;
       if (doesMatch) return { ignored: !rule.isNegative, unignored: rule.isNegative, rule: rule.line };
     }
     return { ignored: false, unignored: false, rule: undefined };
   }
 
-  /** `reached[n]`: the segments so far match the first n names. */
-  #matches(segments: readonly Segment[], names: readonly string[]): boolean {
-    let reached: boolean[] = names.map(() => false);
-    reached = [true, ...reached];
-    for (const segment of segments) {
-      this.#steps += names.length + 1;
-      if (this.#steps > STEPS_MAX) return false;
-      const next: boolean[] = [segment === ANY_DEPTH && reached[0] === true];
-      for (let n = 1; n <= names.length; n++)
-        next[n] =
-          segment === ANY_DEPTH
-            ? reached[n] === true || next[n - 1] === true
-            : reached[n - 1] === true && this.#matchesName(segment, names[n - 1] as string);
-      reached = next;
-      if (!reached.includes(true)) return false;
-    }
-    return reached[names.length] === true;
+  #matches({ segments }: Rule, names: readonly string[]): boolean {
+    this.#steps += 1;
+    return this.#matchesAll(segments, names, this.#matchesName);
   }
 
-  /** Backtracks to the last star alone: what an earlier star matched stays right whatever follows. */
-  #matchesName(tokens: readonly Token[], name: string): boolean {
-    let [token, at, star, starAt] = [0, 0, -1, 0];
-    while (at < name.length) {
+  readonly #matchesName = (segment: string | readonly Token[], name: string): boolean =>
+    typeof segment === "string" ? segment === name : this.#matchesAll(segment, name, matchesByte);
+
+  /** Backtracks to the last `MANY` alone: what an earlier one stands for stays right whatever follows. */
+  #matchesAll<Part, Item>(
+    pattern: ArrayLike<Part | typeof MANY>,
+    items: ArrayLike<Item>,
+    isMatch: (part: Part, item: Item) => boolean,
+  ): boolean {
+    let [at, next, many, manyAt] = [0, 0, -1, 0];
+    while (at < items.length) {
       this.#steps += 1;
-      if (tokens[token] === STAR) [star, starAt, token] = [token, at, token + 1];
-      else if (token < tokens.length && matchesOne(tokens[token] as Token, name[at] as string))
-        [token, at] = [token + 1, at + 1];
-      else if (star >= 0) [token, starAt, at] = [star + 1, starAt + 1, starAt + 1];
-      else return false;
+      if (this.#steps > STEPS_MAX) return false;
+      const part = pattern[next];
+      if (part === MANY) {
+        many = next++;
+        manyAt = at;
+      } else if (part !== undefined && isMatch(part, items[at] as Item)) {
+        next += 1;
+        at += 1;
+      } else if (many >= 0) {
+        next = many + 1;
+        at = ++manyAt;
+      } else return false;
     }
-    while (tokens[token] === STAR) token += 1;
-    return token === tokens.length;
+    while (pattern[next] === MANY) next += 1;
+    return next === pattern.length;
   }
+}
+
+function matchesByte(token: Exclude<Token, typeof MANY>, byte: string): boolean {
+  if (typeof token === "string") return token === byte;
+  if (token === ONE) return true;
+  const code = byte.charCodeAt(0);
+  return (((token[code >> 5] ?? 0) >>> (code & 31)) & 1) === 1;
 }
 
 /** Makes one character of each byte of UTF-8: git's `?` and brackets match bytes. */
 function inBytes(text: string): string {
-  return Buffer.from(text, "utf8").toString("latin1");
+  return /[^\u0001-\u007f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 }
 
-function matchesOne(token: Token, character: string): boolean {
-  if (typeof token === "string") return token === character;
-  if (typeof token === "symbol") return true;
-  return token.ranges.some(([from, to]) => from <= character && character <= to) !== token.isNegative;
+function namesOf(path: string): string[] {
+  return inBytes(path)
+    .split("/")
+    .filter((name) => name !== "");
+}
+
+function* linesOf(text: string): Generator<string> {
+  for (let start = text.startsWith("\uFEFF") ? 1 : 0; start <= text.length;) {
+    const end = text.indexOf("\n", start);
+    yield text.slice(start, end < 0 ? text.length : end);
+    start = end < 0 ? text.length + 1 : end + 1;
+  }
 }
 
 /** Undefined: a blank line, a comment, or a pattern that matches nothing. */
@@ -146,34 +166,14 @@ function parseRule(text: string): Rule | undefined {
   if (isFolderOnly) pattern = pattern.slice(0, -1);
   if (pattern === "" || pattern === "/") return undefined;
   const isAnchored = pattern.includes("/");
-  const names = splitNames(pattern.replace(/^\//, ""));
-  const segments: Segment[] = isAnchored ? [] : [ANY_DEPTH];
-  for (const [at, name] of names.entries()) {
-    if (name !== "**") {
-      const tokens = parseName(name);
-      if (tokens === undefined) return undefined;
-      segments.push(tokens);
-    } else if (segments.at(-1) !== ANY_DEPTH) segments.push(ANY_DEPTH);
-    // "a/**" means the folder's content, not the folder itself.
-    if (name === "**" && at === names.length - 1 && isAnchored) segments.push([STAR]);
-  }
+  const names = parseNames(pattern.replace(/^\//, ""));
+  if (names === undefined) return undefined;
+  // "a/**" means the folder's content, not the folder itself.
+  if (isAnchored && names.at(-1) === MANY) names.push([MANY]);
+  const all: readonly Segment[] = isAnchored ? names : [MANY, ...names];
+  // The copy has no room to grow: a hostile file has half a million rules.
+  const segments = all.filter((name, at) => name !== MANY || all[at - 1] !== MANY).slice();
   return { line, isNegative, isFolderOnly, segments };
-}
-
-/** A slash separates names also after a backslash, but not in brackets. */
-function splitNames(pattern: string): string[] {
-  const names: string[] = [];
-  let start = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    if (pattern[at] === "[") at = parseClass(pattern, at + 1)?.end ?? at;
-    else if (pattern[at] === "\\" && pattern[at + 1] !== "/") at += 1;
-    else if (pattern[at] === "/" || pattern[at] === "\\") {
-      names.push(pattern.slice(start, at));
-      if (pattern[at] === "\\") at += 1;
-      start = at + 1;
-    }
-  }
-  return [...names, pattern.slice(start)];
 }
 
 /** Trailing spaces count if a backslash precedes them. */
@@ -190,57 +190,79 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** Undefined: it matches nothing, like a bracket that is not closed or a trailing backslash. */
-function parseName(name: string): Token[] | undefined {
-  const tokens: Token[] = [];
-  for (let at = 0; at < name.length; at++) {
-    const character = name[at] as string;
-    if (character === "*") {
-      if (tokens.at(-1) !== STAR) tokens.push(STAR);
-    } else if (character === "?") tokens.push(ONE);
-    else if (character === "[") {
-      const parsed = parseClass(name, at + 1);
+function parseNames(pattern: string): Segment[] | undefined {
+  const names: Segment[] = [];
+  let tokens: Token[] = [];
+  let start = 0;
+  for (let at = 0; at <= pattern.length; at++) {
+    let character = pattern[at];
+    const isQuoted = character === "\\";
+    if (isQuoted) {
+      character = pattern[++at];
+      if (character === undefined) return undefined;
+    }
+    // A slash separates names also after a backslash, but not in brackets.
+    if (character === undefined || character === "/") {
+      names.push(pattern.slice(start, isQuoted ? at - 1 : at) === "**" ? MANY : asSegment(tokens));
+      tokens = [];
+      start = at + 1;
+    } else if (!isQuoted && character === "[") {
+      const parsed = parseClass(pattern, at + 1);
       if (parsed === undefined) return undefined;
-      tokens.push(parsed.token);
+      tokens.push(parsed.bytes);
       at = parsed.end;
-    } else if (character === "\\") {
-      at += 1;
-      if (at >= name.length) return undefined;
-      tokens.push(name[at] as string);
-    } else tokens.push(character);
+    } else if (isQuoted || (character !== "*" && character !== "?")) tokens.push(character);
+    else if (character === "?") tokens.push(ONE);
+    else if (tokens.at(-1) !== MANY) tokens.push(MANY);
   }
-  return tokens;
+  return names;
+}
+
+/** Most names have no wildcard. As a text they take a hundredth of the memory and one step. */
+function asSegment(tokens: readonly Token[]): Segment {
+  return tokens.every((token) => typeof token === "string") ? tokens.join("") : tokens.slice();
 }
 
 /** `end`: position of its closing bracket. */
-function parseClass(name: string, start: number): { token: CharacterClass; end: number } | undefined {
-  const isNegative = name[start] === "!" || name[start] === "^";
-  const ranges: (readonly [string, string])[] = [];
+function parseClass(pattern: string, start: number): { bytes: ByteSet; end: number } | undefined {
+  const isNegative = pattern[start] === "!" || pattern[start] === "^";
+  const bytes = [0, 0, 0, 0, 0, 0, 0, 0];
+  let closing = -1;
   let at = isNegative ? start + 1 : start;
-  for (let isFirst = true; at < name.length; isFirst = false) {
-    if (name[at] === "]" && !isFirst) return { token: { isNegative, ranges }, end: at };
-    const named = /^\[:(\w*):\]/.exec(name.slice(at, at + 12));
-    if (named !== null) {
-      const known = NAMED_CLASSES[named[1] ?? ""];
-      if (known === undefined) return undefined;
-      ranges.push(...known);
-      at += named[0].length;
-      continue;
+  for (let isFirst = true; at < pattern.length; isFirst = false) {
+    if (pattern[at] === "]" && !isFirst) return { bytes: isNegative ? bytes.map((word) => ~word) : bytes, end: at };
+    if (pattern[at] === "[" && pattern[at + 1] === ":") {
+      // Looked for once, however many "[:" stand before it.
+      if (closing < at + 2) closing = pattern.indexOf("]", at + 2);
+      if (closing < 0) return undefined;
+      if (closing - 1 >= at + 2 && pattern[closing - 1] === ":") {
+        const known = NAMED_CLASSES.get(pattern.slice(at + 2, closing - 1));
+        if (known === undefined) return undefined;
+        for (const range of known) addBytes(bytes, range.charCodeAt(0), range.charCodeAt(1));
+        at = closing + 1;
+        continue;
+      }
     }
-    const from = one(name, at);
-    if (from === undefined) return undefined;
-    at = from.next;
-    if (name[at] === "-" && at + 1 < name.length && name[at + 1] !== "]") {
-      const to = one(name, at + 1);
-      if (to === undefined) return undefined;
-      ranges.push([from.character, to.character]);
-      at = to.next;
-    } else ranges.push([from.character, from.character]);
+    if (pattern[at] === "\\") at += 1;
+    const from = pattern.charCodeAt(at);
+    let to = from;
+    at += 1;
+    if (pattern[at] === "-" && at + 1 < pattern.length && pattern[at + 1] !== "]") {
+      at += pattern[at + 1] === "\\" ? 2 : 1;
+      to = pattern.charCodeAt(at);
+      at += 1;
+    }
+    // A range that runs backwards has its first byte all the same.
+    addBytes(bytes, from, from);
+    addBytes(bytes, from, to);
   }
   return undefined;
 }
 
-function one(name: string, at: number): { character: string; next: number } | undefined {
-  const isQuoted = name[at] === "\\";
-  const character = name[isQuoted ? at + 1 : at];
-  return character === undefined ? undefined : { character, next: at + (isQuoted ? 2 : 1) };
+function addBytes(bytes: number[], from: number, to: number): void {
+  for (let word = from >> 5; word <= to >> 5; word++) {
+    const low = word === from >> 5 ? from & 31 : 0;
+    const high = word === to >> 5 ? to & 31 : 31;
+    bytes[word] = (bytes[word] ?? 0) | ((-1 << low) & (-1 >>> (31 - high)));
+  }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { Gitignore } from "../../../src/platform/gitignore.ts";
+import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
 const NAMES = ["a", "b", "ab", "foo", "foo.log", ".env", "x y", "a-b", "[a]", "é"];
@@ -21,6 +22,8 @@ const ATOMS = [
     "[^b]",
     "[[:alpha:]]",
     "[]a]",
+    "[[:",
+    ":]",
     "\\*",
     "a/",
     "/a",
@@ -71,6 +74,57 @@ test("what git ignores is ignored, for hundreds of seeded rule files over a real
   }
 });
 
+test("classes hold the bytes that git's hold, whatever their names and however they are written", () => {
+  const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
+  try {
+    execFileSync("git", ["init", "-q"], { cwd: folder });
+    const files = Array.from({ length: 127 }, (_, at) => `x${String.fromCharCode(at + 1)}`).filter(
+      (name) => name !== "x/",
+    );
+    const named = [
+      "alnum",
+      "alpha",
+      "blank",
+      "cntrl",
+      "digit",
+      "graph",
+      "lower",
+      "print",
+      "punct",
+      "space",
+      "upper",
+      "xdigit",
+    ];
+    const classes = [
+      ...[...named, "toString", "no such", ""].map((name) => `[[:${name}:]]`),
+      ...[
+        "[[:]",
+        "[[:a]",
+        "[[:a]]",
+        "[a-c-e]",
+        "[--a]",
+        "[z-a]",
+        "[\\]-a]",
+        "[!!-~]",
+        "[[:digit:]-z]",
+        "[^[:alnum:]_]",
+        "[[-]]",
+        "[[[[]",
+      ],
+    ];
+    for (const one of classes) {
+      writeFileSync(join(folder, ".gitignore"), `x${one}`);
+      const rules = new Gitignore(`x${one}`);
+      expect(
+        files.filter((file) => rules.test(file)?.ignored),
+        one,
+      ).toEqual(gitIgnored(folder, files));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 function gitIgnored(folder: string, files: readonly string[]): string[] {
   const args = ["-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "--stdin", "-z"];
   try {
@@ -89,6 +143,42 @@ test("patterns that backtrack for ever elsewhere are decided in steps that are b
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
   expect(sixTimes.test(`${deep}/b`)?.ignored).toBe(true);
-  expect(new Gitignore(`${"a/**/".repeat(400)}b`).test(`${Array(1_000).fill("a").join("/")}/c`)).toBeUndefined();
+  const thousand = `${Array(1_000).fill("a").join("/")}/c`;
+  expect(new Gitignore(`${"**/a/".repeat(400)}b`).test(thousand)?.ignored).toBe(false);
+  expect(new Gitignore(`**/${"a/".repeat(400)}b`).test(thousand)).toBeUndefined();
   expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
+});
+
+// Ten times the file: ten times the work, not a hundred times. The allowance is for a busy machine.
+test.each([
+  ["brackets that nothing closes", (n: number) => "[".repeat(n)],
+  ["class names that nothing closes", (n: number) => "[[:".repeat(n)],
+  ["class names in a class", (n: number) => `[${"[:".repeat(n)}]`],
+  ["backslashes before spaces", (n: number) => `a${"\\ ".repeat(n)}`],
+  ["names", (n: number) => "a/".repeat(n)],
+  ["ranges", (n: number) => `[${"\u0001-~".repeat(n)}]`],
+])("%s are parsed in linear time", (_what, textOf) => {
+  cpuTimeOf(() => new Gitignore(textOf(1_000)));
+  const small = Math.max(
+    cpuTimeOf(() => new Gitignore(textOf(2_000))),
+    2,
+  );
+  expect(cpuTimeOf(() => new Gitignore(textOf(20_000))) / small).toBeLessThan(50);
+});
+
+test("a class takes as long to match as a byte does, whatever stands in it", () => {
+  const name = `${"x".repeat(254)}y`;
+  const [short, long] = [1, 100_000].map((n) => new Gitignore(`*[${"ab".repeat(n)}]z`)) as [Gitignore, Gitignore];
+  const took = (rules: Gitignore): number => cpuTimeOf(() => Array.from({ length: 100 }, () => rules.test(name)));
+  took(short);
+  expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
+});
+
+test("a file is read in pieces, with the same rules", async () => {
+  const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
+  let pauses = 0;
+  const rules = await Gitignore.read(text, async () => void (pauses += 1));
+  for (const path of ["a", "b", "c", "d/e", "x/d/e"]) expect(rules.test(path)).toEqual(new Gitignore(text).test(path));
+  expect(rules.test("a")?.ignored).toBe(true);
+  expect(pauses).toBe(5);
 });
