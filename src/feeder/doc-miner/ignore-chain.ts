@@ -6,7 +6,8 @@ import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Gitignore, type IgnoreVerdict } from "../../platform/gitignore.ts";
 
-type Link = { folder: string; lines: readonly string[]; rules: Gitignore };
+/** `rules` undefined: they are too complex. */
+type Link = { folder: string; rules: Gitignore | undefined };
 /** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
@@ -19,31 +20,17 @@ const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
   const kept = chain.map((link) => withoutOverruled(link, folder));
   const lines = entries.includes(".gitignore") ? readLines(join(root, folder, ".gitignore")) : undefined;
-  return lines === undefined ? kept : [...kept, createLink(folder, lines)];
+  return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Drops a rule that would have excluded the folder and that a nearer one overruled: it must not apply again inside. */
-function withoutOverruled(link: Link, folder: string): Link {
-  let kept = link;
-  for (let left = link.lines.length; left > 0; left -= 1) {
-    const verdict = matches(kept, folder, true);
-    const rule = verdict === "undecided" ? undefined : verdict.rule;
-    if (rule === undefined) return kept;
-    kept = createLink(
-      link.folder,
-      kept.lines.filter((line) => line.trim() !== rule.trim()),
-    );
-  }
-  return kept;
+/** Drops the rules that match the folder itself, which a nearer one overruled: they must not apply again inside. */
+function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
+  return { folder: above, rules: rules?.without(inside(above, folder)) };
 }
 
 /** Returns a chain of one link: patterns for the whole project. */
 export function rulesOf(patterns: readonly string[]): IgnoreChain {
-  return patterns.length === 0 ? [] : [createLink("", patterns)];
-}
-
-function createLink(folder: string, lines: readonly string[]): Link {
-  return { folder, lines, rules: new Gitignore(lines) };
+  return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }
 
 /** Returns the rule that excludes `path`, or undefined. */
@@ -61,10 +48,14 @@ export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boole
 
 const SILENT: IgnoreVerdict = { ignored: false, unignored: false, rule: undefined };
 
-function matches(link: Link, path: string, isFolder: boolean): IgnoreVerdict | "undecided" {
-  const inside = link.folder === "" ? path : path.slice(link.folder.length + 1);
-  if (inside === "") return SILENT;
-  return link.rules.test(isFolder ? `${inside}/` : inside) ?? "undecided";
+function matches({ folder, rules }: Link, path: string, isFolder: boolean): IgnoreVerdict | "undecided" {
+  const name = inside(folder, path);
+  if (name === "") return SILENT;
+  return rules?.test(isFolder ? `${name}/` : name) ?? "undecided";
+}
+
+function inside(folder: string, path: string): string {
+  return folder === "" ? path : path.slice(folder.length + 1);
 }
 
 function readLines(file: string): string[] | undefined {

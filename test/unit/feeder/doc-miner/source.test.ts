@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readDocument, surveyProject } from "../../../../src/feeder/doc-miner/source.ts";
 import { SOURCE_SIZE_MAX_BYTES } from "../../../../src/protocol/limits.ts";
+import { cpuTimeOf } from "../../../helpers/cpu-time.ts";
 
 let root: string;
 beforeEach(() => {
@@ -143,6 +144,26 @@ test("a folder brought back by a nearer file is read as if no rule had hidden it
   put("a/logs/y.rst");
   put("logs/z.md");
   expect(found()).toEqual(["a/logs/x.md"]);
+});
+
+test("rules that bring a folder back are dropped inside it in linear time", () => {
+  put("a/x.md");
+  const took = (rules: number): number => {
+    put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
+    return cpuTimeOf(() => expect(found()).toEqual(["a/x.md"]));
+  };
+  took(200);
+  // Ten times the rules: ten times the work, not a hundred times. The allowance is for a busy machine.
+  const small = Math.max(took(200), 2);
+  expect(took(2_000) / small).toBeLessThan(40);
+});
+
+test("a document below rules that take too long is left out by name", () => {
+  const folder = "a".repeat(200);
+  put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
+  put(`${folder}/x.md`);
+  expect(found()).toEqual([]);
+  expect(skips()).toEqual({ [`${folder}/x.md`]: ".gitignore has rules too complex to decide" });
 });
 
 test("patterns are case-sensitive", () => {
