@@ -1,17 +1,14 @@
 /**
- * A long hostile text in every parameter of every tool: whatever it is, the broker goes on answering everybody else. A prober
- * asks all the while; its longest wait is how long one call held the broker's loop. A machine can be slow for reasons of its
- * own: what the broker's main thread waited for a processor is taken off, and a long wait counts only where a call of the same
- * kind makes it every time, beyond what as many words to no tool at all take to be read.
+ * A long hostile text in every parameter of every tool: whatever it is, the broker goes on answering everybody else. A long
+ * wait counts only where a call of the same kind makes it every time, beyond what as many words to no tool at all take to be read.
  */
-import { readFileSync } from "node:fs";
-import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Client, connectClient } from "../../src/client/client.ts";
 import type { JsonObject } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import type { PropertySchema } from "../../src/protocol/tools/row.ts";
 import { findTool, type Tool } from "../../src/protocol/tools/table.ts";
+import { heldBy as heldLoop } from "../helpers/held-loop.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
@@ -115,31 +112,8 @@ function piece(chooser: Chooser): string {
     : [chooser.pick(PIECES), ...chooser.some(3, () => chooser.pick(PIECES))].join("");
 }
 
-/** The prober's longest wait beside the call, ms; other processes do not count. */
-async function heldBy(tool: string, values: Record<string, unknown>): Promise<number> {
-  let answered = false;
-  const waits = probesUntil(() => answered);
-  await client.callTool(tool, values as JsonObject).catch(() => undefined);
-  answered = true;
-  return Math.max(...(await waits));
-}
-
-/** One probe at least, and the one that is under way when `ended` comes true. */
-async function probesUntil(ended: () => boolean): Promise<number[]> {
-  const waits: number[] = [];
-  do {
-    const [sent, queued] = [performance.now(), queuedMs()];
-    await prober.call("palace.status", {});
-    waits.push(performance.now() - sent - (queuedMs() - queued));
-    await turn();
-  } while (!ended());
-  return waits;
-}
-
-/** How long the broker's main thread was ready to run and had no processor, in all. Linux counts it in nanoseconds. */
-function queuedMs(): number {
-  const [, queued] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
-  return Number(queued) / 1e6;
+function heldBy(tool: string, values: Record<string, unknown>): Promise<number> {
+  return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
 /** What the tool requires as it should be, so that it comes to the hostile parameter; `nth` makes what is written new. */

@@ -3,7 +3,8 @@
  * states and .gitignore files, never a document. The composition root opens it; the engine sees the SourceFiles port.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { canBePath } from "../../platform/path-size.ts";
 import { StagedOriginals } from "../../platform/staging.ts";
 import type { SourceFiles } from "../../port/source.ts";
 
@@ -14,8 +15,8 @@ export function openSourceFiles(stagingDir: string): SourceFiles {
   const staged = new StagedOriginals(stagingDir);
   return {
     ...FILES,
-    original: (sourceFile) => staged.original(sourceFile),
-    stagedAs: (path) => staged.stagedAs(path),
+    original: (sourceFile) => (canBePath(sourceFile) ? staged.original(sourceFile) : undefined),
+    stagedAs: (path) => (canBePath(path) ? staged.stagedAs(path) : []),
   };
 }
 
@@ -47,21 +48,29 @@ const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
   },
 };
 
-/** A longer path cannot exist, so nothing is looked up. Source: PATH_MAX of Linux. */
-const PATH_SIZE_MAX_BYTES = 4096;
-
 /** Follows links as far as the path exists; the rest stays as it is written. */
 function resolve(path: string): string | undefined {
-  if (Buffer.byteLength(path) > PATH_SIZE_MAX_BYTES) return undefined;
+  if (!canBePath(path)) return undefined;
+  const names = (isAbsolute(path) ? path : `./${path}`).split("/");
+  const upTo = (count: number): string => names.slice(0, count).join("/") || "/";
   try {
-    return realpathSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) return undefined;
-    const folder = resolve(dirname(path));
-    return folder === undefined ? undefined : join(folder, basename(path));
+    // Mostly all of it exists. Else how much does is found by halving: a name may have two thousand folders.
+    let [there, gone] = [1, names.length + 1];
+    for (let at = names.length; gone - there > 1; at = Math.floor((there + gone) / 2)) {
+      if (statSync(upTo(at), { throwIfNoEntry: false }) === undefined) gone = at;
+      else there = at;
+    }
+    return join(realpathSync(upTo(there)), ...names.slice(there));
+  } catch {
+    return undefined;
   }
 }
 
+/** False also for a name that no file can have, and for one that may not be looked at. */
 function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }

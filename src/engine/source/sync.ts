@@ -5,20 +5,27 @@
  * it was mined from: an unmounted volume, or a broker on another machine than the files, must not look like a deletion.
  */
 import { Gitignore } from "../../platform/gitignore.ts";
+import { canBePath } from "../../platform/path-size.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { SourceFiles, SourceGroup } from "../../port/source.ts";
 
 type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
+/** What is seen of a name before its folder is asked for others. */
+type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** Longest time the broker's loop is held at once. */
+/** After so long other calls are let in, at the next step; the longest step is the rules of one folder for one path. */
 const HELD_MAX_MS = 10;
+/** Characters of all rules above one file, and of those that are kept parsed: these take a hundred times the memory. */
+const RULES_SIZE_MAX = 1024 * 1024;
+/** Folders that are known to be no use asking again. */
+const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Concurrency: on the broker's main thread, in pieces of some milliseconds; reads the file system of its machine. */
+/** Concurrency: on the broker's main thread, which it gives up every some ten milliseconds; reads the file system of its machine. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -26,10 +33,10 @@ export async function reportSync(
 ): Promise<Findings> {
   const { wing, projectDir, apply } = scopeOf(params);
   const groups = reader.sourceGroups(wing);
-  const names = [...new Set(groups.map(({ sourceFile }) => sourceFile).filter((name) => name.startsWith("/")))];
+  const pause = createPauses();
   const given = projectDir === undefined ? undefined : files.resolve(projectDir);
-  const roots = projectDir === undefined ? projectsOf(names, files) : given === undefined ? [] : [given];
-  const judge = await createJudge(files, roots, groups);
+  const roots = projectDir === undefined ? await projectsOf(groups, files, pause) : given === undefined ? [] : [given];
+  const judge = await createJudge(files, roots, groups, pause);
   const counts = { kept: 0, gitignored: 0, missing: 0, unresolved: 0, no_source: 0, out_of_scope: 0 };
   const bySource: Record<string, number> = {};
   const unresolvedBySource: Record<string, number> = {};
@@ -42,6 +49,7 @@ export async function reportSync(
     if (["unresolved", "missing", "gitignored"].includes(verdict))
       listed[sourceFile] = (listed[sourceFile] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
+    await pause();
   }
   const scanned = groups.reduce((sum, { drawers }) => sum + drawers, 0);
   const removed = { removed_drawers: 0, removed_closets: 0, dry_run: !apply };
@@ -77,12 +85,22 @@ function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?:
 }
 
 /** The nearest folder with a .git or a .gitignore above each source; deepest first. */
-function projectsOf(names: readonly string[], files: SourceFiles): string[] {
+async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pause: Pause): Promise<string[]> {
   const roots = new Set<string>();
-  for (const name of names) {
-    const folder = foldersAbove(name).find((one) => files.isProject(one));
-    const root = folder === undefined ? undefined : files.resolve(folder);
-    if (root !== undefined) roots.add(root);
+  const asked = new Set<string>();
+  for (const { sourceFile } of groups) {
+    if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
+    for (const folder of foldersAbove(sourceFile)) {
+      // What is above it was asked then.
+      if (asked.has(folder)) break;
+      if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
+      asked.add(folder);
+      await pause();
+      if (!files.isProject(folder)) continue;
+      const root = files.resolve(folder);
+      if (root !== undefined) roots.add(root);
+      break;
+    }
   }
   return [...roots].sort((a, b) => b.length - a.length);
 }
@@ -91,34 +109,23 @@ async function createJudge(
   files: SourceFiles,
   roots: readonly string[],
   groups: readonly SourceGroup[],
+  pause: Pause,
 ): Promise<(group: SourceGroup) => Verdict> {
-  const isIgnored = createIgnored(files);
-  type Seen = "kept" | "gitignored" | "absent" | "unresolved" | "no_source" | "out_of_scope";
+  const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  const look = (name: string): Seen => {
-    if (!name.startsWith("/")) return "no_source";
-    const path = files.resolve(name);
-    if (path === undefined) return "unresolved";
-    const root = roots.find((one) => path === one || path.startsWith(one === "/" ? one : `${one}/`));
-    if (root === undefined) return "out_of_scope";
-    const state = files.state(path);
-    if (state === "unknown") return "unresolved";
-    if (state === "absent") return "absent";
-    const ignored = isIgnored(root, path);
-    if (ignored === undefined) return "unresolved";
-    return ignored ? "gitignored" : "kept";
-  };
-  const pause = createPauses();
-  for (const { sourceFile, isRegistry } of groups) {
-    if (isRegistry || seen.has(sourceFile)) continue;
-    seen.set(sourceFile, look(sourceFile));
-    await pause();
-  }
   // A folder's witnesses: sources in it that exist.
   const witnesses = new Map<string, string[]>();
-  for (const [name, state] of seen)
-    if (state === "kept" || state === "gitignored")
-      witnesses.set(folderOf(name), [...(witnesses.get(folderOf(name)) ?? []), name]);
+  for (const { sourceFile, isRegistry } of groups) {
+    if (isRegistry || seen.has(sourceFile)) continue;
+    const state = await look(sourceFile, { files, roots, isIgnored });
+    seen.set(sourceFile, state);
+    if (state === "kept" || state === "gitignored") {
+      const beside = witnesses.get(folderOf(sourceFile));
+      if (beside === undefined) witnesses.set(folderOf(sourceFile), [sourceFile]);
+      else beside.push(sourceFile);
+    }
+    await pause();
+  }
 
   return ({ sourceFile, directoryId, isRegistry }) => {
     if (isRegistry) return "kept";
@@ -132,8 +139,30 @@ async function createJudge(
   };
 }
 
+type Looking = {
+  files: SourceFiles;
+  roots: readonly string[];
+  isIgnored: (root: string, path: string) => Promise<boolean | undefined>;
+};
+
+async function look(name: string, { files, roots, isIgnored }: Looking): Promise<Seen> {
+  if (!name.startsWith("/")) return "no_source";
+  const path = canBePath(name) ? files.resolve(name) : undefined;
+  if (path === undefined) return "unresolved";
+  const root = roots.find((one) => path === one || path.startsWith(one === "/" ? one : `${one}/`));
+  if (root === undefined) return "out_of_scope";
+  const state = files.state(path);
+  if (state === "unknown") return "unresolved";
+  if (state === "absent") return "absent";
+  const ignored = await isIgnored(root, path);
+  if (ignored === undefined) return "unresolved";
+  return ignored ? "gitignored" : "kept";
+}
+
+type Pause = () => Promise<void>;
+
 /** Lets other calls run in between: a palace may name thousands of files. */
-function createPauses(): () => Promise<void> {
+function createPauses(): Pause {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < HELD_MAX_MS) return;
@@ -146,19 +175,32 @@ function createPauses(): () => Promise<void> {
  * Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined:
  * undecided.
  */
-function createIgnored(files: SourceFiles): (root: string, path: string) => boolean | undefined {
-  const rulesOf = new Map<string, Gitignore | undefined>();
-  return (root, path) => {
+function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
+  type Rules = { rules: Gitignore; size: number };
+  const known = new Map<string, Rules | undefined>();
+  let knownSize = 0;
+  const rulesOf = async (folder: string): Promise<Rules | undefined> => {
+    if (known.has(folder)) return known.get(folder);
+    const text = files.ignoreRules(folder);
+    const read = text === undefined ? undefined : { rules: await Gitignore.read(text, pause), size: text.length };
+    knownSize += read?.size ?? 0;
+    if (knownSize > RULES_SIZE_MAX) {
+      known.clear();
+      knownSize = read?.size ?? 0;
+    }
+    known.set(folder, read);
+    return read;
+  };
+  return async (root, path) => {
     let isIgnored = false;
+    let size = 0;
     const folders = foldersAbove(path).filter((folder) => folder === root || folder.startsWith(`${root}/`));
     for (const folder of folders.reverse()) {
-      if (!rulesOf.has(folder)) {
-        const text = files.ignoreRules(folder);
-        rulesOf.set(folder, text === undefined ? undefined : new Gitignore(text));
-      }
-      const rules = rulesOf.get(folder);
-      if (rules === undefined) continue;
-      const said = rules.test(path.slice(folder.length + 1));
+      await pause();
+      const read = await rulesOf(folder);
+      if (read === undefined) continue;
+      size += read.size;
+      const said = size > RULES_SIZE_MAX ? undefined : read.rules.test(path.slice(folder.length + 1));
       if (said === undefined) return undefined;
       if (said.ignored) isIgnored = true;
       else if (said.unignored) isIgnored = false;

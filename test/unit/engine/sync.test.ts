@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/engine/source/sync.ts";
@@ -110,4 +111,67 @@ test("a source that was pruned is filed again by its feeder, though its text is 
   expect(reader.sources("w")).toHaveLength(1);
   expect(await sync({ apply: true, wing: "w" })).toMatchObject({ missing: 1, removed_drawers: 1 });
   expect(reader.sources("w")).toEqual([]);
+});
+
+/** The real files, and how often what was asked of them. */
+function counting(): { files: typeof sourceFiles; asked: string[] } {
+  const asked: string[] = [];
+  return {
+    files: { ...sourceFiles, isProject: (folder) => asked.push(folder) > 0 && sourceFiles.isProject(folder) },
+    asked,
+  };
+}
+
+/** Turns of the loop that others have had until now. */
+async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
+  let [turns, isOver] = [0, false];
+  const counted = (async () => {
+    for (; !isOver; turns += 1) await turn();
+  })();
+  await work(() => turns).finally(() => (isOver = true));
+  await counted;
+  return turns;
+}
+
+test("a name that no file can have ends nothing, and one that is too long for a path is not looked up", async () => {
+  file(join(project, "kept.md"));
+  file(`/${"x".repeat(300)}/a.md`);
+  write("add_drawer", { wing: "w", room: "r", content: "of a name with a NUL", source_file: "/a\0b/c.md" });
+  expect(await sync({})).toMatchObject({ success: true, scanned: 3, kept: 1 });
+  file("/".repeat(100_000));
+  const { files, asked } = counting();
+  expect((await reportSync(reader, files, {})).report).toMatchObject({ kept: 1 });
+  expect(asked.length).toBeLessThan(10);
+});
+
+test("folders above many sources are asked once", async () => {
+  const deep = join(folder, "gone", ...Array.from({ length: 300 }, () => "a"));
+  for (let at = 0; at < 20; at++) file(join(deep, `${at}.md`));
+  const { files, asked } = counting();
+  await reportSync(reader, files, {});
+  expect(asked.length).toBe(new Set(asked).size);
+  expect(asked.length).toBeGreaterThan(300);
+});
+
+test("others have their turn while folders are looked up and rules are read", async () => {
+  for (let at = 0; at < 10; at++) file(`/gone-${at}${"/a".repeat(2_000)}/b.md`);
+  const seen = new Set<number>();
+  await whileCounting((turns) => {
+    const isProject = (one: string): boolean => seen.add(turns()).size > 0 && sourceFiles.isProject(one);
+    return reportSync(reader, { ...sourceFiles, isProject }, {});
+  });
+  expect(seen.size).toBeGreaterThan(3);
+  file(join(project, "kept.md"), "v");
+  writeFileSync(join(project, ".gitignore"), "a\n".repeat(200_000));
+  const turns = await whileCounting(() => reportSync(reader, sourceFiles, { project_dir: project, wing: "v" }));
+  expect(turns).toBeGreaterThan(3);
+});
+
+test("rules that are megabytes above one file decide nothing about it", async () => {
+  for (const name of ["x.log", "sub/ignored.md", "sub/important.log"]) file(join(project, name));
+  writeFileSync(join(project, ".gitignore"), `${"# a\n".repeat(200_000)}*.log\n`);
+  const asked = { project_dir: project };
+  expect(await sync(asked)).toMatchObject({ kept: 1, gitignored: 2 });
+  writeFileSync(join(project, "sub/.gitignore"), `${"# a\n".repeat(100_000)}/ignored.md\n`);
+  expect(await sync(asked)).toMatchObject({ kept: 0, gitignored: 1, unresolved: 2 });
 });

@@ -143,9 +143,9 @@ test("patterns that backtrack for ever elsewhere are decided in steps that are b
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
   expect(sixTimes.test(`${deep}/b`)?.ignored).toBe(true);
-  const thousand = `${Array(1_000).fill("a").join("/")}/c`;
-  expect(new Gitignore(`${"**/a/".repeat(400)}b`).test(thousand)?.ignored).toBe(false);
-  expect(new Gitignore(`**/${"a/".repeat(400)}b`).test(thousand)).toBeUndefined();
+  const below = (folders: number): string => `${Array(folders).fill("a").join("/")}/c`;
+  expect(new Gitignore(`${"**/a/".repeat(200)}b`).test(below(500))?.ignored).toBe(false);
+  expect(new Gitignore(`**/${"a/".repeat(400)}b`).test(below(1_000))).toBeUndefined();
   expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
 });
 

@@ -1,0 +1,63 @@
+/** `sync` looked up what drawers name, and read what projects ignore, in one go: everybody else waited, for minutes. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { heldBy } from "../../helpers/held-loop.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+/** Nobody is held longer: below it nothing is looked at more closely. */
+const HELD_MAX_MS = 100;
+/** Of what reading a megabyte takes, when nothing is done with it. */
+const READ_MAX_RATIO = 8;
+const REPEATS = 10;
+
+test(
+  "names that no file can have and rules of megabytes hold up nobody, and end no sync",
+  { timeout: 300_000 },
+  async () => {
+    await using palace = createTestPalace();
+    const broker = (await palace.startBroker()).pid as number;
+    const [client, prober] = [
+      await palace.client(),
+      await connectClient({ config: palace.config, agent: "prober", start: "never" }),
+    ];
+    try {
+      const project = join(palace.home, "project");
+      const folder = join(project, "sub".concat("/sub".repeat(9)));
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "here.md"), "");
+      writeFileSync(join(project, "brackets.md"), "");
+      writeFileSync(join(project, ".gitignore"), `${"[".repeat(20_000)}\n*[${"ab".repeat(10_000)}]z\n`);
+      for (let at = folder; at !== project; at = join(at, ".."))
+        writeFileSync(join(at, ".gitignore"), "a\n".repeat(100_000));
+      const deep = Array.from({ length: 10 }, (_, at) => `/gone-${at}${"/a".repeat(2_000)}/b.md`);
+      const impossible = [
+        "/".repeat(100_000),
+        `/${"x".repeat(300)}/a.md`,
+        `/${"a/a/../".repeat(20_000)}b.md`,
+        "/a\0b/c.md",
+      ];
+      const sources = [...deep, ...impossible, join(folder, "here.md"), join(project, "brackets.md")];
+      for (const [at, source_file] of sources.entries())
+        await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
+
+      expect(await client.callTool("mempalace_sync", {})).toMatchObject({ scanned: sources.length, kept: 2 });
+      const all = { project_dir: project };
+      expect(await client.callTool("mempalace_sync", all)).toMatchObject({ kept: 1, gitignored: 0 });
+      let [held, read] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+      for (let times = 0; times < REPEATS && held > HELD_MAX_MS; times++) {
+        const syncs = (): Promise<unknown> =>
+          client.callTool("mempalace_sync", {}).then(() => client.callTool("mempalace_sync", all));
+        held = Math.min(held, await heldBy(broker, prober, syncs));
+        const words = { text: "some words ".repeat(100_000) };
+        read = Math.min(read, await heldBy(broker, prober, () => client.callTool("mempalace_nothing", words)));
+      }
+      expect(held <= HELD_MAX_MS || held / read < READ_MAX_RATIO, `held for ${held} ms, by no tool ${read} ms`).toBe(
+        true,
+      );
+    } finally {
+      for (const open of [client, prober]) open.close();
+    }
+  },
+);
