@@ -6,6 +6,7 @@
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
+import { canBePath } from "../platform/path-size.ts";
 import type { SourceFiles } from "../port/source.ts";
 import type { Peer } from "./peer.ts";
 
@@ -15,7 +16,7 @@ export function seesAll({ door, role }: Peer): boolean {
 
 /** Decides by the path's spelling alone; `real` tells whether links lead out of it. */
 export function isOpened(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => isInside(resolve(path), resolve(root)));
+  return canBePath(path) && roots.some((root) => isInside(resolve(path), resolve(root)));
 }
 
 /** `path` has its links resolved. */

@@ -1,6 +1,7 @@
 /** Decides whether a client may have a folder of this machine mined; the rule is that of file-access.ts. Used by jobs.ts. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { canBePath } from "../../platform/path-size.ts";
 import type { Peer } from "../peer.ts";
 import { isOpened, isReallyOpened, seesAll } from "../file-access.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
@@ -15,6 +16,7 @@ export type MinePlaces = {
 /** The real path, or the reason why there is nothing to mine. */
 export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
   const { source, mode } = request;
+  if (!canBePath(source)) return notFound(source);
   const path = source === "~" || source.startsWith("~/") ? join(userHome, source.slice(1)) : source;
   const isOpen = seesAll(peer);
   // Checked before the file system is touched: other machines must not learn what exists here.

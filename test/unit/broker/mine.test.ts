@@ -3,10 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { isOpened } from "../../../src/broker/file-access.ts";
 import { MineJobs } from "../../../src/broker/mine/jobs.ts";
+import { placeOf } from "../../../src/broker/mine/place.ts";
 import { argumentsOf, type MineRequest, readRequest } from "../../../src/broker/mine/request.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 
 let root: string;
 beforeEach(() => {
@@ -130,4 +133,20 @@ test("a miner that dies or says nonsense is a failure, with what it said", async
     error_class: "CONFIG_BAD_VALUE",
     hint: "h",
   });
+});
+
+test("a name that is too long for a path is looked up by nobody's call", () => {
+  const took = (times: number, peer: Peer): number => {
+    const source = `${root}/${"a/a/../".repeat(times)}`;
+    const request = readRequest({ source }) as MineRequest;
+    return cpuTimeOf(() =>
+      expect(placeOf(request, peer, { userHome: root, roots: [root] })).toMatchObject({ success: false }),
+    );
+  };
+  for (const peer of [HERE, ELSEWHERE]) {
+    took(10_000, peer);
+    // Ten times the name: at most ten times the work, not a hundred times. The allowance is for a busy machine.
+    expect(took(100_000, peer) / Math.max(took(10_000, peer), 2)).toBeLessThan(40);
+    expect(isOpened(`${root}/${"a/a/../".repeat(1_000)}`, [root])).toBe(false);
+  }
 });
