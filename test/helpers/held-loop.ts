@@ -12,7 +12,7 @@ export async function heldBy(broker: number, prober: Client, call: () => Promise
   const waits = probesUntil(broker, prober, () => answered);
   await call().catch(() => undefined);
   answered = true;
-  return Math.max(...(await waits));
+  return (await waits).reduce((longest, wait) => Math.max(longest, wait), 0);
 }
 
 /** One probe at least, and the one that is under way when `ended` comes true. */

@@ -4,6 +4,7 @@
  * result. A file only counts as deleted when another source file still exists in its folder, and the folder is the one
  * it was mined from: an unmounted volume, or a broker on another machine than the files, must not look like a deletion.
  */
+import { cut } from "../../platform/cut.ts";
 import { Gitignore } from "../../platform/gitignore.ts";
 import { canBePath } from "../../platform/path-size.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
@@ -46,8 +47,9 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    if (["unresolved", "missing", "gitignored"].includes(verdict))
-      listed[sourceFile] = (listed[sourceFile] ?? 0) + drawers;
+    // A few names of megabytes would be more than one answer may have.
+    const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
+    if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
     await pause();
   }
