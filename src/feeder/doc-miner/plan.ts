@@ -37,7 +37,8 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
     (isDone || isAsMined ? plan.unchanged : plan.read).push(found);
   }
   const present = new Set(survey.documents.map(({ path }) => path));
-  plan.gone = Object.keys(known).filter((path) => !present.has(path) && !isHidden(path, survey.unreadable));
+  const unknown = [...survey.unreadable, ...survey.undecided];
+  plan.gone = Object.keys(known).filter((path) => !present.has(path) && !isHidden(path, unknown));
   return plan;
 }
 
@@ -80,7 +81,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** A path that could not be read does not count as gone. */
-function isHidden(path: string, unreadable: readonly string[]): boolean {
-  return unreadable.some((hidden) => hidden === "" || path === hidden || path.startsWith(`${hidden}/`));
+/** A path that could not be read, or judged, does not count as gone. */
+function isHidden(path: string, unknown: readonly string[]): boolean {
+  return unknown.some((hidden) => hidden === "" || path === hidden || path.startsWith(`${hidden}/`));
 }

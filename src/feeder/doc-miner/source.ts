@@ -31,6 +31,8 @@ export type Survey = {
   skipped: Skip[];
   /** Paths that could not be read: nothing is known about them and what is below. */
   unreadable: string[];
+  /** Paths whose rules are too complex: whether these, and what is below, are documents is not known. */
+  undecided: string[];
 };
 /**
  * `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` are the file's own, to be copied.
@@ -61,7 +63,7 @@ const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], e
 
 /** `avoid` holds absolute paths that are not entered: our own staging and palace. Order is by name. */
 export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
-  const survey: Survey = { documents: [], skipped: [], unreadable: [] };
+  const survey: Survey = { documents: [], skipped: [], unreadable: [], undecided: [] };
   const excluded = rulesOf(rules.exclude);
   const include = rules.include.map((path) => path.trim().replace(/^\/+|\/+$/g, "")).filter((path) => path !== "");
   walk({ root, rules: { ...rules, include }, excluded, avoid: new Set(avoid), survey }, "", [], 0);
@@ -84,7 +86,11 @@ function isIncluded({ rules }: Walk, path: string): boolean {
 function isIgnored({ excluded, survey }: Walk, chain: IgnoreChain, path: string, isFolder: boolean): boolean {
   return [chain, excluded].some((one) => {
     const hit = findIgnoreRule(one, path, isFolder);
-    if (hit?.isUndecided === true) survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
+    if (hit?.isUndecided === true) {
+      survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
+      // What was filed of it before stays.
+      survey.undecided.push(path);
+    }
     return hit !== undefined;
   });
 }

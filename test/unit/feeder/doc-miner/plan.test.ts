@@ -16,7 +16,7 @@ const record: FilingRecord = { sourceFile: "/s/a.md", mtime: 1, sha256: "aa", dr
 
 const plan = (change: Partial<PlanInput> = {}) =>
   planFeed({
-    survey: { documents: [found], skipped: [], unreadable: [] },
+    survey: { documents: [found], skipped: [], unreadable: [], undecided: [] },
     manifest: manifest({ "a.md": entry }),
     records: new Map([["a.md", record]]),
     isMined: () => false,
@@ -42,7 +42,7 @@ test("a file that MemPalace has filed as it is now is not read, whatever the not
   expect(plan({ ...alone, manifest: undefined }).unchanged).toEqual([found]);
   expect(plan({ ...alone, manifest: manifest({ "a.md": null }) }).unchanged).toEqual([found]);
   expect(plan({ ...alone, force: true }).read).toEqual([found]);
-  const later = { documents: [{ ...found, mtime: 101 }], skipped: [], unreadable: [] };
+  const later = { documents: [{ ...found, mtime: 101 }], skipped: [], unreadable: [], undecided: [] };
   expect(plan({ ...alone, survey: later }).read).toHaveLength(1);
 });
 
@@ -52,7 +52,7 @@ test("times within a thousandth of a second are the same", () => {
 });
 
 test.each([
-  ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [] } }],
+  ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [], undecided: [] } }],
   ["a palace without it", { records: new Map<string, FilingRecord>() }],
   ["a palace with other content", { records: new Map([["a.md", { ...record, sha256: "bb" }]]) }],
   ["no notes", { manifest: undefined }],
@@ -76,12 +76,15 @@ test("noted files that are no documents any more are gone", () => {
   ]);
 });
 
-test("what lies in a place that cannot be read is not gone", () => {
+test("what lies in a place that cannot be read, or judged, is not gone", () => {
   const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
-  const hidden = (unreadable: string[]) =>
-    plan({ survey: { documents: [], skipped: [], unreadable }, manifest: noted }).gone;
-  expect(hidden(["locked", "c.md"])).toEqual(["a.md", "lockedness.md"]);
-  expect(hidden([""])).toEqual([]);
+  const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
+    plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })
+      .gone;
+  for (const kind of ["unreadable", "undecided"] as const) {
+    expect(hidden(kind, ["locked", "c.md"])).toEqual(["a.md", "lockedness.md"]);
+    expect(hidden(kind, [""])).toEqual([]);
+  }
 });
 
 test("the same content in the same room is filed, whatever the time", () => {
