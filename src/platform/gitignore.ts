@@ -5,6 +5,8 @@
  */
 
 /** `unignored`: a later rule has re-included the file. `rule`: the line that decided. */
+import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
+
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
@@ -35,6 +37,8 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Steps for one path, some 20 ms: a path that needs more is undecided. */
 const STEPS_MAX = 1_000_000;
+/** Names of a pattern, and parts of one name: a path has fewer, of each, also where a star stands between any two. */
+const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {
   #rules: Rule[] = [];
@@ -189,12 +193,13 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Undefined: it matches nothing, like a bracket that is not closed or a trailing backslash. */
+/** Undefined: it matches nothing, like a bracket that is not closed, a trailing backslash, or more than any path has. */
 function parseNames(pattern: string): Segment[] | undefined {
   const names: Segment[] = [];
   let tokens: Token[] = [];
   let start = 0;
   for (let at = 0; at <= pattern.length; at++) {
+    if (Math.max(names.length, tokens.length) > PARTS_MAX) return undefined;
     let character = pattern[at];
     const isQuoted = character === "\\";
     if (isQuoted) {
@@ -203,7 +208,7 @@ function parseNames(pattern: string): Segment[] | undefined {
     }
     // A slash separates names also after a backslash, but not in brackets.
     if (character === undefined || character === "/") {
-      names.push(pattern.slice(start, isQuoted ? at - 1 : at) === "**" ? MANY : asSegment(tokens));
+      names.push(/^\*{2,}$/.test(pattern.slice(start, isQuoted ? at - 1 : at)) ? MANY : asSegment(tokens));
       tokens = [];
       start = at + 1;
     } else if (!isQuoted && character === "[") {
