@@ -2,13 +2,21 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Removes the files of a folder whose names end so and that have not been written for so long. What cannot be removed stays. */
-export function removeOld(folder: string, ageMaxMs: number, ending = ""): void {
+/**
+ * Removes the files of a folder whose names end so, that have not been written for so long and that are not in use. What cannot be
+ * removed stays.
+ */
+export function removeOld(
+  folder: string,
+  ageMaxMs: number,
+  ending = "",
+  isInUse: (file: string) => boolean = () => false,
+): void {
   for (const name of readdirSync(folder)) {
     if (!name.endsWith(ending)) continue;
     const path = join(folder, name);
     try {
-      if (Date.now() - statSync(path).mtimeMs > ageMaxMs) rmSync(path, { force: true });
+      if (Date.now() - statSync(path).mtimeMs > ageMaxMs && !isInUse(path)) rmSync(path, { force: true });
     } catch {
       // Another session's clean-up was first.
     }

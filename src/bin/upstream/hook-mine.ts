@@ -25,8 +25,8 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // Each transcript has a slot of its own, which a mine that goes on by itself leaves behind.
-  removeOld(slots, SLOT_MAX_S * 1000, ".pid");
+  // Each transcript has a slot of its own, which a mine that goes on by itself leaves behind. A MemPalace's may last longer.
+  removeOld(slots, SLOT_MAX_S * 1000, ".pid", (file) => isAlive(readSlot(file).pid));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = take(slot);
   if (fd === undefined) return false;
@@ -70,8 +70,13 @@ function take(slot: string): number | undefined {
   return undefined;
 }
 
-function isBusy(slot: string): boolean {
+function readSlot(slot: string): { pid: number; startedAtS: number } {
   const [pid = 0, startedAtS = 0] = readFileSync(slot, "utf8").split(" ").map(Number);
+  return { pid, startedAtS };
+}
+
+function isBusy(slot: string): boolean {
+  const { pid, startedAtS } = readSlot(slot);
   // The slot was made just now and its pid follows, or its hook was killed in between.
   if (pid === 0) return Date.now() - statSync(slot).mtimeMs < EMPTY_MAX_S * 1000;
   return isAlive(pid) && Date.now() / 1000 - startedAtS < SLOT_MAX_S;

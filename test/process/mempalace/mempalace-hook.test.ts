@@ -13,6 +13,8 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
 
 const VERSION = "3.11.0";
+/** Above the greatest that Linux gives. */
+const PID_NEVER = 4_194_305;
 const TIMEOUT_MS = 120_000;
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: hooks beside ${VERSION} (${missing})`);
@@ -121,14 +123,18 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   mkdirSync(dirname(slot), { recursive: true });
   writeFileSync(slot, "");
   utimesSync(slot, new Date(0), new Date(0));
-  // Sessions of long ago have left a count and a slot each; what else lies there is not ours to remove.
-  const old = ["long-ago_last_save", "mine_pids/mine_0123456789abcdef.pid", "somebody-elses"].map((name) =>
-    join(state, name),
-  );
-  for (const file of old) {
-    writeFileSync(file, "1 1");
+  // Sessions of long ago have left a count and a slot each; a mine that still runs, and what else lies there, is not ours to end.
+  const old = [
+    ["long-ago_last_save", "1"],
+    ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],
+    ["mine_pids/mine_fedcba9876543210.pid", `${process.pid} 1`],
+    ["somebody-elses", ""],
+  ].map(([name = "", text = ""]) => {
+    const file = join(state, name);
+    writeFileSync(file, text);
     utimesSync(file, new Date(0), new Date(0));
-  }
+    return file;
+  });
   await palace.startBroker();
   expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
   // As if it had been killed before it could note what it wrote.
@@ -142,7 +148,7 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
     return count;
   };
   await expect.poll(mined, { timeout: TIMEOUT_MS / 2 }).toBe(20);
-  expect(old.map((file) => existsSync(file))).toEqual([false, false, true]);
+  expect(old.map((file) => existsSync(file))).toEqual([false, false, true, true]);
 });
 
 test("it fails no agent: no palace, no broker, no sense, switched off", { timeout: TIMEOUT_MS }, async () => {
