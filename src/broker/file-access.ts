@@ -14,9 +14,13 @@ export function seesAll({ door, role }: Peer): boolean {
   return door === "unix" || role === "admin";
 }
 
-/** Decides by the path's spelling alone; `real` tells whether links lead out of it. */
+/**
+ * Decides by the path's spelling alone; isReallyOpened tells whether links lead out of it. A path with ".." is not opened: behind a
+ * link that means another folder than its spelling says.
+ */
 export function isOpened(path: string, roots: readonly string[]): boolean {
-  return canBePath(path) && roots.some((root) => isInside(resolve(path), resolve(root)));
+  if (!canBePath(path) || path.split("/").includes("..")) return false;
+  return roots.some((root) => isInside(resolve(path), resolve(root)));
 }
 
 /** `path` has its links resolved. */

@@ -50,6 +50,8 @@ export function readRequest(values: Record<string, unknown>): MineRequest | Refu
   if (mode === "convos" && !EXTRACTS.includes(asText(how)))
     return refusal(`invalid extract '${asText(how)}'; expected one of: ${EXTRACTS.join(", ")}`, "ValueError");
   const words = [agent, wing, ...include].filter((word) => typeof word === "string");
+  if (words.some((word) => word.includes("\0")))
+    return refusal("agent, wing and include_ignored must not contain a null character", "ValueError");
   const length = words.reduce((bytes, word) => bytes + Buffer.byteLength(word), 0);
   if (length > WORDS_MAX_BYTES)
     return refusal(

@@ -30,11 +30,14 @@ test.each(DOORS)(
       const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
         ["here.md", "gone.md"].map((name) => place(...folders, name)),
       );
+      // Behind a link ".." is another folder than by its spelling: this one's, whose files are told to nobody.
+      for (const name of ["here.md", "there.md"]) writeFileSync(place(name), "");
+      for (const name of ["here.md", "there.md", "gone.md"]) sources.push(`${place("opened", "way-out")}/../${name}`);
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
         await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
       const all = await client.callTool("mempalace_sync", {});
       // `bare` belongs to no project as long as the rules above it are not read.
-      expect(all).toMatchObject({ scanned: 10, kept: 1, missing: 1, unresolved: 6, out_of_scope: 2, gitignored: 0 });
+      expect(all).toMatchObject({ scanned: 13, kept: 1, missing: 1, unresolved: 9, out_of_scope: 2, gitignored: 0 });
       for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
         const scoped = await client.callTool("mempalace_sync", { project_dir: folder });
         expect(scoped).toMatchObject({ kept: 0, missing: 0, gitignored: 0 });

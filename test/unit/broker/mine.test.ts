@@ -41,6 +41,8 @@ test("arguments that do not fit are answered in upstream's words", () => {
   expect(error({ source: "/x", include_ignored: [" "] })).toMatch(/^include_ignored must be an array/);
   expect(error({ source: "/x", include_ignored: ["a"], mode: "convos" })).toMatch(/only in projects mode$/);
   expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
+  for (const words of [{ agent: "a\0b" }, { wing: "a\0b" }, { include_ignored: ["a\0b"] }])
+    expect(error({ source: "/x", ...words })).toMatch(/must not contain a null character$/);
   // The system starts no process with longer words.
   for (const words of [
     { agent: "x".repeat(70_000) },
