@@ -166,7 +166,7 @@ export class Spool {
       const tooMany = list(aside, SUFFIX, TURN_SUFFIX)
         .map((name) => ({ file: join(aside, name), why: join(aside, `${name}.why`) }))
         .map((one) => ({ ...one, atMs: statSync(one.why, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
-        .toSorted((one, other) => other.atMs - one.atMs)
+        .toSorted((one, other) => other.atMs - one.atMs || (one.file < other.file ? 1 : -1))
         .filter(({ file, why }, at) => {
           sizeBytes += sizeOf(file) + sizeOf(why);
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
