@@ -6,6 +6,9 @@ import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
 
+/** Nobody is held longer beyond what reading the call takes, or, on a machine that is slow at that, than four readings. */
+export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
+
 /** The prober's longest wait beside the call, ms; other processes do not count. `broker` is its pid. */
 export async function heldBy(broker: number, prober: Client, call: () => Promise<unknown>): Promise<number> {
   let answered = false;

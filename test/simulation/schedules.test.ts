@@ -260,7 +260,7 @@ test(
       rmSync(home, { recursive: true, force: true });
     }
     expect(faults).toBeGreaterThan(seeds.length);
-    expect(moves).toBeGreaterThan(seeds.length / 2);
+    if (ONLY === undefined) expect(moves).toBeGreaterThan(seeds.length / 2);
     console.log(`${seeds.length} schedules, ${events} events, ${faults} faults, ${moves} moves`);
   },
 );

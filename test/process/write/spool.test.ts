@@ -186,6 +186,7 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   // A spooled drawer has an id once an answer has shown here how the palace makes them.
   const first = await palace.shim();
   await first.call("mempalace_add_drawer", note(0, "first"));
+  await expect.poll(() => readdirSync(palace.config.paths.stateDir).join()).toContain("id-recipe-");
   await first.close();
   await palace.run("palace", ["stop"]);
   const acknowledged = new Set<string>();

@@ -159,10 +159,11 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   },
   "alone-hands-over": async (run) => {
     await storm(run, FAULT_WRITES, async ({ progress }) => {
-      const before = brokerOf(run.world);
       await progress(0.3);
+      const before = brokerOf(run.world);
+      expect(before).toBeDefined();
       await run.world.startService?.();
-      await expect.poll(() => brokerOf(run.world), { timeout: SETTLE_MAX_MS }).not.toBe(before);
+      await expect.poll(() => brokerOf(run.world) ?? before, { timeout: SETTLE_MAX_MS }).not.toBe(before);
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
@@ -222,8 +223,12 @@ async function storm(
   const own = crew.map((_, index) => newAccount(`storm${number}-${index}`));
   accounts.push(...own);
   let isOver = false;
-  const until = (what: string, isSo: () => boolean): Promise<void> =>
-    expect.poll(() => isOver || isSo(), { timeout: WAIT_MAX_MS, interval: 2, message: what }).toBe(true);
+  // Nothing else is done to the world when an agent has failed.
+  const until = async (what: string, isSo: () => boolean): Promise<void> => {
+    for (const deadline = Date.now() + WAIT_MAX_MS; !isSo() && !isOver; await delay(2))
+      if (Date.now() > deadline) throw new Error(`there never was ${what}`);
+    if (isOver) throw new Error(`an agent failed before there was ${what}`);
+  };
   const sum = (kind: "acknowledged" | "spooled"): number => own.reduce((all, account) => all + account[kind], 0);
   const among: Meanwhile = {
     progress: (share) => {
