@@ -11,12 +11,13 @@ test("a document that was filed keeps its drawers when rules come that cannot be
   mkdirSync(join(project, folder), { recursive: true });
   for (const path of ["plain.md", `${folder}/x.md`])
     writeFileSync(join(project, path), `# ${path}\n\nThe heron stands in the reeds at dawn.\n`);
-  const mine = async (): Promise<unknown> =>
-    JSON.parse((await palace.run("palace", ["mine", "docs", project, "--json"])).stdout);
-  expect(await mine()).toMatchObject({ filed: 2, removed: 0 });
+  const mine = async (): Promise<[filed: number, removed: number, left: string[]]> => {
+    const { stdout } = await palace.run("palace", ["mine", "docs", project, "--json"]);
+    type Report = { filed: number; removed: number; skipped: { reason: string }[] };
+    const { filed, removed, skipped } = JSON.parse(stdout) as Report;
+    return [filed, removed, skipped.map(({ reason }) => reason)];
+  };
+  expect(await mine()).toEqual([2, 0, []]);
   writeFileSync(join(project, ".gitignore"), `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
-  expect(await mine()).toMatchObject({
-    ...{ filed: 0, removed: 0 },
-    skipped: [expect.objectContaining({ reason: ".gitignore has rules too complex to decide" }) as object],
-  });
+  expect(await mine()).toEqual([0, 0, [".gitignore has rules too complex to decide"]]);
 });
