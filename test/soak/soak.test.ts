@@ -23,6 +23,8 @@ const SEED = Number(process.env["SOAK_SEED"] ?? 1);
 const STORMY_PART = 0.4;
 /** Of the calm part: caches are filled by then, and the heap has found its size. */
 const WARM_PART = 0.3;
+/** Visitors come in waves, and leave most of the machine to what runs beside the soak. */
+const WAVE_REST_MS = 300;
 /** With room to spare V8 collects late, and its laziness would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
 
@@ -122,6 +124,7 @@ class Churn {
       ...[0, 1, 2].map(() => this.#client()),
       ...Array.from({ length: 8 }, () => this.#rude()),
     ]);
+    await delay(WAVE_REST_MS);
   }
 
   /** Writes, reads, deletes, leaves in order. */

@@ -1,22 +1,42 @@
 /** The package as users get it: the packed tarball, unpacked where npm would put it, with the dependencies that lie here. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../helpers/palace.ts";
 import { MCP_CONFIG } from "./world.ts";
 
 export type Install = { bin: string; config: string };
 
+/** The worlds of a test file install the same tarball. */
+let packed: Buffer | undefined;
+
+function packPackage(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), "palace-packed-"));
+  try {
+    const npm = join(process.execPath, "../npm");
+    execFileSync(npm, ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder], { cwd: ROOT });
+    return readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? ""));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** Into `folder`; its `bin` goes to the front of PATH. */
 export function installPackage(folder: string): Install {
-  const packed = join(folder, "packed");
   const place = join(folder, "lib/node_modules/palace-devbox");
   const bin = join(folder, "bin");
-  for (const one of [packed, place, bin]) mkdirSync(one, { recursive: true });
-  const npm = join(process.execPath, "../npm");
-  execFileSync(npm, ["pack", "--silent", "--ignore-scripts", "--pack-destination", packed], { cwd: ROOT });
-  const tarball = readdirSync(packed).find((name) => name.endsWith(".tgz")) ?? "";
-  execFileSync("tar", ["-xzf", join(packed, tarball), "-C", place, "--strip-components", "1"]);
+  for (const one of [place, bin]) mkdirSync(one, { recursive: true });
+  execFileSync("tar", ["-xz", "-C", place, "--strip-components", "1"], { input: (packed ??= packPackage()) });
   symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
   const { bin: commands } = JSON.parse(readFileSync(join(place, "package.json"), "utf8")) as {
     bin: Record<string, string>;
