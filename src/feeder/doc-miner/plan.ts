@@ -37,7 +37,7 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
     (isDone || isAsMined ? plan.unchanged : plan.read).push(found);
   }
   const present = new Set(survey.documents.map(({ path }) => path));
-  const unknown = [...survey.unreadable, ...survey.undecided];
+  const unknown = new Set([...survey.unreadable, ...survey.undecided]);
   plan.gone = Object.keys(known).filter((path) => !present.has(path) && !isHidden(path, unknown));
   return plan;
 }
@@ -81,7 +81,9 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** A path that could not be read, or judged, does not count as gone. */
-function isHidden(path: string, unknown: readonly string[]): boolean {
-  return unknown.some((hidden) => hidden === "" || path === hidden || path.startsWith(`${hidden}/`));
+/** A path that could not be read, or judged, does not count as gone, nor what is below it. */
+function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
+    if (unknown.has(path.slice(0, end))) return true;
+  return unknown.has("");
 }
