@@ -52,11 +52,7 @@ async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
   const chroma = begun.use(await startPythonChroma(version, palace.home, palaceDir));
   begun.use(palace);
   const env = { MEMPALACE_CHROMA_URL: chroma.url, MEMPALACE_MODEL_DIR: join(palace.home, "tiny-model") };
-  await palace.startBroker(env);
-  await file(palace, env, 0, OURS);
-  await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
-  const scene = begun.move();
-  return { palace, chroma, env, palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
+  return { ...(await fill(palace, env, begun)), chroma };
 }
 
 /** The same without a Chroma: the broker writes the palace's files itself. */
@@ -64,6 +60,11 @@ async function setFilesScene(): Promise<Scene> {
   await using begun = new AsyncDisposableStack();
   const palace = begun.use(createTestPalace());
   const env = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "tiny-model")) };
+  return await fill(palace, env, begun);
+}
+
+/** Starts the broker and files OURS; what was begun ends with the scene. */
+async function fill(palace: TestPalace, env: Record<string, string>, begun: AsyncDisposableStack): Promise<Scene> {
   await palace.startBroker(env);
   await file(palace, env, 0, OURS);
   await expect.poll(async () => (await status(palace)).strays.state, { timeout: FOUND_MAX_MS }).toBe("clear");
