@@ -1,5 +1,5 @@
 /**
- * Writes docs/environment.md, docs/errors.md and docs/differences.md from the tables that the code or its differential test
+ * Writes docs/reference/settings.md, docs/reference/errors.md and docs/lab/differences.md from the tables that the code or its differential test
  * uses. Run `node scripts/docs.ts` after a change to one of them; test/house checks that the pages are up to date. `pages`
  * returns their content, so tests need no files.
  */
@@ -25,9 +25,9 @@ const GROUPS = {
 /** Path from the root → content. */
 export function pages(): Record<string, string> {
   return {
-    "docs/environment.md": environmentPage(),
-    "docs/errors.md": errorsPage(),
-    "docs/differences.md": differencesPage(),
+    "docs/reference/settings.md": environmentPage(),
+    "docs/reference/errors.md": errorsPage(),
+    "docs/lab/differences.md": differencesPage(),
   };
 }
 

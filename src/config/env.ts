@@ -1,5 +1,5 @@
 /**
- * The one list of environment variables we read. docs/environment.md is generated from it and a house test holds that
+ * The one list of environment variables we read. docs/reference/settings.md is generated from it and a house test holds that
  * nothing else in src reads `process.env`. Imported by config.ts and the documentation script only.
  */
 type Variable = {
@@ -46,7 +46,7 @@ export const VARIABLES = {
     group: "broker",
     default: "",
     meaning:
-      "door for programs that speak Roampal's HTTP API (docs/learning.md), on 127.0.0.1 alone, for holders of a token: a port, or `on` = 27182; remembered until `off`",
+      "door for programs that speak Roampal's HTTP API (docs/explanation/learning.md), on 127.0.0.1 alone, for holders of a token: a port, or `on` = 27182; remembered until `off`",
   },
   MEMPALACE_ALLOWED_HOSTS: {
     group: "broker",
@@ -115,13 +115,13 @@ export const VARIABLES = {
     group: "harness",
     default: "off",
     meaning:
-      "on: memory that learns from outcomes (docs/learning.md) shows an agent what fits each prompt, keeps the exchange, asks what came of it, and its seven tools stand beside the palace's; project: the same, and memories of other projects are not shown",
+      "on: memory that learns from outcomes (docs/explanation/learning.md) shows an agent what fits each prompt, keeps the exchange, asks what came of it, and its seven tools stand beside the palace's; project: the same, and memories of other projects are not shown",
   },
   MEMPALACE_JUDGE_URL: {
     group: "harness",
     default: "",
     meaning:
-      "where a model judges the exchanges that an agent has not scored itself, with MEMPALACE_OUTCOMES (docs/learning.md): the address of OpenAI's Chat Completions without its end, http://127.0.0.1:11434/v1; without it nothing is sent anywhere",
+      "where a model judges the exchanges that an agent has not scored itself, with MEMPALACE_OUTCOMES (docs/explanation/learning.md): the address of OpenAI's Chat Completions without its end, http://127.0.0.1:11434/v1; without it nothing is sent anywhere",
   },
   MEMPALACE_JUDGE_MODEL: { group: "harness", default: "", meaning: "the name of that model; without it none is asked" },
   MEMPALACE_JUDGE_KEY: { group: "harness", default: "", meaning: "sent to that address as bearer token" },
@@ -164,7 +164,7 @@ export const VARIABLES = {
     group: "client",
     default: "full",
     meaning:
-      "tools an agent is told of: full; light, the eight that matter with short schemas; or outcome, the seven of memory that learns from outcomes (docs/learning.md), which stand beside the others with MEMPALACE_OUTCOMES; over HTTP /mcp?tools=light does the same",
+      "tools an agent is told of: full; light, the eight that matter with short schemas; or outcome, the seven of memory that learns from outcomes (docs/explanation/learning.md), which stand beside the others with MEMPALACE_OUTCOMES; over HTTP /mcp?tools=light does the same",
   },
   MEMPALACE_IDLE_EXIT_MINUTES: {
     group: "broker",
@@ -242,7 +242,7 @@ export const VARIABLES = {
     group: "broker",
     default: "recall",
     meaning:
-      "secrets in what agents are handed: recall masks tokens of well-known shape, strict also what is assigned to a secret's name, off nothing; what is stored stays verbatim (docs/hygiene.md)",
+      "secrets in what agents are handed: recall masks tokens of well-known shape, strict also what is assigned to a secret's name, off nothing; what is stored stays verbatim (docs/how-to/forget.md)",
   },
   MEMPALACE_AUDIT_DAYS: {
     group: "broker",
@@ -252,7 +252,7 @@ export const VARIABLES = {
   MEMPALACE_BACKUP_DIR: {
     group: "broker",
     default: "",
-    meaning: "folder into which the broker makes backups by itself, while nobody writes (docs/backup.md)",
+    meaning: "folder into which the broker makes backups by itself, while nobody writes (docs/how-to/backup.md)",
   },
   MEMPALACE_BACKUP_HOURS: { group: "broker", default: "24", meaning: "hours between two of those backups" },
   MEMPALACE_BACKUP_KEEP: { group: "broker", default: "7", meaning: "how many of them are kept, the oldest go first" },

@@ -1,5 +1,5 @@
 /**
- * Resolves every path from the environment (docs/files.md) and, where a user has moved the palace, from upstream's
+ * Resolves every path from the environment (docs/reference/files.md) and, where a user has moved the palace, from upstream's
  * config.json.
  */
 import { existsSync, realpathSync } from "node:fs";

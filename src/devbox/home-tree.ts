@@ -1,6 +1,6 @@
 /**
  * Every file of the devbox's home with the hash of its bytes, by a program within the image; and what of it is not as it was. Caches,
- * logs and the files that each start writes anew from the image may differ (docs/devbox.md names them).
+ * logs and the files that each start writes anew from the image may differ (docs/how-to/devbox.md names them).
  */
 
 /**
@@ -11,7 +11,7 @@ export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; our
 
 export const HOME = "/home/developer";
 
-/** Prefixes of paths within the home, as docs/devbox.md has them. */
+/** Prefixes of paths within the home, as docs/how-to/devbox.md has them. */
 const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
 
 export function treeCommand(): string[] {

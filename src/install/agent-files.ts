@@ -1,5 +1,5 @@
 /**
- * Lists the agents that we can wire, and the files of each. docs/agents.md says where they are and what they hold. Imported
+ * Lists the agents that we can wire, and the files of each. docs/how-to/agents.md says where they are and what they hold. Imported
  * by install.ts and detect.ts.
  */
 import { existsSync, readdirSync } from "node:fs";

@@ -3,7 +3,7 @@
  * A code's family says who may see it, whether a retry helps and how the command line exits.
  */
 
-/** Code → what it means, in words for the documentation; a test holds docs/errors.md against this table. */
+/** Code → what it means, in words for the documentation; a test holds docs/reference/errors.md against this table. */
 export const ERROR_CODES = {
   CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
   CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel takes",
@@ -46,7 +46,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 
 type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
 
-/** Exit codes of every executable, by family (docs/errors.md). 70 is left for a broken invariant, 130 for Ctrl-C. */
+/** Exit codes of every executable, by family (docs/reference/errors.md). 70 is left for a broken invariant, 130 for Ctrl-C. */
 export const EXIT_CODES: Record<Family, number> = {
   CONFIG: 2,
   TRANSPORT: 3,

@@ -1,6 +1,6 @@
 /**
  * LoCoMo's development half as the quality bench uses it: the conversations, their sessions as files, and what a list of hits is
- * worth. The data lies beside the checkout and is no part of it. Source of the metrics: docs/search.md.
+ * worth. The data lies beside the checkout and is no part of it. Source of the metrics: docs/lab/search-recipe.md.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

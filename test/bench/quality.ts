@@ -45,7 +45,7 @@ const LIMIT = 100;
 const IN_FLIGHT = 4;
 /** Every so many of the questions about another conversation are asked. */
 const FOREIGN_STEP = 4;
-/** Source: docs/search.md, the bars for the product. */
+/** Source: docs/lab/search-recipe.md, the bars for the product. */
 const BARS: Readonly<Record<string, Figures>> = {
   lexical: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
   hybrid: { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },

@@ -1,6 +1,6 @@
 /**
  * Where we answer otherwise than the real MemPalace, on purpose: one entry a reason. The differential test uses nothing else to
- * forgive a disagreement, and an entry that no call needed fails it. docs/differences.md is written from this table.
+ * forgive a disagreement, and an entry that no call needed fails it. docs/lab/differences.md is written from this table.
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -181,7 +181,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["search"],
     what: "order of the hits, and which of many are shown (of several that say nearly the same the best, with the ids of the others); `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
-    why: "ours ranks by words and meaning together (docs/figures.md); the hits that both show agree in all else",
+    why: "ours ranks by words and meaning together (docs/lab/figures.md); the hits that both show agree in all else",
     mend: sameHits,
   },
   {

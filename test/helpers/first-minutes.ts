@@ -1,4 +1,4 @@
-/** Writes docs/first-minutes.md of what was really typed and said. */
+/** Writes docs/lab/first-minutes.md of what was really typed and said. */
 import { availableParallelism } from "node:os";
 
 /** `said` is what a user sees when it has ended, without progress. */
@@ -24,7 +24,7 @@ It is the worse of two mornings: an old Node, an empty home, nothing in any cach
 user has as \`~/proxy.pem\`. The first \`up\` brings Node 24 and the packages, and stops where the image build meets the proxy; without such a proxy
 it goes on to what the second one says. The agents are the real ones. Their model needs no network: it makes the call that a line \`@@tool\` names and answers with
 what came back, so that the times are the software's alone. A real model is asked in the words above that line; its key goes into \`.env.devbox\` before \`up\`
-([the devbox](devbox.md)).
+([the devbox](../how-to/devbox.md)).
 
 \`\`\`console
 ${shown.join("\n\n")}

@@ -6,9 +6,9 @@ import { pages } from "../../scripts/docs.ts";
 import { DIFFERENCES } from "../differential/differences.ts";
 import { ROOT } from "./source-files.ts";
 
-test("docs/differences.md is what scripts/docs.ts writes", () => {
-  const page = readFileSync(join(ROOT, "docs/differences.md"), "utf8");
-  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/differences.md"]);
+test("docs/lab/differences.md is what scripts/docs.ts writes", () => {
+  const page = readFileSync(join(ROOT, "docs/lab/differences.md"), "utf8");
+  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/lab/differences.md"]);
 });
 
 test("each difference has a name of its own, says what it is and why, and holds for a version", () => {

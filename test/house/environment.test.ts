@@ -10,9 +10,9 @@ const names = Object.keys(VARIABLES);
 /** Entry points hand the whole environment to the configuration. */
 const MAY_SEE_ENV = ["src/bin/", "src/harness/pi/palace.ts", "src/harness/opencode/palace.ts"];
 
-test("docs/environment.md is what scripts/docs.ts writes, so every variable is in it", () => {
-  const page = readFileSync(join(ROOT, "docs/environment.md"), "utf8");
-  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/environment.md"]);
+test("docs/reference/settings.md is what scripts/docs.ts writes, so every variable is in it", () => {
+  const page = readFileSync(join(ROOT, "docs/reference/settings.md"), "utf8");
+  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/settings.md"]);
   expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
 });
 

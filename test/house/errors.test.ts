@@ -8,9 +8,9 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const codes = Object.keys(ERROR_CODES);
 
-test("docs/errors.md is what scripts/docs.ts writes, so every code is in it", () => {
-  const page = readFileSync(join(ROOT, "docs/errors.md"), "utf8");
-  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/errors.md"]);
+test("docs/reference/errors.md is what scripts/docs.ts writes, so every code is in it", () => {
+  const page = readFileSync(join(ROOT, "docs/reference/errors.md"), "utf8");
+  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/errors.md"]);
   expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 
 /** There is none of that name: what counts is the way it is asked for. */
 const MODELS = "models.test";
-/** What README and docs/files.md name, and npm's own cache. */
+/** What README and docs/reference/files.md name, and npm's own cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
 
 describe.skipIf(missing)("a fresh clone with an old Node", () => {

@@ -190,7 +190,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("a backup made in a devbox is a file of the devbox, and the lines of docs/backup.md put it back", async () => {
+  test("a backup made in a devbox is a file of the devbox, and the lines of docs/how-to/backup.md put it back", async () => {
     const backup = await stack.exec("devbox", 1, "palace", "backup", "/home/developer/b.tar", "--json");
     expect(backup.exitCode, backup.stderr).toBe(0);
     expect(JSON.parse(backup.stdout)).toMatchObject({ file: "/home/developer/b.tar", encrypted: false });
@@ -200,7 +200,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await until(async () => (await stack.exec("broker", 1, "sh", "-c", "ls -d /palace/.backup-*")).exitCode !== 0);
 
     const refused = await stack.exec("devbox", 1, "palace", "restore", "/home/developer/b.tar", "--yes");
-    expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("docs/backup.md") });
+    expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("docs/how-to/backup.md") });
     // What is filed later stays in Chroma, and comes back from there.
     {
       await using shim = await stack.shim(1);

@@ -1,7 +1,7 @@
 /**
  * The first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work: the Node is too old, the home is
  * empty, and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other, and
- * what they type is docs/first-minutes.md: made by this with PALACE_WRITE_DOCS=1, held against it in every other run.
+ * what they type is docs/lab/first-minutes.md: made by this with PALACE_WRITE_DOCS=1, held against it in every other run.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const project = dockerName("newcomer");
 const BASE_IMAGE = "node:24-trixie-slim";
 const MODEL_PORT = 18_080;
 const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
-const PAGE = join(ROOT, "docs/first-minutes.md");
+const PAGE = join(ROOT, "docs/lab/first-minutes.md");
 
 describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
   let newcomer: Newcomer;
@@ -142,7 +142,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     await shim.close();
   });
 
-  test("a fact told to opencode is what pi answers with, and docs/first-minutes.md shows what was typed", async () => {
+  test("a fact told to opencode is what pi answers with, and docs/lab/first-minutes.md shows what was typed", async () => {
     await startModel();
     const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
     const told = await ask("opencode", [`Remember: ${drawer.content}.`, "mempalace_add_drawer", drawer]);

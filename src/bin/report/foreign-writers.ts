@@ -52,7 +52,7 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** docs/going-back.md has the same words. */
+/** docs/how-to/going-back.md has the same words. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

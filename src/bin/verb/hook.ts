@@ -77,7 +77,7 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor what
                was said, whose last exchanges are told
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
-               user says next judges it, and so do signals (docs/learning.md); without a broker it waits for one on disk
+               user says next judges it, and so do signals (docs/explanation/learning.md); without a broker it waits for one on disk
   judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
                MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);

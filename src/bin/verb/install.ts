@@ -14,7 +14,7 @@ palace install --uninstall claude-code|opencode|pi|all
 Gives a coding agent the palace: its tools as an MCP server, and what the agent has for hooks, plugins and skills. Everything else in
 the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. Run again, it changes
 nothing that is right. all wires the agents that are found on this machine. For codex and the others it prints the lines to paste.
-What is written where: docs/agents.md.
+What is written where: docs/how-to/agents.md.
 
   --dry-run    show what would be written, and write nothing
   --uninstall  the same as palace uninstall`;

@@ -105,7 +105,7 @@ function assertHere(config: Config): void {
     throw new PalaceError(
       "STORE_READ_ONLY",
       `${home} cannot be written here; nothing was changed`,
-      "where it can be: palace restore FILE; for the compose stack docs/backup.md has the lines",
+      "where it can be: palace restore FILE; for the compose stack docs/how-to/backup.md has the lines",
     );
 }
 

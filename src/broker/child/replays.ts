@@ -1,6 +1,6 @@
 /**
  * Idempotency of a child's writes, in memory: a repeated key joins the running call or gets the first result. It is
- * bounded, and lost with the broker (docs/engine-command.md tells what that means).
+ * bounded, and lost with the broker (docs/how-to/engine-command.md tells what that means).
  */
 import { createHash } from "node:crypto";
 import { PalaceError } from "../../protocol/errors.ts";

@@ -7,7 +7,7 @@ import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
 
 const WEAK_BELOW = 0.34;
-/** Source: docs/figures.md, short drawers. */
+/** Source: docs/lab/figures.md, short drawers. */
 const SHORT_MAX = 200;
 const SHORT_COSINE_MIN = 0.35;
 

@@ -1,7 +1,7 @@
 /**
  * Search: BM25 and vectors are retrieved side by side, every candidate gets both scores, the scores are fused.
  * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
- * Source: the recipe of docs/search.md; the shape of the answer is palace.md 2.10.
+ * Source: the recipe of docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
  */
 import type { Drawer, DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";

@@ -1,6 +1,6 @@
 /**
  * Masks secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored
- * stays verbatim (docs/hygiene.md). It masks only what can hardly be anything else: a hash, a UUID or an image must
+ * stays verbatim (docs/how-to/forget.md). It masks only what can hardly be anything else: a hash, a UUID or an image must
  * come back as it was filed.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and

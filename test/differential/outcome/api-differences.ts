@@ -275,7 +275,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "search-order",
     versions: BOTH,
-    why: "which memories fit a question, and in what order (docs/learning.md); what both show agrees in all that both have",
+    why: "which memories fit a question, and in what order (docs/explanation/learning.md); what both show agrees in all that both have",
     mend: memoriesShared,
   },
   {

@@ -1,6 +1,6 @@
 /**
  * An admin's token of another machine could have any program of the broker's machine run, by naming it as the Chroma to export
- * with. docs/going-back.md says that an export comes through the socket.
+ * with. docs/how-to/going-back.md says that an export comes through the socket.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

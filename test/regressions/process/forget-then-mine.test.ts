@@ -1,5 +1,5 @@
 /**
- * docs/hygiene.md said that the next mining files again what was forgotten; a transcript of which drawers had stayed was "unchanged".
+ * docs/how-to/forget.md said that the next mining files again what was forgotten; a transcript of which drawers had stayed was "unchanged".
  * What it says now, of every feeder.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** When a hit is called weak. The figures behind it: docs/figures.md. */
+/** When a hit is called weak. The figures behind it: docs/lab/figures.md. */
 import { expect, test } from "vitest";
 import { isWeakMatch } from "../../../src/engine/search/confidence.ts";
 
