@@ -4,7 +4,7 @@
  * so that it works before anything else does.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +35,9 @@ const MERGED = ["bin/palace.js", "bin/mempalace-broker.js", "**/*-thread.js"];
 /** These are copied from the package into agents' folders, so each is one file that needs only Node. */
 const EXTENSIONS = ["pi", "opencode"];
 
+/** Files are dated by a clock that may be this much behind, ms. */
+const CLOCK_STEP_MS = 20;
+
 /** This package looks for its binary beside its own file, so it stays unbundled. */
 const NATIVE = ["better-sqlite3"];
 
@@ -46,6 +49,7 @@ const NATIVE = ["better-sqlite3"];
  */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
+  const begunAtMs = Date.now() - CLOCK_STEP_MS;
   const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
   try {
     const args = ["-p", join(root, "tsconfig.build.json"), "--outDir", fresh, "--noCheck"];
@@ -63,6 +67,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);
+    // A source that is edited during the build is newer than dist/bin, so that it is built again.
+    utimesSync(join(fresh, "bin"), begunAtMs / 1000, begunAtMs / 1000);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
     renameSync(fresh, dist);

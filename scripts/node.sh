@@ -106,10 +106,18 @@ install_locked() {
   { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true
 }
 
-# True if dist/ is there and nothing that goes into it is newer (scripts/up.ts asks the same).
+# True if dist/ is there and nothing that goes into it is newer (scripts/up.ts asks the same): one `find`, some milliseconds.
 is_built() {
   [ -d "$root/dist/bin" ] &&
     [ -z "$(cd "$root" && find src package-lock.json tsconfig.json tsconfig.build.json -newer dist/bin 2>/dev/null)" ]
+}
+
+# Becomes the executable $1, called with the other arguments: the built one starts several times as fast as its sources.
+launch() {
+  name=$1
+  shift
+  if is_built && [ -f "$root/dist/bin/$name.js" ]; then exec node "$root/dist/bin/$name.js" "$@"; fi
+  exec node "$root/src/bin/$name.ts" "$@"
 }
 
 # For the next start of the shim, which reads it in shim.sh: the very Node that was found (a version manager's stand-in looks at

@@ -2,7 +2,7 @@
  * `scripts/up` in a fresh clone, as a newcomer runs it at work: the Node is too old, the home is empty, and the only way out is a proxy
  * that inspects TLS. Then the network is gone altogether, and everything goes on. The tests follow each other.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
@@ -86,6 +86,9 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
       expect(stdout).toContain(`./scripts/${next}`);
     expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
+    // The build is dated by its begin: a source that is edited while it runs is newer.
+    const dateOf = (file: string): number => statSync(join(newcomer.clone, "dist/bin", file)).mtimeMs;
+    expect(dateOf(".")).toBeLessThan(dateOf("roampal.js"));
     // Every package came this way: there is no other, and npm's cache was empty.
     const locked = JSON.parse(readFileSync(join(newcomer.clone, "package-lock.json"), "utf8")) as { packages: object };
     const tarballs = new Set(proxy.requests.filter((line) => line.includes(".tgz")));

@@ -43,7 +43,9 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources (its build is older: ./scripts/up)" };
-  return { what: "this clone's build", madeAtMs: builtAtMs };
+  // The folder has the date of the build's begin, its files that of the end.
+  const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
+  return { what: "this clone's build", madeAtMs };
 }
 
 function within(folder: string): string[] {

@@ -150,6 +150,27 @@ test("a Node that was replaced since, also by one of an older date, or that is g
   expect(await startAsNoted(clone)).toMatchObject(builtBy(process.execPath));
 });
 
+test.each(["palace", "mempalace", "roampal"])(
+  "scripts/%s runs what is built, and the sources where that is missing or older than they are",
+  async (name) => {
+    const clone = makeClone();
+    cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
+    writeFileSync(join(clone, `src/bin/${name}.ts`), "console.log(`sources ${process.argv[2]}`);");
+    const start = async (): Promise<string | undefined> =>
+      (
+        await execa(join(clone, "scripts", name), ["status"], {
+          ...{ cwd: folder, env: { HOME: folder, PATH: withNode }, extendEnv: false, reject: false },
+        })
+      ).stdout;
+    expect(await start()).toBe("sources status");
+    writeFileSync(join(clone, `dist/bin/${name}.js`), "console.log(`built ${process.argv[2]}`);");
+    setAge(join(clone, "dist/bin"), -60);
+    expect(await start()).toBe("built status");
+    setAge(join(clone, "src/shim/shim.ts"), -120);
+    expect(await start()).toBe("sources status");
+  },
+);
+
 test("a hook of a clone is what is built; where something would have to be fetched first it fetches nothing and says nothing", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
