@@ -24,6 +24,6 @@ else {
 function printHelp(): void {
   const lines = Object.entries(VERBS).map(([verb, { does }]) => `  ${verb.padEnd(8)} ${does}`);
   process.stdout.write(
-    `roampal VERB [options]\n\n${lines.join("\n")}\n\n--dev, or ROAMPAL_DEV=1: another memory, beside the usual one, whose door is at port 27183.\nThe memory is the palace's: \`palace --help\`; docs/explanation/learning.md.\n`,
+    `roampal VERB [options]\n\n${lines.join("\n")}\n\n--dev, or ROAMPAL_DEV=1: another memory, beside the usual one, whose door is at port 27183.\nThe memory is the palace's: \`palace --help\`; docs/how-to/learning.md.\n`,
   );
 }

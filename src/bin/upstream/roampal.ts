@@ -133,8 +133,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
   summarize: "nothing is shortened here: a memory is kept as it was said",
-  sidecar:
-    "MEMPALACE_JUDGE_URL and MEMPALACE_JUDGE_MODEL in the environment of the agents: docs/explanation/learning.md",
+  sidecar: "MEMPALACE_JUDGE_URL and MEMPALACE_JUDGE_MODEL in the environment of the agents: docs/how-to/learning.md",
   retag: "there are no tags to make anew here",
   profile: "another memory is another folder: palace --palace DIR VERB",
   reembed: "palace repair",

@@ -20,7 +20,7 @@ palace outcome remove TITLE
 palace outcome import [DIR] [--dry-run]
 palace outcome export DIR
 
-Memory that learns from outcomes (docs/explanation/learning.md).
+Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds
   why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
