@@ -37,7 +37,8 @@ export type TestPalace = AsyncDisposable & {
   run(
     bin: string,
     args: string[],
-    options?: { env?: Env; input?: string },
+    /** `isOpen`: its stdin stays open behind the input. */
+    options?: { env?: Env; input?: string; isOpen?: boolean },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
 };
@@ -96,13 +97,14 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     shim: (more = {}) =>
       openStdioMcp([process.execPath, executable("mp-shim")], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
     client: () => connectClient({ config, agent: "test", start: "auto" }),
-    async run(bin, args, { env: more = {}, input } = {}) {
+    async run(bin, args, { env: more = {}, input, isOpen = false } = {}) {
       const child = spawnBin(bin, args, more);
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
       // It may have ended before it reads that.
-      child.stdin?.on("error", () => {}).end(input ?? "");
+      child.stdin?.on("error", () => {}).write(input ?? "");
+      if (!isOpen) child.stdin?.end();
       const [code] = (await once(child, "close")) as [number | null];
       return { code, ...output };
     },

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { text as readAll } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
+import { readJsonObject } from "../terminal/stdin-object.ts";
 import { defineVerb } from "../verb.ts";
 import { type Checkpoint, CHECKPOINT_EVERY, countAtLast, localTime, noteCount, writeCheckpoint } from "./checkpoint.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
@@ -54,7 +54,7 @@ export const verb = defineVerb({
     if (!HOOKS.some((name) => name === hook)) throw usage(`--hook takes ${HOOKS.join(", ")}, not ${hook}`);
     const agent = Object.hasOwn(HARNESSES, harness) ? HARNESSES[harness] : undefined;
     if (agent === undefined) throw usage(`--harness takes ${Object.keys(HARNESSES).join(", ")}, not ${harness}`);
-    const input = parseInput(process.stdin.isTTY ? "" : await readAll(process.stdin));
+    const input = parseInput(process.stdin.isTTY ? "" : await readJsonObject(process.stdin));
     out.document(await answer({ ...input, config, agent }, hook, env));
     return 0;
   },

@@ -7,7 +7,6 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { setPriority } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { text as readAll } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { connectClient, type Client } from "../../client/client.ts";
@@ -39,6 +38,7 @@ import type { OwedScore } from "../../protocol/outcome.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
+import { readJsonObject } from "../terminal/stdin-object.ts";
 import { savesByItself } from "../upstream/hook-settings.ts";
 import { usageError, type Verb } from "../verb.ts";
 
@@ -168,7 +168,7 @@ function sceneOf(values: Values, env: Env): Scene {
 }
 
 async function claudeCode(scene: Scene): Promise<string> {
-  const input = readInput(process.stdin.isTTY ? "" : await readAll(process.stdin));
+  const input = readInput(process.stdin.isTTY ? "" : await readJsonObject(process.stdin));
   if (input === undefined) {
     scene.log("claude-code: what came on stdin is no JSON object");
     return "";
@@ -274,7 +274,7 @@ function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Pro
 async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   const { judge: settings } = readHarness(scene.env);
   if (settings === undefined || session === "") return "";
-  const owed = JSON.parse(await readAll(process.stdin)) as OwedScore;
+  const owed = JSON.parse(await readJsonObject(process.stdin)) as OwedScore;
   const judgment = await askJudge(settings, owed);
   const turn = { conversation: session, cwd: "" };
   const judged = await withClient(scene, (client) => keepJudgment(client, turn, owed, judgment));
@@ -283,14 +283,14 @@ async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
 }
 
 async function turn(scene: Scene, { session = "", fresh = false, compacted = false }: Values): Promise<string> {
-  const { prompt, cwd } = readTurn(await readAll(process.stdin));
+  const { prompt, cwd } = readTurn(await readJsonObject(process.stdin));
   if (prompt.trim() === "" || session === "") return "";
   const beside = await tell(scene, { conversation: session, cwd }, { prompt, isFresh: fresh, isCompacted: compacted });
   return beside === undefined ? "" : JSON.stringify({ scoring: beside.plainScoring, context: beside.context });
 }
 
 async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> {
-  const said = readTurn(await readAll(process.stdin));
+  const said = readTurn(await readJsonObject(process.stdin));
   if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
   return "";
 }

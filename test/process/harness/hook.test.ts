@@ -63,6 +63,27 @@ describe("at the beginning of a session", () => {
     expect(await wakeUp("--session", "b")).toContain("second of all");
   });
 
+  test("a hook answers a host that never closes its stdin, and keeps what that host tells of a turn", async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
+    await palace.startBroker();
+    await file(palace, "the spare key hangs behind the door {");
+    const run = (bin: string, args: string[], document: object): ReturnType<TestPalace["run"]> =>
+      palace.run(bin, args, { input: JSON.stringify(document), isOpen: true });
+    const begin = { session_id: "s-1", hook_event_name: "SessionStart", source: "startup", cwd: '/a"\\}' };
+    expect((await run("palace", ["hook", "claude-code", ...LONG], begin)).stdout).toContain("spare key");
+    const upstream = ["hook", "run", "--hook", "session-start", "--harness", "claude-code"];
+    expect((await run("mempalace", upstream, begin)).code).toBe(0);
+    const session = ["--session", "pi/s-1", ...LONG];
+    const asked = await run("palace", ["hook", "turn", ...session, "--fresh"], { prompt: "where is it?", cwd: "/a" });
+    expect(JSON.parse(asked.stdout)).toHaveProperty("context");
+    const said = { user: "where?", assistant: "under the mat, says {nobody}", cwd: "/a", signals: [] };
+    expect((await run("palace", ["hook", "turn-end", ...session], said)).code).toBe(0);
+    const client = await palace.client();
+    const found = await client.callTool("search_memory", { query: "under the mat" });
+    expect(JSON.stringify(found)).toContain("says {nobody}");
+    client.close();
+  });
+
   test("an empty palace says nothing", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
