@@ -8,11 +8,9 @@ import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
-type Seed = Readonly<{ path: string; content: object | string }>;
+type Seed = Readonly<{ path: string; content: string }>;
 
 const SEEDS: readonly Seed[] = [
-  // Claude Code then asks for no permission for our tools, like the other agents.
-  { path: ".claude/settings.json", content: { permissions: { allow: ["mcp__mempalace"] } } },
   // Without this file, zsh starts with questions.
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
@@ -23,14 +21,12 @@ export function seedHome(home: string): string[] {
 }
 
 /** Creates the file as a whole or not at all, and never over another one: link() fails for an existing name. */
-function create(file: string, content: object | string): boolean {
+function create(file: string, content: string): boolean {
   if (existsSync(file)) return false;
   const draft = `${file}.new-${randomUUID()}`;
   mkdirSync(dirname(file), { recursive: true });
   try {
-    writeFileSync(draft, typeof content === "string" ? content : `${JSON.stringify(content, null, 2)}\n`, {
-      mode: 0o600,
-    });
+    writeFileSync(draft, content, { mode: 0o600 });
     linkSync(draft, file);
     return true;
   } catch (error) {

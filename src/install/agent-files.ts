@@ -31,6 +31,8 @@ export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
 
 const MISSING = "not in this package; in a clone: npm run build";
 const SERVER = "mempalace";
+/** The permission rule for all tools of our server: without it a headless Claude Code is refused every call. */
+const CLAUDE_TOOLS = `mcp__${SERVER}`;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
 const PLUGIN = { "@opencode-ai/plugin": "*" };
 
@@ -88,7 +90,7 @@ function claudeRows({ places, launch }: RowParts): Row[] {
   const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
   return [
     merge(places.claudeFile, { kind: "entry", keys: ["mcpServers", SERVER], value }),
-    merge(join(places.claudeDir, "settings.json"), { kind: "hooks", events: HOOK_EVENTS, hook }),
+    merge(join(places.claudeDir, "settings.json"), { kind: "hooks", events: HOOK_EVENTS, hook, allow: [CLAUDE_TOOLS] }),
   ];
 }
 

@@ -91,23 +91,27 @@ function mergeStep(
   const draft = new Draft(path, text);
   const isOurs = holds(draft, want, recorded !== undefined);
   const without = new Draft(path, text);
-  if (isOurs) unwire(without, want, recorded);
+  if (isOurs) unwire(without, asRecorded(want, recorded), recorded);
   // A file that we created and that holds nothing of others counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
     current !== undefined &&
     recorded?.after.includes(hashOf(current)) === true &&
     (recorded.before === null || state.original(recorded.before) !== undefined);
-  const before =
-    isKnown && recorded !== undefined ? recorded : isNone ? { kept: [], was: null } : lookBefore(without, want);
+  const base = isNone ? undefined : isKnown ? originalOf(recorded, state) : Buffer.from(without.content);
+  const before = base === undefined ? { kept: [], was: null } : lookBefore(new Draft(path, textOf(path, base)), want);
   wire(draft, want);
-  return {
-    next: Buffer.from(draft.content),
-    base: isNone ? undefined : Buffer.from(without.content),
-    isKnown,
-    before,
-    isOurs,
-  };
+  return { next: Buffer.from(draft.content), base, isKnown, before, isOurs };
+}
+
+function originalOf(recorded: FileRecord | undefined, state: InstallState): Buffer | undefined {
+  return typeof recorded?.before === "string" ? state.original(recorded.before) : undefined;
+}
+
+/** An older install wrote no permission rules: one that is there is the user's. */
+function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
+  const was = recorded?.want;
+  return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;
 }
 
 /** A file that is entirely ours keeps its first original, however it was changed since. */
@@ -173,7 +177,7 @@ function becomes(change: Change, next: Buffer | undefined): Change {
 
 function withoutUs(path: string, want: Want, current: Buffer, recorded: FileRecord | undefined): Buffer | undefined {
   const draft = new Draft(path, textOf(path, current));
-  unwire(draft, want, recorded);
+  unwire(draft, asRecorded(want, recorded), recorded);
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 

@@ -10,7 +10,8 @@ type Json = Record<string, unknown>;
 
 export type Want =
   | { kind: "entry"; keys: readonly [container: string, name: string]; value: Json }
-  | { kind: "hooks"; events: readonly string[]; hook: Hook };
+  /** `allow`: permission rules that go beside the hooks; records of older installs have none. */
+  | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
 /** The file's state before us: containers that stay even when empty, and an entry that had our name. */
@@ -29,6 +30,7 @@ const OUR_HOOK =
 export function wire(draft: Draft, want: Want): void {
   if (want.kind === "entry") return wireEntry(draft, want.keys, want.value);
   for (const event of want.events) wireHook(draft, event, want.hook);
+  for (const rule of want.allow ?? []) allowRule(draft, rule);
 }
 
 function wireEntry(draft: Draft, [container, name]: readonly [string, string], value: Json): void {
@@ -68,6 +70,25 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   if (groups.type !== "array") throw draft.error(groups.offset, `: hooks.${event} is no list`);
   if (ourHook(draft, event, hook) === undefined) return draft.insert(groups, undefined, group);
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
+}
+
+/** Adds the rule unless the user's own rules already decide about all of that server. */
+function allowRule(draft: Draft, rule: string): void {
+  const root = draft.root();
+  const permissions = valueOf(root, "permissions");
+  if (permissions === undefined) return draft.insert(root, "permissions", { allow: [rule] });
+  if (permissions.type !== "object") throw draft.error(permissions.offset, ": permissions is no object");
+  if (["allow", "ask", "deny"].some((list) => rulesOf(permissions, list, rule).length > 0)) return;
+  const allowed = valueOf(permissions, "allow");
+  if (allowed === undefined) return draft.insert(permissions, "allow", [rule]);
+  if (allowed.type !== "array") throw draft.error(allowed.offset, ": permissions.allow is no list");
+  draft.insert(allowed, undefined, rule);
+}
+
+/** Lists the rules about a whole server: Claude Code knows two spellings. */
+function rulesOf(permissions: Node | undefined, list: string, rule: string): Node[] {
+  const rules = valueOf(permissions, list)?.children ?? [];
+  return rules.filter(({ value }) => value === rule || value === `${rule}__*`);
 }
 
 type HookPlace = { groups: Node; group: Node; hooks: Node; hook: Node };
@@ -111,6 +132,10 @@ export function lookBefore(draft: Draft, want: Want): Before {
   if (want.kind === "hooks") {
     const hooks = valueOf(root, "hooks");
     if (hooks !== undefined) kept.push("hooks");
+    const permissions = valueOf(root, "permissions");
+    if (permissions !== undefined) kept.push("permissions");
+    if (valueOf(permissions, "allow") !== undefined) kept.push("permissions.allow");
+    kept.push(...(want.allow ?? []).filter((rule) => rulesOf(permissions, "allow", rule).length > 0));
     return { kept: [...kept, ...want.events.filter((event) => valueOf(hooks, event) !== undefined)], was: null };
   }
   const entries = valueOf(root, want.keys[0]);
@@ -133,7 +158,22 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, container, kept);
   }
+  // A rule names no command: without a record it is ours only where hooks of ours are.
+  const isOurs = before !== undefined || holds(draft, want, false);
   for (const event of want.events) unwireHook(draft, event, want.hook, kept);
+  if (isOurs) for (const rule of want.allow ?? []) if (!kept.includes(rule)) disallow(draft, rule, kept);
+}
+
+function disallow(draft: Draft, rule: string, kept: readonly string[]): void {
+  const allowed = valueOf(valueOf(draft.root(), "permissions"), "allow");
+  const node = allowed?.children?.find(({ value }) => value === rule);
+  if (allowed === undefined || node === undefined) return;
+  draft.remove(allowed, node);
+  const permissions = valueOf(draft.root(), "permissions");
+  const list = propertyOf(permissions, "allow");
+  const isLeft = kept.includes("permissions.allow") || !isBlank(draft, list);
+  if (permissions !== undefined && list !== undefined && !isLeft) draft.remove(permissions, list);
+  prune(draft, "permissions", kept);
 }
 
 function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly string[]): void {

@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa, type ResultPromise } from "execa";
 import { type Agent, agentsFolder, installAgents } from "../../scripts/agents.ts";
-import { seedHome } from "../../scripts/seed.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 
@@ -36,8 +35,6 @@ export async function openAgentsHome(
   }
   const path = [bin, join(agents, "bin"), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
   if (isWired) {
-    // As in the devbox: who runs headless answers no question about tools.
-    seedHome(palace.home);
     const wired = await palace.run("palace", ["install", "all"], { env: { PATH: path } });
     if (wired.code !== 0) throw new Error(wired.stderr);
   }

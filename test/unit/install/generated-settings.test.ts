@@ -34,6 +34,7 @@ const HOOKS: Want = {
   kind: "hooks",
   events: EVENTS,
   hook: { type: "command", command: "palace hook claude-code", timeout: 10 },
+  allow: ["mcp__mempalace"],
 };
 
 function generated(seed: number): { text: string; chance: Chance } {
@@ -41,7 +42,8 @@ function generated(seed: number): { text: string; chance: Chance } {
   const server = (): string => chance.of(['{"command": "x"}', '{"url":"http://x"}', "null"]);
   const list = (): string =>
     chance.of(['[{"hooks": [{"type":"command","command":"mine"}]}]', "[]", '[{"matcher":"*","hooks":[]}]']);
-  return { text: settings(chance, { mcpServers: server, mcp: server, hooks: list }), chance };
+  const rules = (): string => chance.of(['["Bash(ls:*)"]', "[]", '"plan"']);
+  return { text: settings(chance, { mcpServers: server, mcp: server, hooks: list, permissions: rules }), chance };
 }
 
 /** As every parser reads it, in order; without us. */
@@ -58,7 +60,14 @@ function foreign(text: string): string {
     if (left.length === 0 && EVENTS.concat("UserPromptSubmit", "PreCompact", "SessionEnd").includes(event))
       delete value["hooks"]?.[event];
   }
-  for (const key of ["mcpServers", "mcp", "hooks"]) if (Object.keys(value[key] ?? {}).length === 0) delete value[key];
+  const allowed = value["permissions"]?.["allow"];
+  if (Array.isArray(allowed) && allowed.includes("mcp__mempalace")) {
+    const left = allowed.filter((rule) => rule !== "mcp__mempalace");
+    if (left.length > 0) (value["permissions"] as Record<string, unknown>)["allow"] = left;
+    else delete value["permissions"]?.["allow"];
+  }
+  for (const key of ["mcpServers", "mcp", "hooks", "permissions"])
+    if (Object.keys(value[key] ?? {}).length === 0) delete value[key];
   delete value["$schema"];
   return JSON.stringify(value);
 }

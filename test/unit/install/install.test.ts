@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findAgent } from "../../../src/install/detect.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../src/install/install.ts";
@@ -64,6 +65,7 @@ test("hooks of others stay as they are, beside ours and in the same list", () =>
       ...{ Stop: [theirs, ours], Notification: [theirs], SessionStart: [ours] },
       ...{ UserPromptSubmit: [ours], PreCompact: [ours], SessionEnd: [ours] },
     },
+    permissions: { allow: ["mcp__mempalace"] },
   });
 });
 
@@ -75,6 +77,55 @@ test("a hook of ours that a user has moved into a group of his own is taken from
   expect(wiringOf("claude-code", parts)).toBe("drifted");
   uninstall("claude-code", parts, false);
   expect(json(".claude/settings.json")).toEqual({ hooks: { Stop: [{ hooks: [theirs] }] } });
+});
+
+test.each([
+  [
+    '{\n  "permissions": {\n    "allow": [\n      "Bash(ls:*)" // mine\n    ],\n    "deny": []\n  }\n}\n',
+    ["Bash(ls:*)", "mcp__mempalace"],
+  ],
+  ['{ "permissions": { "defaultMode": "plan" } }', ["mcp__mempalace"]],
+  ['{ "permissions": { "allow": [] } }', ["mcp__mempalace"]],
+  ['{ "permissions": { "allow": ["mcp__mempalace"] } }', ["mcp__mempalace"]],
+  ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
+  ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
+  ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
+])("the tools are allowed beside the user's own rules %s, and only what we added goes again", (before, allow) => {
+  for (const hasChanged of [false, true]) {
+    put(".claude/settings.json", before);
+    install("claude-code", parts, false);
+    const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
+    expect(permissions.allow).toEqual(allow);
+    expect(wiringOf("claude-code", parts)).toBe("wired");
+    // Changed since, so that our parts are taken out of it instead of the original being put back.
+    if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
+    uninstall("claude-code", parts, false);
+    expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
+  }
+});
+
+test("a rule that the user wrote before this version added one stays when we leave", () => {
+  const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
+  put(".claude/settings.json", rule);
+  install("claude-code", parts, false);
+  // As older versions recorded it.
+  const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
+  for (const file of record.files) {
+    delete file.want?.allow;
+    file.kept = [];
+  }
+  put("state/install/claude-code.json", JSON.stringify(record));
+  put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
+  install("claude-code", parts, false);
+  uninstall("claude-code", parts, false);
+  expect(read(".claude/settings.json").trimEnd()).toBe(rule);
+});
+
+test("without a record, a rule is ours only beside hooks of ours", () => {
+  const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
+  put(".claude/settings.json", rule);
+  uninstall("claude-code", parts, false);
+  expect(read(".claude/settings.json")).toBe(rule);
 });
 
 test("an entry of ours that a clone elsewhere had made is mended, and what a user gave it stays", () => {
