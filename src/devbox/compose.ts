@@ -3,8 +3,8 @@
  * `.env`, the environment and the defaults come to. Imported by the rest of this room, `bin` and the scripts.
  */
 import { execFile, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import type { Env } from "../config/env.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -28,6 +28,8 @@ export type Stack = Readonly<{
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
+  /** The file of EXTRA_CA_CERTS or NODE_EXTRA_CA_CERTS; an empty one of ours where neither is set. */
+  certificates: string;
   images: Readonly<Record<Service, string>>;
 }>;
 
@@ -35,23 +37,43 @@ const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
+/** Names that compose looks for by itself, in its order: the first base file, and the first override beside it. */
+const BASE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+const OVERRIDE_FILES = [
+  "compose.override.yml",
+  "compose.override.yaml",
+  "docker-compose.override.yml",
+  "docker-compose.override.yaml",
+];
+
 /**
- * `docker` and its arguments up to the compose command. The arrangement is the one that COMPOSE_FILE chooses, in the environment or
- * in `.env`, as for a plain `docker compose`.
+ * Returns `docker` and its arguments up to the compose command. Every file is named, so that it works from any folder: compose itself
+ * would look for those of COMPOSE_FILE in the current one.
  */
-export function composeCommand({ root, env }: Place): string[] {
-  const files = (env["COMPOSE_FILE"] ?? notedFiles(root) ?? "docker-compose.yml").split(":").filter(Boolean);
+export function composeCommand(place: Place): string[] {
   return [
-    ...["docker", "compose", "--project-directory", root],
-    ...files.flatMap((file) => ["--file", resolve(root, file)]),
+    ...["docker", "compose", "--project-directory", place.root],
+    ...composeFiles(place).flatMap((file) => ["--file", resolve(place.root, file)]),
   ];
 }
 
-function notedFiles(root: string): string | undefined {
+/** Returns the files that a plain `docker compose` in `root` reads: those of COMPOSE_FILE, else its default and the override beside it. */
+function composeFiles({ root, env }: Place): string[] {
+  const dotEnv = readDotEnv(root);
+  const chosen = [env["COMPOSE_FILE"], dotEnv["COMPOSE_FILE"]].find((value = "") => value !== "");
+  const separator = env["COMPOSE_PATH_SEPARATOR"] ?? dotEnv["COMPOSE_PATH_SEPARATOR"] ?? delimiter;
+  if (chosen !== undefined) return chosen.split(separator).filter(Boolean);
+  const first = (names: readonly string[]): string[] =>
+    names.filter((name) => existsSync(join(root, name))).slice(0, 1);
+  const base = first(BASE_FILES);
+  return [...(base.length === 0 ? ["docker-compose.yml"] : base), ...first(OVERRIDE_FILES)];
+}
+
+function readDotEnv(root: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(join(root, ".env"), "utf8"))["COMPOSE_FILE"];
+    return parseEnv(readFileSync(join(root, ".env"), "utf8"));
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -62,6 +84,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
     name: string;
     services: Record<string, { image?: string; volumes?: { target: string; source: string }[] }>;
     volumes: Record<string, { name: string }>;
+    secrets?: Record<string, { file?: string }>;
   };
   const volume = (name: string): string => said.volumes[name]?.name ?? `${said.name}_${name}`;
   const image = (service: Service): string => said.services[service]?.image ?? `${said.name}-${service}`;
@@ -76,8 +99,22 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
       broker: volume("devbox-broker"),
     },
     workspace,
+    certificates: said.secrets?.["ca"]?.file ?? "",
     images: { chroma: image("chroma"), broker: image("broker"), devbox: image("devbox") },
   };
+}
+
+/** Errors: CONFIG_BAD_VALUE for certificates that are not there; compose would name the file, and not who named it. */
+export function assertCertificates({ certificates }: Pick<Stack, "certificates">, { root, env }: Place): void {
+  if (certificates === "" || statSync(certificates, { throwIfNoEntry: false })?.isFile() === true) return;
+  const dotEnv = readDotEnv(root);
+  const isSet = (name: string): boolean => (env[name] ?? dotEnv[name] ?? "") !== "";
+  const name = ["EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS"].find(isSet) ?? "docker-compose.yml";
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${name} names ${certificates}, which is no file; nothing was changed`,
+    `EXTRA_CA_CERTS=/path/to/certificates.pem palace devbox up; without a proxy: unset ${name} (also in ${join(root, ".env")})`,
+  );
 }
 
 /** The stdout of a compose command that is quick. */
@@ -154,11 +191,4 @@ export function atWhat(said: string): string {
     .trim()
     .replace(/^#\d+ /, "")
     .replace(/^(.{100}).+/, "$1…");
-}
-
-/** `said` is the end of what a failed compose said. */
-export function failureHint(said: string, place: Place): string {
-  if (/certificate|CERT_|_CERT/.test(said))
-    return "a proxy that inspects TLS stands in between: EXTRA_CA_CERTS=/path/to/its-certificates.pem, then this again";
-  return composeCommand(place).concat("logs").join(" ");
 }

@@ -1,7 +1,8 @@
 /** Ends the stack. The containers go; memory and home stay, unless they are asked for by the project's name. */
 import { join } from "node:path";
 import { PalaceError } from "../protocol/errors.ts";
-import { failureHint, runCompose, type Watch } from "./compose.ts";
+import { runCompose, type Watch } from "./compose.ts";
+import { composeFailed } from "./failure.ts";
 import { boxesOf } from "./engine.ts";
 import { startOld, stopWriters } from "./recreate/drain.ts";
 import { oldBoxes } from "./recreate/images.ts";
@@ -18,7 +19,7 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
   if (failure === undefined) return;
   watch.log(failure);
-  throw new PalaceError("BROKER_START_FAILED", "the stack did not end", failureHint(failure, place));
+  throw composeFailed("the stack did not end", failure, place);
 }
 
 /** Memory and home as they are when nobody writes any more. Shape: the folder. Errors: CONFIG_USAGE where no container is left. */

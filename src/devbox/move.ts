@@ -9,7 +9,8 @@ import type Docker from "dockerode";
 import { faultPoint } from "../platform/fault.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { failureHint, type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
+import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
+import { composeFailed } from "./failure.ts";
 import { takeDown } from "./down.ts";
 import { boxesOf, type Engine, hasVolume } from "./engine.ts";
 import { type Note, readNote, writeState } from "./note.ts";
@@ -104,7 +105,7 @@ export async function moveStack(here: Here, place: Place, before: Before, watch:
   const failure = await runCompose(place, ["up", "--no-start", "--build", "devbox"], watch);
   if (failure !== undefined) {
     watch.log(failure);
-    throw new PalaceError("BROKER_START_FAILED", "an image or a volume could not be made", failureHint(failure, place));
+    throw composeFailed("an image or a volume could not be made", failure, place);
   }
   for (const name of COPIED) {
     const [source, target] = [before.stack.volumes[name], stack.volumes[name]];

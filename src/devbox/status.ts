@@ -90,13 +90,19 @@ async function serviceState(engine: Engine, { id, name, service, imageId }: Box)
     .getImage(imageId)
     .inspect()
     .then(
-      ({ Config: image }) => image.Labels?.["org.opencontainers.image.revision"] ?? null,
+      ({ Config: image }) => revisionIn(image.Labels),
       (error: unknown) => {
         if (statusOf(error) === 404) return null;
         throw error;
       },
     );
   return { service, name, state: State.Status, health: State.Health?.Status ?? null, image: Config.Image, revision };
+}
+
+/** Returns null also for an image that plain `docker compose` built: its build is not told a revision. */
+export function revisionIn(labels: Record<string, string> | null | undefined): string | null {
+  const { "org.opencontainers.image.revision": revision = "unknown" } = labels ?? {};
+  return revision === "unknown" ? null : revision;
 }
 
 async function sizesOf(

@@ -1,5 +1,14 @@
 /** Brings the stack up, whoever asks for it: `palace devbox up`, `palace up --docker`, scripts/up. Twice is as good as once. */
-import { composeCommand, failureHint, type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
+import {
+  assertCertificates,
+  composeCommand,
+  type Place,
+  readStack,
+  runCompose,
+  type Stack,
+  type Watch,
+} from "./compose.ts";
+import { composeFailed } from "./failure.ts";
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { type Before, moveStack, stackBefore } from "./move.ts";
@@ -7,7 +16,7 @@ import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
 import { assertOurs, real } from "./owner.ts";
 import { finishRecreate } from "./recreate/finish.ts";
 import { writeStackUser } from "./user.ts";
-import { settleWorkspace } from "./workspace.ts";
+import { type Chosen, chooseWorkspace, keepWorkspace } from "./workspace.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
 export type UpOptions = Place &
@@ -64,46 +73,55 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const { root, log } = options;
   const opened = await openStack(options);
   const { engine } = opened;
+  assertCertificates(opened.stack, opened.place);
   await finishRecreate({ ...opened, ...options, place: opened.place }, "up");
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
+  const chosen = await workspaceOf(opened, options, before);
   // What is copied belongs to the uid that it has.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
-  const workspace = await workspaceOf(opened, options, before);
+  const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
   // Where compose comes to the same folder by itself it is left to it: a named one and a default are told apart in the box.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const env = { ...options.env, ...mounts, PALACE_REVISION: revision };
-  await noteFolder(opened, workspace);
+  await noteFolder(opened, (await noteOf(engine, opened.state))?.workspace ?? "");
   if (before !== undefined) await moveStack(here, { root, env }, before, options);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const failure = await runCompose({ root, env }, args, options);
-  if (failure === undefined) return { ...opened, place: { root, env }, before: before?.stack.project };
+  if (failure === undefined) {
+    keepWorkspace(root, chosen, log);
+    await noteFolder({ ...opened, hasVolumes: true }, workspace);
+    return { ...opened, place: { root, env }, before: before?.stack.project };
+  }
   log(failure);
-  throw new PalaceError(
-    "BROKER_START_FAILED",
-    "the compose stack did not become healthy",
-    failureHint(failure, { root, env }),
-  );
+  throw composeFailed("the compose stack did not become healthy", failure, { root, env });
 }
 
 async function workspaceOf(
   { stack, engine, state }: Opened,
-  { root, env, cwd, workspace, log }: UpOptions,
+  { root, env, cwd, workspace }: UpOptions,
   before: Before | undefined,
-): Promise<string> {
-  const own = (await mountedWorkspace(engine, stack)) ?? (await noteOf(engine, state))?.workspace;
-  const last = before === undefined ? own : ((await mountedWorkspace(engine, before.stack)) ?? before.note?.workspace);
+): Promise<Chosen> {
+  const own = (await mountedWorkspace(engine, stack)) ?? noted((await noteOf(engine, state))?.workspace);
+  const last =
+    before === undefined ? own : ((await mountedWorkspace(engine, before.stack)) ?? noted(before.note?.workspace));
   const variable = env["DEVBOX_WORKSPACE"] === "" ? undefined : env["DEVBOX_WORKSPACE"];
-  return settleWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last }, log);
+  return chooseWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last });
 }
 
-/** The host's folder that the devbox has; undefined where there is no such container. */
+/** Of a stack that never came up the note has none. */
+function noted(workspace: string | undefined): string | undefined {
+  return workspace === "" ? undefined : workspace;
+}
+
+/** Returns the host's folder that the devbox has; undefined where there is no such container, or one that was never started. */
 async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
   const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
   if (box === undefined) return undefined;
-  const { Mounts } = await engine.getContainer(box.id).inspect();
+  const { Mounts, State } = await engine.getContainer(box.id).inspect();
+  if (!(Date.parse(State.StartedAt) > 0)) return undefined;
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 

@@ -111,10 +111,23 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test("up refuses what cannot work, says why, and writes down no workspace that did not work", async () => {
+    const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
+    expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
+    const colon = await run(clone, ["up", "--workspace", "../a:b"]);
+    expect(colon).toMatchObject({ code: 2, stderr: expect.stringContaining("has a colon in its path") });
+    const failed = await run(clone, ["up", "--workspace", workspace], { BASE_IMAGE: "no:such:image" });
+    expect(failed).toMatchObject({ code: 5, stderr: expect.stringMatching(/invalid reference format/) });
+    expect(failed.stderr).not.toContain("a proxy inspects TLS");
+    expect(existsSync(join(clone, ".env"))).toBe(false);
+  });
+
   test("up brings the stack up with a workspace, which stays the workspace when the next up names none", async () => {
+    const override = { services: { devbox: { environment: { MINE: "mine" } } } };
+    writeFileSync(join(clone, "docker-compose.override.yml"), JSON.stringify(override));
     await good(["up", "--workspace", "../my work's"]);
     expect(readFileSync(join(clone, ".env"), "utf8")).toBe(`DEVBOX_WORKSPACE="${workspace}"\n`);
-    await box("echo plan > /workspace/plan.txt");
+    expect(await box("echo $MINE; echo plan > /workspace/plan.txt")).toBe("mine");
     rmSync(join(clone, ".env"));
     await good(["up"]);
     expect(await box("cat /workspace/plan.txt")).toBe("plan");
@@ -164,6 +177,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(existsSync(join(done.snapshot, "snapshot.json"))).toBe(true);
     expect(await status()).toMatchObject({ up: true, unfinished: null });
     expect(await revision()).toBe("two");
+    expect(await box("echo $MINE")).toBe("mine");
     expect(await kept()).toBe(before);
   });
 

@@ -1,4 +1,5 @@
 /** `palace devbox recreate`: what it would take with it is said first; then the steps of src/devbox/recreate. */
+import { assertCertificates } from "../../devbox/compose.ts";
 import { revisionOf } from "../../devbox/folder.ts";
 import { finishRecreate } from "../../devbox/recreate/finish.ts";
 import { preflight, refuse } from "../../devbox/recreate/preflight.ts";
@@ -15,6 +16,7 @@ export function recreate(call: DevboxCall): Promise<number> {
   return watched(call, "palace devbox recreate finishes what was begun.", async (watch) => {
     const place = placeOf(call, true);
     const opened = await openStack(place);
+    assertCertificates(opened.stack, opened.place);
     const revision = await revisionOf(place.root, place.env);
     const env = { ...place.env, PALACE_REVISION: revision };
     const room = { ...opened, ...watch, cacheDir: place.cacheDir, place: { root: place.root, env } };

@@ -5,7 +5,8 @@
  */
 import { join } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
-import { failureHint, runCompose } from "../compose.ts";
+import { runCompose } from "../compose.ts";
+import { composeFailed } from "../failure.ts";
 import type { Counts } from "../counts.ts";
 import { sweepOneOffs } from "../one-off.ts";
 import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
@@ -78,11 +79,7 @@ async function prepare(room: Room, given: Job): Promise<Job> {
     if (failure !== undefined) {
       room.log(failure);
       await giveUp(room, job);
-      throw new PalaceError(
-        "BROKER_START_FAILED",
-        "an image could not be built; nothing was changed",
-        failureHint(failure, room.place),
-      );
+      throw composeFailed("an image could not be built; nothing was changed", failure, room.place);
     }
   }
   return { ...job, step: "drain" };

@@ -1,5 +1,5 @@
 /** The old images by the names that compose uses, the old data where the new differ, and the stack as it was. */
-import { failureHint } from "../compose.ts";
+import { composeFailed } from "../failure.ts";
 import { boxesOf } from "../engine.ts";
 import { countsDiffer } from "../counts.ts";
 import { treeDiffers } from "../home-tree.ts";
@@ -34,11 +34,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);
-  throw new PalaceError(
-    "BROKER_START_FAILED",
-    "the old stack did not become healthy either; its data are in the snapshot",
-    failureHint(failure, room.place),
-  );
+  throw composeFailed("the old stack did not become healthy either; its data are in the snapshot", failure, room.place);
 }
 
 /** While nothing runs. Of tables that a newer version has changed the old one knows nothing. */

@@ -1,16 +1,18 @@
 /** What counts as "as it was", what would be lost, and what is at work: the pure parts of a recreate. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { atWhat } from "../../../src/devbox/compose.ts";
+import { assertCertificates, atWhat, composeCommand } from "../../../src/devbox/compose.ts";
 import { countsDiffer } from "../../../src/devbox/counts.ts";
 import { addressOptions } from "../../../src/devbox/engine.ts";
 import { treeDiffers } from "../../../src/devbox/home-tree.ts";
 import { split } from "../../../src/devbox/recreate/images.ts";
 import { newJob, readJob, writeJob } from "../../../src/devbox/recreate/job.ts";
 import { lostFiles, programOf } from "../../../src/devbox/recreate/preflight.ts";
+import { revisionIn } from "../../../src/devbox/status.ts";
 
+const ROOT_FILE = import.meta.filename;
 const counts = { schema: 9, seq: 5, mark: "k", drawers: 3, facts: 2, diary: 1, digest: "d" };
 
 test("a memory differs by one drawer, one text, or a journal that ends earlier; not by what was written since", () => {
@@ -46,6 +48,52 @@ test("progress names the step of a build or the container that was spoken of las
   expect(atWhat("#7 [devbox 2/9] RUN apt-get update\n#7 0.2 fetching\n")).toBe("[devbox 2/9] RUN apt-get update");
   expect(atWhat("#7 [x 1/1] RUN y\n Container p-broker-1  Waiting\n")).toBe("Container p-broker-1  Waiting");
   expect(atWhat("")).toBe("working");
+});
+
+test("compose's files are those that a plain docker compose in that folder reads", () => {
+  const root = mkdtempSync(join(tmpdir(), "palace-compose-"));
+  const put = (name: string, text = ""): void => writeFileSync(join(root, name), text);
+  const files = (env: Record<string, string> = {}): string[] =>
+    composeCommand({ root, env })
+      .filter((word) => word.startsWith(`${root}/`))
+      .map((file) => basename(file));
+  try {
+    put("docker-compose.yml");
+    expect(files()).toEqual(["docker-compose.yml"]);
+    put("docker-compose.override.yaml");
+    expect(files()).toEqual(["docker-compose.yml", "docker-compose.override.yaml"]);
+    put("docker-compose.override.yml");
+    expect(files()).toEqual(["docker-compose.yml", "docker-compose.override.yml"]);
+    put("compose.override.yml");
+    expect(files()).toEqual(["docker-compose.yml", "compose.override.yml"]);
+    put("compose.yaml");
+    expect(files()).toEqual(["compose.yaml", "compose.override.yml"]);
+    put(".env", "COMPOSE_FILE=docker-compose.yml:mine.yml\n");
+    expect(files()).toEqual(["docker-compose.yml", "mine.yml"]);
+    expect(files({ COMPOSE_FILE: "a.yml,b.yml", COMPOSE_PATH_SEPARATOR: "," })).toEqual(["a.yml", "b.yml"]);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test("certificates that are not there are refused by the name of the variable", () => {
+  const at = (env: Record<string, string>): (() => void) => {
+    return () => assertCertificates({ certificates: "/nowhere/ca.pem" }, { root: "/nowhere", env });
+  };
+  expect(at({ NODE_EXTRA_CA_CERTS: "/nowhere/ca.pem" })).toThrow(
+    expect.objectContaining({
+      code: "CONFIG_BAD_VALUE",
+      message: expect.stringMatching(/^NODE_EXTRA_CA_CERTS names \/nowhere\/ca\.pem, which is no file/),
+      hint: expect.stringContaining("unset NODE_EXTRA_CA_CERTS"),
+    }),
+  );
+  expect(at({ EXTRA_CA_CERTS: "/nowhere/ca.pem", NODE_EXTRA_CA_CERTS: "/else" })).toThrow(/^EXTRA_CA_CERTS names/);
+  expect(() => assertCertificates({ certificates: ROOT_FILE }, { root: "/nowhere", env: {} })).not.toThrow();
+});
+
+test("an image that plain docker compose built has no revision", () => {
+  const label = "org.opencontainers.image.revision";
+  expect([{ [label]: "abc" }, { [label]: "unknown" }, {}, null].map(revisionIn)).toEqual(["abc", null, null, null]);
 });
 
 test("an engine is found by what docker says of its context", () => {

@@ -1,10 +1,10 @@
-/** `.env` gets the one line that is ours, in compose's spelling; the workspace stays what it was. */
+/** Which lines of `.env` are ours, in compose's spelling, and which folder becomes the workspace. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { hasSetting, quotedValue, writeSettings } from "../../../src/devbox/settings.ts";
-import { settleWorkspace } from "../../../src/devbox/workspace.ts";
+import { chooseWorkspace, keepWorkspace } from "../../../src/devbox/workspace.ts";
 
 let root: string;
 beforeEach(() => (root = mkdtempSync(join(tmpdir(), "palace-settings-"))));
@@ -23,20 +23,39 @@ test("what compose would read otherwise is quoted", () => {
   expect(["/a/b-c", "/my work", "/it's $5"].map(quotedValue)).toEqual(["/a/b-c", "'/my work'", '"/it\'s \\$5"']);
 });
 
-test("a workspace that was mounted the last time is kept and written down; one that is not there is refused", () => {
+const choose = (wanted: Partial<Parameters<typeof chooseWorkspace>[0]>): ReturnType<typeof chooseWorkspace> =>
+  chooseWorkspace({
+    ...{ root, option: undefined, variable: undefined, cwd: root, resolved: join(root, "volumes"), last: undefined },
+    ...wanted,
+  });
+
+test("a workspace that was mounted the last time is kept; one that is not there is refused", () => {
   const last = join(root, "work");
-  const wanted = { root, option: undefined, variable: undefined, cwd: root, resolved: join(root, "volumes"), last };
-  expect(() => settleWorkspace(wanted, () => {})).toThrow("is no folder here; nothing was changed");
+  expect(() => choose({ last })).toThrow("is no folder here; nothing was changed");
   mkdirSync(last);
-  expect(settleWorkspace(wanted, () => {})).toBe(last);
-  expect(text()).toBe(`DEVBOX_WORKSPACE=${last}\n`);
-  expect(settleWorkspace({ ...wanted, option: "." }, () => {})).toBe(root);
+  expect(choose({ last })).toEqual({ folder: last, isKept: true });
+  expect(choose({ last, option: "." })).toEqual({ folder: root, isKept: true });
+  expect(choose({})).toEqual({ folder: join(root, "volumes"), isKept: false });
+});
+
+test("a workspace is written down only when it is kept, after it was chosen", () => {
+  const chosen = choose({ option: "." });
+  expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
+  keepWorkspace(root, { ...chosen, isKept: false }, () => {});
+  expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
+  keepWorkspace(root, chosen, () => {});
   expect(text()).toBe(`DEVBOX_WORKSPACE=${root}\n`);
 });
 
-test("where nothing was ever named nothing is written", () => {
-  const resolved = join(root, "volumes");
-  const wanted = { root, option: undefined, variable: undefined, cwd: root, resolved, last: undefined };
-  expect(settleWorkspace(wanted, () => {})).toBe(resolved);
-  expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
+test("a colon in the workspace is refused at once, with a name for it that Docker can mount", () => {
+  const folder = join(root, "a:b");
+  mkdirSync(folder);
+  for (const wanted of [{ option: "a:b" }, { variable: folder }, { last: folder }])
+    expect(() => choose(wanted)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_BAD_VALUE",
+        message: expect.stringContaining("has a colon"),
+        hint: expect.stringContaining(`ln -s ${folder} ${join(root, "a-b")}`),
+      }),
+    );
 });

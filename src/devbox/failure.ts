@@ -1,0 +1,78 @@
+/** Finds in the output of a failed compose what went wrong, and the command that helps. */
+import { quoted } from "../platform/shell-word.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { composeCommand, type Place } from "./compose.ts";
+
+/** Longest part of an error that is repeated to the user. */
+const SHOWN_MAX = 300;
+
+/** A container that failed. Compose separates the parts of its name by `-`, older versions by `_`. */
+const FAILED_BOX = /container \S+?[-_](chroma|broker|devbox|devbox-bridged)[-_]\d+ (?:is unhealthy|exited)/;
+
+/** A line of the output of BuildKit. */
+const RULE = /^-+$/;
+
+type Known = readonly [pattern: RegExp, hint: (place: Place) => string];
+
+/** Hints by the text of the error. The first that fits is shown. */
+const KNOWN: readonly Known[] = [
+  [
+    // The engine pulls images itself: certificates handed to a build do not reach it.
+    /failed to (?:resolve|do request)[^\n]*(?:x509|certificate)/,
+    () => "add the proxy's certificate to the engine's machine and restart Docker; it pulls images itself",
+  ],
+  [
+    /SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_(?:UNTRUSTED|HAS_EXPIRED|NOT_YET_VALID)|unable to (?:get|verify)[^\n]*certificate|certificate (?:verify failed|verification failed|signed by unknown)|self.signed certificate/i,
+    () => "a proxy inspects TLS: EXTRA_CA_CERTS=/path/to/its-certificates.pem, then the same command again",
+  ],
+  [/no space left on device/i, () => "free disk space: docker system df; docker builder prune"],
+  [
+    /(?:port is already allocated|address already in use)/,
+    () => "another program has this port: docker ps shows containers; change the port, then the same command again",
+  ],
+  [
+    /invalid (?:volume specification|mount config|spec)|error mounting|not a directory|mounts denied|Mounts denied|bind source path does not exist/,
+    ({ root }) =>
+      `check the folders in ${quoted(`${root}/.env`)} and your environment: DEVBOX_WORKSPACE, MEMPALACE_MODEL_DIR, EXTRA_CA_CERTS`,
+  ],
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|Temporary failure (?:in name resolution|resolving)|Could not resolve|i\/o timeout|no such host/,
+    () => "a download failed: check the network, and HTTP_PROXY and HTTPS_PROXY if you are behind a proxy",
+  ],
+  [
+    /manifest unknown|pull access denied|failed to resolve source metadata/,
+    () => "check the image's name (BASE_IMAGE, and `image:` in your override), and whether docker pull gets it",
+  ],
+];
+
+/** Returns the lines of the error that compose printed last: of a build, what the failing step said, then the end of the build. */
+export function lastError(said: string): string[] {
+  const lines = said.trimEnd().split("\n");
+  const last = lines.at(-1)?.trim() ?? "";
+  if (!/failed to solve|^ERROR: |^target /.test(last)) return last === "" ? [] : [last.slice(0, SHOWN_MAX)];
+  // BuildKit repeats the end of a failed step between two rules, below its title.
+  const from = lines.findLastIndex((line, at) => RULE.test(line) && /^ ?> /.test(lines[at + 1] ?? ""));
+  const to = lines.findIndex((line, at) => at > from && RULE.test(line));
+  const step = from === -1 ? [] : lines.slice(from + 2, to === -1 ? undefined : to);
+  // The command that failed is text of our Dockerfile.
+  const end = last.replace(/process ".*" did not complete/, "a command of the build did not complete");
+  return [...step.map((line) => line.replace(/^\d+\.\d+ /, "").trim()), end.slice(0, SHOWN_MAX)].filter(Boolean);
+}
+
+/** Returns the next thing to type. `said` is the end of what a failed compose printed. */
+function failureHint(said: string, place: Place): string {
+  const error = lastError(said).join("\n");
+  const known = KNOWN.find(([pattern]) => pattern.test(error));
+  if (known !== undefined) return known[1](place);
+  const [, service] = FAILED_BOX.exec(error) ?? [];
+  return [...composeCommand(place).map(quoted), "logs", ...(service === undefined ? [] : [service])].join(" ");
+}
+
+/** Makes the error of a compose command that failed. `said` is empty on a terminal, where compose printed it itself. */
+export function composeFailed(what: string, said: string, place: Place): PalaceError {
+  const lines = lastError(said);
+  const step = lines.slice(0, -1);
+  const line = step.find((one) => /\b(?:error|fatal|failed|E:)/i.test(one)) ?? step.at(-1) ?? lines.at(-1);
+  const why = line === undefined ? "; the lines above say why" : `: ${line}`;
+  return new PalaceError("BROKER_START_FAILED", `${what}${why}`, failureHint(said, place));
+}
