@@ -7,10 +7,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { engineMissing } from "../../scripts/engine.ts";
+import { ENTER } from "../../src/bin/devbox/shell.ts";
+import { quoted } from "../../src/platform/shell-word.ts";
 import { assertFenced, FENCE } from "./fenced.ts";
 import { expectPromoted, learn, type Learned } from "./learn.ts";
 import { inDevbox, onHost, type Place } from "./places.ts";
-import { MODEL_OF, PREFIX_OF, runOf } from "./real-agents.ts";
+import { CLAUDE_ANSWERED, MODEL_OF, PREFIX_OF, runOf, tuiOf } from "./real-agents.ts";
+import { openScreen, type Screen } from "./screen.ts";
 import { ANSWER, ENTRY } from "./stub-model.ts";
 import { type Talk, talkIn } from "./talk.ts";
 
@@ -234,5 +237,41 @@ describe.each([
         expect(byName.get(`${PREFIX_OF[agent]}${name}`)?.schema, name).toEqual({ ...inputSchema, ...own });
       expect((await place.seen()).unknown.filter((path) => !path.startsWith("HEAD "))).toEqual([]);
     });
+
+    if (open === inDevbox)
+      test.each(AGENTS)("the TUI of %s starts in a terminal and in the box's tmux, answers and ends", async (agent) => {
+        const { box } = place;
+        expect(box).toBeDefined();
+        if (box === undefined) return;
+        const { command, env, drawn, leave } = tuiOf(agent, place.url);
+        if (agent === "claude") await box.sh(CLAUDE_ANSWERED);
+        const enter = async (screen: Screen, line: string): Promise<void> => {
+          await screen.type(line);
+          await screen.shows(new RegExp(line));
+          await screen.press("Enter");
+        };
+        const talk = async (screen: Screen): Promise<void> => {
+          await screen.shows(drawn);
+          await enter(screen, "Say hello");
+          await screen.shows(new RegExp(ANSWER));
+          await enter(screen, leave);
+        };
+        const variables = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}`);
+        const script = `~/tui-${agent}`;
+        await box.sh(`echo ${quoted([...variables, `exec ${command}`].join("\n"))} > ${script}`);
+        {
+          await using screen = await openScreen(box.sh, `exec sh ${script}`);
+          await talk(screen);
+          expect(await screen.ended()).toBe(0);
+        }
+        await using screen = await openScreen(box.sh, ENTER);
+        await screen.shows(/devbox \S+ .*%/);
+        await screen.type(`sh ${script}; echo "left with $?"`);
+        await screen.press("Enter");
+        await talk(screen);
+        await screen.shows(/left with 0/);
+        await enter(screen, "exit");
+        expect(await screen.ended()).toBe(0);
+      });
   });
 });

@@ -65,3 +65,29 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
       };
   }
 }
+
+/** How a person starts an agent without a prompt, knows that its first screen is drawn, and leaves it. */
+export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
+
+export function tuiOf(agent: Agent, url: string): Tui {
+  const { ANTHROPIC_API_KEY, ...env } = runOf(agent, "", url).env;
+  switch (agent) {
+    case "pi":
+      return { command: `pi --model stub/${MODEL_OF.pi}`, env, drawn: new RegExp(MODEL_OF.pi), leave: "/quit" };
+    case "opencode":
+      return { command: "opencode", env, drawn: /Ask anything/, leave: "/exit" };
+    case "claude":
+      return {
+        command: `claude --model ${MODEL_OF.claude}`,
+        // With a key it asks first whether it may use it. It never asks that of a token.
+        env: { ...env, ANTHROPIC_AUTH_TOKEN: ANTHROPIC_API_KEY ?? "" },
+        drawn: new RegExp(`${MODEL_OF.claude}[^]*❯`),
+        leave: "/exit",
+      };
+  }
+}
+
+/** Answers, in the home, the questions that Claude Code's TUI asks of a new user before its first prompt. */
+export const CLAUDE_ANSWERED = `set -e
+answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
+jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

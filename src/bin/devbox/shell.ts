@@ -7,7 +7,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
 /** A terminal that the box has no description of is taken for the one that all of them understand. */
-const ENTER = `infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color; export TERM; exec tmux -u new-session -A -s main zsh -l`;
+export const ENTER = `infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color; export TERM; exec tmux -u new-session -A -s main zsh -l`;
 const DEVBOXES = ["devbox", "devbox-bridged"];
 
 export async function shell(call: DevboxCall): Promise<number> {

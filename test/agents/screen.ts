@@ -1,0 +1,46 @@
+/**
+ * A terminal in a devbox: a tmux server that reads no settings draws it, so that a test types keys and reads the screen as a person
+ * does. The program in it has a pty, and is what a test wants to see: an agent, or the box's own tmux with an agent in it.
+ */
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+import { quoted } from "../../src/platform/shell-word.ts";
+
+/** Runs a script in the box. */
+export type Sh = (script: string) => Promise<{ stdout: string }>;
+
+export type Screen = AsyncDisposable & {
+  /** Types that text. */
+  type: (text: string) => Promise<void>;
+  /** Presses keys by tmux's names: `Enter`, `C-d`. */
+  press: (...keys: string[]) => Promise<void>;
+  /** Waits until the screen shows it. */
+  shows: (what: RegExp) => Promise<void>;
+  /** Waits until the program has ended; resolves to its exit code. */
+  ended: () => Promise<number>;
+};
+
+const SIZE = ["-x", "120", "-y", "40"];
+const SHOWS_MAX_MS = 120_000;
+
+export async function openScreen(sh: Sh, command: string): Promise<Screen> {
+  const socket = `screen-${randomUUID()}`;
+  const tmux = async (...args: string[]): Promise<string> =>
+    (await sh(["tmux", "-u", "-L", socket, "-f", "/dev/null", ...args].map(quoted).join(" "))).stdout;
+  // TMUX and TERM would tell the program that it is in a tmux already.
+  const without = ["env", "-u", "TMUX", "-u", "TMUX_PANE", "TERM=xterm-256color", "COLORTERM=truecolor"];
+  const inside = [...without, "sh", "-c", command].map(quoted).join(" ");
+  await tmux("start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "new-session", "-d", ...SIZE, inside);
+  const screen = (): Promise<string> => tmux("capture-pane", "-p");
+  return {
+    type: async (text) => void (await tmux("send-keys", "-l", "--", text)),
+    press: async (...keys) => void (await tmux("send-keys", ...keys)),
+    shows: (what) => expect.poll(screen, { timeout: SHOWS_MAX_MS, interval: 300 }).toMatch(what),
+    ended: async () => {
+      const state = (): Promise<string> => tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}");
+      await expect.poll(state, { timeout: SHOWS_MAX_MS, interval: 300 }).toMatch(/^1 /);
+      return Number((await state()).split(" ")[1]);
+    },
+    [Symbol.asyncDispose]: async () => void (await tmux("kill-server").catch(() => {})),
+  };
+}
