@@ -78,7 +78,7 @@ function errorsPage(): string {
     "Errors",
     "Over JSON-RPC an error's `data` holds `code`, `hint` (what to do next), `retryable` and sometimes `retryAfterMs`. On " +
       'the command line: one sentence and one hint on stderr, or with `--json` `{"error":{"code","message","hint"}}`, and ' +
-      "the family's exit code. What MemPalace has errors of its own for (an unknown tool, wrong arguments) is answered in its words, without `data`. 70 means that we broke an invariant of our own, 130 that the command was interrupted.",
+      "the family's exit code. For errors that MemPalace has too (an unknown tool, wrong arguments) the answer has its words and no `data`. Exit code 70 means a bug of ours, 130 that the command was interrupted.",
     families,
   );
 }

@@ -1,0 +1,63 @@
+/**
+ * Types a page of the docs as a reader would: every command of its blocks, in one shell, in order. `console` blocks show what the
+ * reader sees; `sh` blocks only what to type.
+ */
+
+/** `shown`: lines a reader is told to see, `…` for any text, a line of `…` for any lines; undefined if the page shows none. */
+export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
+export type Said = Readonly<{ command: string; code: number; stdout: string }>;
+
+const BLOCK = /^```(console|sh)\n([\s\S]*?)^```$/gm;
+const MARK = "\u0001";
+
+/** Returns the commands of a page, or of its part from the heading `from` up to the heading `to`. */
+export function readTyped(page: string, { from = "", to = "" }: { from?: string; to?: string } = {}): Typed[] {
+  const start = from === "" ? 0 : page.indexOf(`\n## ${from}\n`);
+  const end = to === "" ? page.length : page.indexOf(`\n## ${to}\n`);
+  if (start < 0 || end < start) throw new Error(`the page has no part from "${from}" to "${to}"`);
+  return [...page.slice(start, end).matchAll(BLOCK)].flatMap(([, kind, text = ""]) =>
+    kind === "sh" ? plainCommands(text) : shownCommands(text),
+  );
+}
+
+function plainCommands(text: string): Typed[] {
+  const lines = text.split("\n").map((line) => line.replace(/(^|\s+)#\s.*$/, ""));
+  return lines.filter((line) => line !== "").map((command) => ({ command, shown: undefined }));
+}
+
+function shownCommands(text: string): Typed[] {
+  const typed: { command: string; shown: string[] }[] = [];
+  for (const line of text.trimEnd().split("\n")) {
+    if (line.startsWith("$ ")) typed.push({ command: line.slice(2), shown: [] });
+    else typed.at(-1)?.shown.push(line);
+  }
+  return typed;
+}
+
+/** Returns a bash script that runs the commands as an interactive shell would: aliases hold, and a failure ends nothing. */
+export function scriptOf(typed: readonly Typed[]): string {
+  const lines = typed.flatMap(({ command }) => [`printf '${MARK}'`, command, `printf '${MARK}%s${MARK}' "$?"`]);
+  return ["shopt -s expand_aliases", ...lines, ""].join("\n");
+}
+
+/** Splits what that script wrote to stdout by command. */
+export function readSaid(typed: readonly Typed[], stdout: string): Said[] {
+  const parts = [...stdout.matchAll(/\u0001([^\u0001]*)\u0001(\d+)\u0001/g)];
+  if (parts.length !== typed.length) throw new Error(`${parts.length} of ${typed.length} commands ended:\n${stdout}`);
+  return parts.map(([, said = "", code], at) => ({
+    ...{ command: typed[at]?.command ?? "", code: Number(code) },
+    stdout: said.trimEnd(),
+  }));
+}
+
+/** Returns a pattern for everything that a command says. */
+export function patternOf(shown: readonly string[]): RegExp {
+  const lines = shown.map((line) =>
+    line.trim() === "…" ? "(?:.*\\n?)*?" : `${line.trimEnd().split("…").map(escaped).join(".*")}\\s*\\n?`,
+  );
+  return new RegExp(`^${lines.join("")}$`);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
