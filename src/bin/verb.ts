@@ -52,11 +52,19 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   run(call: Call<T>): Promise<number>;
 };
 
-export type Verb = { usage: string; execute(argv: readonly string[], env: Env): Promise<number> };
+export type Verb = {
+  usage: string;
+  /** For the completions; a verb whose subverbs have options of their own has none. */
+  options?: ParseArgsOptionsConfig;
+  /** Subverbs with options of their own. */
+  subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
+  execute(argv: readonly string[], env: Env): Promise<number>;
+};
 
 export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbParts<T>): Verb {
   return {
     usage: parts.usage,
+    options: parts.options,
     execute: async (argv, env) => {
       const { values, positionals } = parse(parts, argv);
       const common = values as Values<typeof COMMON>;
@@ -111,7 +119,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
       };
   const hint = spelled(known.hint, namedPalace(argv) || undefined);
   if (!isKnown && error instanceof Error && error.stack !== undefined) process.stderr.write(`${error.stack}\n`);
-  if (wantsJson(argv)) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  if (hasFlag(argv, "--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
   return isKnown ? error.exitCode : 70;
 }
@@ -149,9 +157,10 @@ function parse<T extends ParseArgsOptionsConfig>(
   }
 }
 
-function wantsJson(argv: readonly string[]): boolean {
+/** True when one of the flags is among the options. */
+export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
   const end = argv.indexOf("--");
-  return (end < 0 ? argv : argv.slice(0, end)).includes("--json");
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));
 }
 
 /** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */

@@ -9,6 +9,9 @@ import type { Verb } from "../verb.ts";
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
   return {
     usage,
+    subs: Object.fromEntries(
+      Object.entries(actions).map(([name, verb]) => [name, (): Promise<{ verb: Verb }> => Promise.resolve({ verb })]),
+    ),
     execute: async (argv, env) => {
       const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
       const name = argv[at];

@@ -6,58 +6,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../../platform/shell-word.ts";
+import { WORDS } from "../commands/table.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
-
-export const PALACE_VERBS = [
-  ...[
-    "up",
-    "shim",
-    "start",
-    "stop",
-    "restart",
-    "status",
-    "doctor",
-    "logs",
-    "demo",
-    "search",
-    "outcome",
-    "reveal",
-    "call",
-    "tools",
-  ],
-  ...[
-    "export",
-    "backup",
-    "verify",
-    "restore",
-    "repair",
-    "repair-status",
-    "compact",
-    "migrate",
-    "jobs",
-    "token",
-    "bridge",
-    "gate",
-    "forget",
-    "audit",
-    "undo",
-    "spool",
-  ],
-  ...[
-    "mine",
-    "install",
-    "uninstall",
-    "agents",
-    "closets",
-    "adopt",
-    "logstream",
-    "task",
-    "artifact",
-    "devbox",
-    "hook",
-    "why",
-  ],
-] as const;
 
 const UPSTREAM_VERBS = [
   ...["init", "mine", "sweep", "search", "status", "wake-up", "sync", "repair", "repair-status", "migrate", "hook"],
@@ -71,8 +21,8 @@ const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
 /** "palace" is the command only when a verb follows it. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
 /** A gate always runs on the other machine. */
-const HERE = PALACE_VERBS.filter((verb) => verb !== "gate");
-const AFTER = `(?= (?:${words(HERE)}|--help|--palace|VERB)(?![\\w-]))`;
+const HERE = WORDS.filter((verb) => verb !== "gate");
+const AFTER = `(?= (?:${words(HERE)}|help|--help|--palace|VERB)(?![\\w-]))`;
 const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;
 const PIECES = new RegExp(`${QUOTED.source}|${COMMAND}`, "g");
 

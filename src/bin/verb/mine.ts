@@ -25,6 +25,7 @@ pptx xlsx rtf epub), an agent's sessions.
 
 export const verb: Verb = {
   usage: USAGE,
+  subs: KINDS,
   execute: async (argv, env) => {
     const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
     const name = argv[at] ?? "";

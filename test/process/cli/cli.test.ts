@@ -5,35 +5,12 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { COMMANDS, WORDS } from "../../../src/bin/commands/table.ts";
 import { createTestPalace, processesWith, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
-const VERBS = [
-  "up",
-  "shim",
-  "start",
-  "stop",
-  "restart",
-  "status",
-  "doctor",
-  "logs",
-  "demo",
-  "search",
-  "call",
-  "tools",
-  "mine projects",
-  "why",
-  "reveal",
-  "forget",
-  "undo",
-  "adopt",
-  "closets",
-  "export",
-  "repair",
-  "repair-status",
-  "migrate",
-  "jobs",
-];
+const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z ]+`\n/;
+const VERBS = [...WORDS, "mine projects", "repair status", "backup verify"];
 
 /** What upstream's tools say of a palace that holds nothing. */
 const EMPTY = expect.objectContaining({ error: "No palace found" }) as object;
@@ -55,9 +32,17 @@ test("every verb explains itself, and help starts nothing", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())
-    expect([code, stderr, stdout.length > 50], VERBS[at]).toEqual([0, "", true]);
+    expect([code, stderr.replace(OLD_NAME, ""), stdout.length > 50], VERBS[at]).toEqual([0, "", true]);
   const { stdout } = await palace.run("palace", ["--help"]);
-  for (const verb of VERBS) expect(stdout).toContain(verb);
+  for (const verb of Object.keys(COMMANDS)) expect(stdout).toMatch(new RegExp(`\\b${verb}\\b`));
+  for (const args of [["help"], []]) expect((await palace.run("palace", args)).stdout).toBe(stdout);
+  for (const [words, inside] of [
+    [["search"], 'Example: ./scripts/palace search "how do we deploy"'],
+    [["repair", "status"], "palace repair"],
+  ] as const)
+    expect((await palace.run("palace", ["help", ...words])).stdout).toContain(inside);
+  for (const flag of ["-v", "--version"])
+    expect((await palace.run("palace", [flag])).stdout).toMatch(/^palace-devbox \d/);
   expect(readdirSync(palace.home)).toEqual([]);
 });
 
