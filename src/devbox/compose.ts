@@ -21,7 +21,7 @@ export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal
 export const SERVICES = ["chroma", "broker", "devbox"] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** What compose makes of the file. `workspace` is a path of the host. */
+/** The stack as compose reads it from its files. `workspace` is a path of the host. */
 export type Stack = Readonly<{
   project: string;
   /** Those of this arrangement. */
@@ -77,7 +77,7 @@ function readDotEnv(root: string): NodeJS.Dict<string> {
   }
 }
 
-/** Errors: CONFIG_USAGE where there is no compose, CONFIG_BAD_VALUE for settings that compose does not take. */
+/** Errors: CONFIG_USAGE without compose, CONFIG_BAD_VALUE for settings that compose refuses. */
 export async function readStack({ root, env }: Place): Promise<Stack> {
   const text = await output({ root, env }, "config", "--format", "json");
   const said = JSON.parse(text) as {

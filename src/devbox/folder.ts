@@ -39,7 +39,7 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   }
   cpSync(join(packageRoot, LOCK.from), join(folder, LOCK.to));
   writeFileSync(join(folder, ".dockerignore"), `${IGNORE}\n`);
-  for (const name of ["workspace", "model", "ca"]) mkdirSync(join(folder, "volumes", name), { recursive: true });
+  for (const name of ["workspace", "git", "model", "ca"]) mkdirSync(join(folder, "volumes", name), { recursive: true });
   writeFileSync(join(folder, "volumes", "ca", "none.crt"), "");
   return folder;
 }

@@ -9,6 +9,7 @@ import {
   type Watch,
 } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
+import { giveIdentity, gitFolderOf, gitObstacle, gitVariables, hostIdentity, keepGitFolder } from "./git.ts";
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { type Before, moveStack, stackBefore } from "./move.ts";
@@ -46,7 +47,7 @@ export type Opened = Readonly<{
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Errors: CONFIG_USAGE where it is another folder's, or where there is no engine. */
+/** Errors: CONFIG_USAGE for another folder's stack, and without an engine. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -78,13 +79,17 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
   const chosen = await workspaceOf(opened, options, before);
-  // What is copied belongs to the uid that it has.
+  // Copied volumes keep their uid.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // Where compose comes to the same folder by itself it is left to it: a named one and a default are told apart in the box.
+  // The variable stays unset for the folder that compose chooses by itself: the box tells a named folder from a default.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
-  const env = { ...options.env, ...mounts, PALACE_REVISION: revision };
+  const outside = gitFolderOf(workspace);
+  const obstacle = outside && gitObstacle(outside);
+  if (obstacle !== undefined) log(obstacle);
+  const gitFolder = obstacle === undefined ? outside : undefined;
+  const env = { ...options.env, ...mounts, ...gitVariables(gitFolder), PALACE_REVISION: revision };
   await noteFolder(opened, (await noteOf(engine, opened.state))?.workspace ?? "");
   if (before !== undefined) await moveStack(here, { root, env }, before, options);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
@@ -92,6 +97,10 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const failure = await runCompose({ root, env }, args, options);
   if (failure === undefined) {
     keepWorkspace(root, chosen, log);
+    keepGitFolder(root, gitFolder);
+    if (gitFolder !== undefined) log(`/workspace is a git worktree; its repository is mounted: ${gitFolder.source}`);
+    const identity = await hostIdentity(options.env, workspace);
+    if (identity !== undefined) await giveIdentity(engine, opened.stack.project, identity, log);
     await noteFolder({ ...opened, hasVolumes: true }, workspace);
     return { ...opened, place: { root, env }, before: before?.stack.project };
   }
@@ -111,12 +120,12 @@ async function workspaceOf(
   return chooseWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last });
 }
 
-/** Of a stack that never came up the note has none. */
+/** Reads the note's workspace, which is empty for a stack that never came up. */
 function noted(workspace: string | undefined): string | undefined {
   return workspace === "" ? undefined : workspace;
 }
 
-/** Returns the host's folder that the devbox has; undefined where there is no such container, or one that was never started. */
+/** Returns the host's folder that the devbox mounts; undefined before its container was first started. */
 async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
   const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
   if (box === undefined) return undefined;
@@ -143,8 +152,8 @@ async function engineId(engine: Engine): Promise<string> {
 }
 
 /**
- * The name of the running stack's broker container; it stays the same when that is made anew. Undefined for an arrangement without
- * one. Errors: BROKER_START_FAILED.
+ * Returns the name of the running stack's broker container, which a new container gets again. Undefined for an arrangement without a
+ * broker. Errors: BROKER_START_FAILED.
  */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {
   if (!stack.services.includes("broker")) return undefined;

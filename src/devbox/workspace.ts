@@ -1,6 +1,6 @@
 /**
- * Which folder is /workspace. What was named once stays: it is written to `.env`, so that a later `up` that names none, ours or
- * compose's own, mounts no other folder without a word.
+ * Chooses the folder for /workspace. A folder that was named once is written to `.env`, so that every later `up`, ours or compose's own,
+ * mounts it again.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -18,9 +18,9 @@ export type Wanted = Readonly<{
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
-  /** What compose would mount if nothing was named now. */
+  /** The folder that compose would mount by itself. */
   resolved: string;
-  /** What the devbox had the last time: of its container, else as we remember it. */
+  /** The folder that the devbox had the last time: its container says it, else our note. */
   last: string | undefined;
 }>;
 

@@ -67,7 +67,7 @@ describe.skipIf(reason)("what an arrangement consists of", () => {
     expect(Object.keys(services)).toEqual(["devbox"]);
     const devbox = services["devbox"] as Service;
     expect(devbox.environment).toMatchObject({ MEMPALACE_BROKER: endpoint, XDG_RUNTIME_DIR: "" });
-    expect(targets(devbox)).toEqual(["/home/developer", "/workspace"]);
+    expect(targets(devbox)).toEqual(["/home/developer", "/mnt/git", "/workspace"]);
   });
 
   test("agents-only is a devbox that may write its own palace", () => {

@@ -3,17 +3,7 @@
  * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
  */
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -44,7 +34,9 @@ describe.skipIf(reason)("palace devbox", () => {
   let folder: string;
   let clone: string;
   let other: string;
+  /** A worktree of `repository`. */
   let workspace: string;
+  let repository: string;
 
   const env = (more: Record<string, string | undefined>) => ({
     ...{ HOME: join(folder, "home"), XDG_STATE_HOME: join(folder, "state"), XDG_CACHE_HOME: join(folder, "cache") },
@@ -74,6 +66,8 @@ describe.skipIf(reason)("palace devbox", () => {
   }> => JSON.parse((await run(clone, ["status", "--json"])).stdout);
   const revision = async (): Promise<string | undefined> =>
     (await status()).services.find(({ service }) => service === "devbox")?.revision;
+  const git = async (...args: string[]): Promise<string> =>
+    (await execa("git", ["-c", "safe.directory=*", "-C", repository, ...args], { env: env({}) })).stdout;
   /** From now on compose's name of the devbox's image means one made of it. */
   const derive = async (name: string, ...lines: string[]): Promise<void> => {
     const input = [`FROM ${project}-devbox`, `LABEL org.opencontainers.image.revision=${name}`, ...lines].join("\n");
@@ -99,8 +93,15 @@ describe.skipIf(reason)("palace devbox", () => {
       for (const name of [...CLONED, ...BESIDE]) cpSync(join(ROOT, name), join(place, name), { recursive: true });
       symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
     }
-    for (const name of ["home", "my work's"]) mkdirSync(join(folder, name));
-    chmodSync(workspace, 0o777);
+    mkdirSync(join(folder, "home"));
+    writeFileSync(join(folder, "home", ".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n");
+    repository = join(folder, "main's");
+    await execa("git", ["init", "--quiet", repository]);
+    await git("commit", "--quiet", "--allow-empty", "--message", "begin");
+    await git("worktree", "add", "--quiet", "-b", "feature", workspace);
+    // The devbox's uid works in both.
+    if (process.getuid?.() === 0) await execa("chown", ["-R", "1000:1000", repository, workspace]);
+    await execa("chmod", ["-R", "a+rwX", repository, workspace]);
   });
   afterAll(async () => {
     if (folder === undefined) return;
@@ -126,7 +127,8 @@ describe.skipIf(reason)("palace devbox", () => {
     const override = { services: { devbox: { environment: { MINE: "mine" } } } };
     writeFileSync(join(clone, "docker-compose.override.yml"), JSON.stringify(override));
     await good(["up", "--workspace", "../my work's"]);
-    expect(readFileSync(join(clone, ".env"), "utf8")).toBe(`DEVBOX_WORKSPACE="${workspace}"\n`);
+    const written = `DEVBOX_WORKSPACE="${workspace}"\nDEVBOX_GIT_DIR="${repository}/.git"\n`;
+    expect(readFileSync(join(clone, ".env"), "utf8")).toBe(written);
     expect(await box("echo $MINE; echo plan > /workspace/plan.txt")).toBe("mine");
     rmSync(join(clone, ".env"));
     await good(["up"]);
@@ -138,6 +140,15 @@ describe.skipIf(reason)("palace devbox", () => {
       project,
       revision: expect.any(String),
     });
+  });
+
+  test("git works in a worktree, also from plain docker compose, with the host's identity until another is set in the box", async () => {
+    await box("git add plan.txt && git commit --quiet --message 'from the box'");
+    expect(await git("log", "-1", "--format=%an <%ae> %s", "feature")).toBe("Ada <ada@example.org> from the box");
+    await box("git config --global user.name Grace; git config --global --unset user.email");
+    await execa("docker", ["compose", "up", "-d", "--wait", "devbox"], { cwd: clone, env: env({}) });
+    await good(["up"]);
+    expect(await box("git status --short; git config --global --list | grep ^user")).toBe("user.name=Grace");
   });
 
   test("another clone with the same project name is told so, and changes nothing", async () => {

@@ -1,4 +1,4 @@
-/** What the parts of `palace devbox` are given, and where the stack is. Imported by them and by verb/devbox.ts. */
+/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verb/devbox.ts. */
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";

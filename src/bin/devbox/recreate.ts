@@ -1,4 +1,4 @@
-/** `palace devbox recreate`: what it would take with it is said first; then the steps of src/devbox/recreate. */
+/** `palace devbox recreate`: names everything that would be lost, then runs the steps of src/devbox/recreate. */
 import { assertCertificates } from "../../devbox/compose.ts";
 import { revisionOf } from "../../devbox/folder.ts";
 import { finishRecreate } from "../../devbox/recreate/finish.ts";

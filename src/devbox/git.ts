@@ -1,0 +1,102 @@
+/** Makes git in the devbox work as on the host: with the host's identity, and in a worktree. */
+import { execFile } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import type { Env } from "../config/env.ts";
+import { boxesOf, type Engine } from "./engine.ts";
+import { askInside } from "./one-off.ts";
+import { hasSetting, writeSettings } from "./settings.ts";
+
+export type Identity = Readonly<{ name: string; email: string }>;
+
+/** A folder of git that is outside of the workspace: `source` on the host, `target` where git in the devbox looks for it. */
+export type GitFolder = Readonly<{ source: string; target: string }>;
+
+const WORKSPACE = "/workspace";
+const ANSWER_MAX_MS = 10_000;
+/** Sets name and email once for each home, and only where the person has none there. Prints the keys it has set. */
+const SET_IDENTITY = `mark=$HOME/.local/state/devbox/git-identity
+[ ! -e "$mark" ] || exit 0
+for key in name email; do
+  if [ -n "$1" ] && ! git config --global --get "user.$key" >/dev/null; then
+    git config --global "user.$key" "$1" && echo "$key"
+  fi
+  shift
+done
+mkdir -p "\${mark%/*}" && : > "$mark"`;
+
+/** Asks the host's git, which also knows an identity that is meant for the workspace's place alone (`includeIf`). */
+export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
+  const ask = (key: string): Promise<string> => {
+    const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];
+    return promisify(execFile)("git", args, { env: { ...env }, timeout: ANSWER_MAX_MS }).then(
+      ({ stdout }) => stdout.trim(),
+      () => "",
+    );
+  };
+  const [name, email] = await Promise.all([ask("user.name"), ask("user.email")]);
+  return name === "" && email === "" ? undefined : { name, email };
+}
+
+/** Gives the devbox the host's identity, once for each home. Keeps an identity that the person has set there. */
+export async function giveIdentity(
+  engine: Engine,
+  project: string,
+  { name, email }: Identity,
+  log: (line: string) => void,
+): Promise<void> {
+  const box = (await boxesOf(engine, project)).find(({ service, isRunning }) => service === "devbox" && isRunning);
+  if (box === undefined) return;
+  const command = ["sh", "-c", SET_IDENTITY, "sh", name, email];
+  const said = await askInside(engine, box.id, command).catch((error: Error) => {
+    log(`git in the devbox has no identity yet: ${error.message}`);
+    return "";
+  });
+  if (said !== "")
+    log(`git in the devbox commits as ${[name, email && `<${email}>`].filter(Boolean).join(" ")}, as on this machine`);
+}
+
+/** Finds the repository of a worktree. Returns undefined for a workspace that needs none from outside. */
+export function gitFolderOf(workspace: string): GitFolder | undefined {
+  const link = /^gitdir: (.+)$/m.exec(textOf(join(workspace, ".git")) ?? "")?.[1];
+  if (link === undefined) return undefined;
+  const own = resolve(workspace, link);
+  // A worktree names the folder that all worktrees of its repository share; other folders of git have everything in themselves.
+  const common = textOf(join(own, "commondir"))?.trim() ?? ".";
+  const source = resolve(own, common);
+  const isInside = !relative(workspace, source).startsWith("..") && !isAbsolute(relative(workspace, source));
+  if (isInside || statSync(source, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
+  return { source, target: resolve(WORKSPACE, link, common) };
+}
+
+/** Returns why git cannot work in the devbox although the folder is mounted; undefined where it can. */
+export function gitObstacle({ source, target }: GitFolder): string | undefined {
+  if (`${source}${target}`.includes(":"))
+    return `git will not work in the devbox: Docker cannot mount ${source}, because of the colon in it; move the repository`;
+  // Git would look for the work tree of a submodule beside its folder, not in /workspace.
+  if (/^\s*worktree\s*=/m.test(textOf(join(source, "config")) ?? ""))
+    return "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace";
+  return undefined;
+}
+
+/** Returns the variables of docker-compose.yml that mount the folder; empty ones mount none. */
+export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_DIR" | "DEVBOX_GIT_TARGET", string> {
+  const { source = "", target = "" } = folder ?? {};
+  return { DEVBOX_GIT_DIR: source, DEVBOX_GIT_TARGET: target === source ? "" : target };
+}
+
+/** Writes them to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
+export function keepGitFolder(root: string, folder: GitFolder | undefined): void {
+  const values = Object.entries(gitVariables(folder));
+  writeSettings(root, Object.fromEntries(values.filter(([name, value]) => value !== "" || hasSetting(root, name))));
+}
+
+/** Returns undefined also for a folder. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

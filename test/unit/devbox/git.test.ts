@@ -1,0 +1,69 @@
+/** Which folder of git the devbox needs beside the workspace. The worktrees are made by the real git. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { gitFolderOf, gitObstacle, gitVariables, hostIdentity, keepGitFolder } from "../../../src/devbox/git.ts";
+import { hasSetting, writeSettings } from "../../../src/devbox/settings.ts";
+
+let root: string;
+let env: NodeJS.ProcessEnv;
+const git = (...args: string[]): string => execFileSync("git", ["-C", join(root, "main"), ...args], { env }).toString();
+
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "palace-git-")));
+  env = { ...process.env, HOME: root, GIT_CONFIG_GLOBAL: undefined, XDG_CONFIG_HOME: undefined };
+  mkdirSync(join(root, "main"));
+  writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n`);
+  git("init", "--quiet");
+  git("commit", "--quiet", "--allow-empty", "--message", "begin");
+  git("worktree", "add", "--quiet", join(root, "feature"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+test("a worktree needs the folder that all worktrees of its repository share, at the path that its .git names", () => {
+  const common = join(root, "main/.git");
+  expect(gitFolderOf(join(root, "feature"))).toEqual({ source: common, target: common });
+  expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
+});
+
+test("a worktree with a relative .git needs it where that leads from /workspace", () => {
+  const folder = join(root, "relative");
+  mkdirSync(folder);
+  writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/feature\n");
+  expect(gitFolderOf(folder)).toEqual({ source: join(root, "main/.git"), target: "/main/.git" });
+});
+
+test("a repository, a folder without git and a link that leads nowhere need none", () => {
+  const broken = join(root, "broken");
+  mkdirSync(broken);
+  writeFileSync(join(broken, ".git"), "gitdir: /nowhere/.git/worktrees/x\n");
+  expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
+});
+
+test("a submodule and a repository with a colon in its path are said to have no git in the devbox", () => {
+  git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
+  const sub = gitFolderOf(join(root, "main/sub"));
+  expect(sub && gitObstacle(sub)).toContain("is a submodule");
+  expect(gitObstacle({ source: "/a:b/.git", target: "/a:b/.git" })).toContain("colon");
+  const worktree = gitFolderOf(join(root, "feature"));
+  expect(worktree && gitObstacle(worktree)).toBeUndefined();
+});
+
+test("the next workspace without a folder of its own takes the last one out of .env, and writes nothing else there", () => {
+  keepGitFolder(root, undefined);
+  expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
+  writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });
+  keepGitFolder(root, undefined);
+  expect(writeSettings(root, { DEVBOX_GIT_DIR: "" })).toBe(false);
+});
+
+test("the host's identity is the one that git has for the workspace's place", async () => {
+  writeFileSync(join(root, "work.inc"), "[user]\nemail = ada@work.example\n");
+  const more = `[includeIf "gitdir:${root}/main/"]\npath = ${root}/work.inc\n`;
+  writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n${more}`);
+  expect(await hostIdentity(env, root)).toEqual({ name: "Ada", email: "ada@example.org" });
+  expect(await hostIdentity(env, join(root, "feature"))).toEqual({ name: "Ada", email: "ada@work.example" });
+  expect(await hostIdentity({ ...env, HOME: "/nowhere" }, root)).toBeUndefined();
+});
