@@ -10,23 +10,29 @@ import { hasSetting, writeSettings } from "./settings.ts";
 /** The image's own, and what docker-compose.yml says where nothing else does. */
 const DEFAULT_UID = 1000;
 
-/** Does nothing where a uid is named already, where it is the default anyway, and where the stack has its volumes. */
+/** Changes nothing if `.env` or the environment names a uid, if the default is right, or if the stack has volumes. */
 export async function writeStackUser({ root, env }: Place, { log }: Watch, opened?: Engine): Promise<void> {
   if (env["DEVBOX_UID"] !== undefined || hasSetting(root, "DEVBOX_UID")) return;
-  const user = callerOf(env);
+  const caller = callerOf(env);
   // Docker on a Mac or on Windows makes a workspace its container's, whatever the uid.
-  if (user === undefined || user.uid === DEFAULT_UID || process.platform !== "linux") return;
+  if (caller === undefined || process.platform !== "linux") return;
   const engine = opened ?? (await openEngine(env));
+  const { uid, gid } = (await isRootless(engine)) ? { uid: 0, gid: 0 } : caller;
+  if (uid === DEFAULT_UID) return;
   const { volumes } = await readStack({ root, env });
   if (await hasVolume(engine, volumes.palace)) return;
-  // A rootless engine shows the caller's own files as root's.
-  const { SecurityOptions = [] } = (await engine.info()) as { SecurityOptions?: string[] };
-  const { uid, gid } = SecurityOptions.some((one) => one.includes("name=rootless")) ? { uid: 0, gid: 0 } : user;
   writeSettings(root, { DEVBOX_UID: String(uid), DEVBOX_GID: String(gid) });
-  log(`the stack runs as uid ${uid}, gid ${gid}, as you do (written to .env)`);
+  const why = uid === caller.uid ? "as you do" : "which is your own user in a rootless engine";
+  log(`the stack runs as uid ${uid}, gid ${gid}, ${why} (written to .env)`);
 }
 
-/** Who typed sudo, where somebody did. */
+/** Root in the containers of such an engine is the user who runs it; every other uid is a foreign one on the host. */
+async function isRootless(engine: Engine): Promise<boolean> {
+  const { SecurityOptions } = (await engine.info()) as { SecurityOptions?: string[] | null };
+  return (SecurityOptions ?? []).some((one) => one.split(",").includes("name=rootless"));
+}
+
+/** Returns the user behind `sudo`, if it was used. */
 function callerOf(env: Env): { uid: number; gid: number } | undefined {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if (uid === undefined || gid === undefined) return undefined;

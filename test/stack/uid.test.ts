@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
+import type { Engine } from "../../src/devbox/engine.ts";
 import { writeStackUser } from "../../src/devbox/user.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
@@ -98,6 +99,24 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  test.each(["1000", "1001"])(
+    "a rootless engine shows the files of uid %s as root's, so the stack runs as root there",
+    async (uid) => {
+      const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
+      const info = { SecurityOptions: ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"] };
+      const volume = { inspect: () => Promise.reject(Object.assign(new Error("no such volume"), { statusCode: 404 })) };
+      const rootless = { info: () => Promise.resolve(info), getVolume: () => volume } as unknown as Engine;
+      try {
+        copyFileSync(join(ROOT, "docker-compose.yml"), join(folder, "docker-compose.yml"));
+        const env = { ...process.env, SUDO_UID: uid, SUDO_GID: uid };
+        await writeStackUser({ root: folder, env }, { log: () => {} }, rootless);
+        expect(readFileSync(join(folder, ".env"), "utf8")).toBe("DEVBOX_UID=0\nDEVBOX_GID=0\n");
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  );
 
   test("on new volumes another uid needs nothing typed", async () => {
     chownSync(workspace, 1001, 1001);
