@@ -5,7 +5,13 @@
 
 /** `shown`: lines a reader is told to see, `…` for any text, a line of `…` for any lines; undefined if the page shows none. */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
-export type Said = Readonly<{ command: string; code: number; stdout: string }>;
+export type Said = Readonly<{
+  command: string;
+  code: number;
+  stdout: string;
+  shown: RegExp | undefined;
+  stderr: string;
+}>;
 
 const BLOCK = /^```(console|sh)\n([\s\S]*?)^```$/gm;
 const MARK = "\u0001";
@@ -34,20 +40,20 @@ function shownCommands(text: string): Typed[] {
   return typed;
 }
 
-/** Returns a bash script that runs the commands as an interactive shell would: aliases hold, and a failure ends nothing. */
-export function scriptOf(typed: readonly Typed[]): string {
+/** Runs the commands in one bash, where aliases hold and a failure ends nothing. `run` runs a command to its end. */
+export async function typePage(
+  typed: readonly Typed[],
+  run: (command: readonly string[]) => Promise<{ stdout: string; stderr: string }>,
+): Promise<Said[]> {
   const lines = typed.flatMap(({ command }) => [`printf '${MARK}'`, command, `printf '${MARK}%s${MARK}' "$?"`]);
-  return ["shopt -s expand_aliases", ...lines, ""].join("\n");
-}
-
-/** Splits what that script wrote to stdout by command. */
-export function readSaid(typed: readonly Typed[], stdout: string): Said[] {
-  const parts = [...stdout.matchAll(/\u0001([^\u0001]*)\u0001(\d+)\u0001/g)];
-  if (parts.length !== typed.length) throw new Error(`${parts.length} of ${typed.length} commands ended:\n${stdout}`);
-  return parts.map(([, said = "", code], at) => ({
-    ...{ command: typed[at]?.command ?? "", code: Number(code) },
-    stdout: said.trimEnd(),
-  }));
+  const { stdout, stderr } = await run(["bash", "-c", ["shopt -s expand_aliases", ...lines, ""].join("\n")]);
+  const parts = stdout.split(MARK);
+  // Before each command, what it said, its exit code.
+  return typed.map(({ command, shown }, at) => {
+    const [said, code] = parts.slice(3 * at + 1);
+    if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}\n${stderr}`);
+    return { command, code: Number(code), stdout: said?.trimEnd() ?? "", shown: shown && patternOf(shown), stderr };
+  });
 }
 
 /** Returns a pattern for everything that a command says. */

@@ -1,7 +1,7 @@
 /**
  * The first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work: the Node is too old, the home is
- * empty, and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other, and
- * what they type is docs/lab/first-minutes.md: made by this with PALACE_WRITE_DOCS=1, held against it in every other run.
+ * empty, and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other; the
+ * last one types the commands for the devbox from the README and the tutorial.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,9 +15,9 @@ import { resolveListenHost } from "../../src/broker/door/listen.ts";
 import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
 import { ANSWER } from "../agents/stub-model.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
-import { firstMinutes, type Step, withoutNumbers } from "../helpers/first-minutes.ts";
 import { networkMissing, type Newcomer, openNewcomer, type Output, readRegistry } from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
+import { readTyped, typePage } from "../helpers/typed-page.ts";
 
 const missing = engineMissing(process.env) ?? networkMissing();
 if (missing !== undefined) console.warn(`fresh clone with an engine left out: ${missing}`);
@@ -26,13 +26,14 @@ const project = dockerName("newcomer");
 const BASE_IMAGE = "node:24-trixie-slim";
 const MODEL_PORT = 18_080;
 const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
-const PAGE = join(ROOT, "docs/lab/first-minutes.md");
+
+/** Typed in a pty by test/topology/devbox.test.ts. */
+const NEEDS_TERMINAL = ["palace devbox shell"];
 
 describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
   let newcomer: Newcomer;
   let proxy: InspectingProxy;
   let relay: Server;
-  const steps: Step[] = [];
 
   beforeAll(async () => {
     await sweepLeftovers();
@@ -108,14 +109,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     };
   };
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
-  /** Letter by letter what the page shows. */
-  const type = async (typed: string): Promise<Output> => {
-    const startedAt = performance.now();
-    const output = await newcomer.run(["sh", "-c", typed], environment());
-    const ms = performance.now() - startedAt;
-    steps.push({ typed, said: output.code === 0 ? output.stdout : endOf(output.stderr), ms });
-    return output;
-  };
+  const type = (typed: string): Promise<Output> => newcomer.run(["sh", "-c", typed], environment());
 
   test("whose certificates nobody has named to the build, scripts/up says how to name them", async () => {
     const { code, stdout, stderr } = await type("./scripts/up");
@@ -142,7 +136,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     await shim.close();
   });
 
-  test("a fact told to opencode is what pi answers with, and docs/lab/first-minutes.md shows what was typed", async () => {
+  test("a fact told to opencode is what pi answers with", async () => {
     await startModel();
     const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
     const told = await ask("opencode", [`Remember: ${drawer.content}.`, "mempalace_add_drawer", drawer]);
@@ -150,11 +144,23 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     const query = { query: "where is the spare key", wing: "home", limit: 1 };
     const answer = await ask("pi", ["Where is the spare key?", "mempalace_search", query]);
     expect(answer).toContain(drawer.content);
+  });
 
-    const page = firstMinutes(steps, newcomer.clone);
-    if (process.env["PALACE_WRITE_DOCS"] === "1") writeFileSync(PAGE, page);
-    expect(page).toContain(`"text": "${drawer.content}"`);
-    expect(withoutNumbers(readFileSync(PAGE, "utf8"))).toEqual(withoutNumbers(page));
+  test("the tutorial's and the README's commands for the devbox do what the pages show", async () => {
+    mkdirSync(join(newcomer.home, "project"));
+    const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+    const typed = [
+      { command: `alias palace="$PWD/scripts/palace"`, shown: undefined },
+      ...readTyped(read("docs/tutorial.md"), { from: "The devbox" }),
+      ...readTyped(read("README.md"), { from: "The devbox", to: "Other machines and containers" }),
+    ].filter(({ command }) => !NEEDS_TERMINAL.includes(command));
+    const environmentHere = { ...environment(), EXTRA_CA_CERTS: join(newcomer.home, "proxy.pem") };
+    const said = await typePage(typed, (command) => newcomer.run(command, environmentHere));
+    for (const { command, code, stdout, shown, stderr } of said) {
+      expect({ command, code }, `${stdout}\n${stderr}`).toEqual({ command, code: 0 });
+      if (shown !== undefined) expect(`${stdout}\n`, command).toMatch(shown);
+    }
+    expect(said.length).toBeGreaterThan(5);
   });
 
   const startModel = async (): Promise<void> => {
@@ -180,8 +186,3 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     return stdout;
   };
 });
-
-/** Error and hint, without what was built before them. */
-function endOf(stderr: string): string {
-  return stderr.slice(stderr.lastIndexOf("\nerror: ") + 1);
-}
