@@ -2,11 +2,13 @@
  * `scripts/up` in a fresh clone, as a newcomer runs it at work: the Node is too old, the home is empty, and the only way out is a proxy
  * that inspects TLS. Then the network is gone altogether, and everything goes on. The tests follow each other.
  */
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../scripts/main.ts";
 import { networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
+import { readTyped, typePage, type Typed } from "../helpers/typed-page.ts";
 
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
@@ -97,6 +99,32 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await remember(entryIn(stdout), "the proxy let us in");
     expect((await doctor())["runtime"]).toMatchObject({ state: "ok" });
     expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
+  });
+
+  /** Types commands and holds each to exit code 0 and to what its page shows. */
+  const typeAll = async (typed: readonly Typed[]): Promise<void> => {
+    const alias: Typed = { command: `alias palace="$PWD/scripts/palace"`, shown: undefined };
+    for (const { command, code, stdout, shown, stderr } of await typePage([alias, ...typed], newcomer.run)) {
+      expect({ command, code }, `${stdout}\n${stderr}`).toEqual({ command, code: 0 });
+      if (shown !== undefined) expect(`${stdout}\n`, command).toMatch(shown);
+    }
+  };
+  const page = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+  test("the tutorial shows what its reader sees", async () => {
+    const typed = readTyped(page("docs/tutorial.md"), { to: "The devbox" });
+    expect(typed.length).toBeGreaterThan(10);
+    await typeAll(typed);
+  });
+
+  test("every command that the README names for this machine works as it stands there", async () => {
+    for (const folder of ["project", ".claude", ".config/opencode", ".pi/agent"])
+      mkdirSync(join(newcomer.home, folder), { recursive: true });
+    writeFileSync(join(newcomer.home, "project/notes.md"), "# Boats\n\nThe red boat is moored at pier nine.\n");
+    const typed = readTyped(page("README.md"), { to: "The devbox" });
+    expect(typed.length).toBeGreaterThan(12);
+    await typeAll(typed);
+    expect(newcomer.filesOfHome(...PLACES, "project", "palace.tar", ".claude", ".config/opencode", ".pi")).toEqual([]);
   });
 
   test("the broker asks for its model through the proxy too", async () => {
