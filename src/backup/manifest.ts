@@ -71,9 +71,14 @@ export function parseManifest(bytes: Buffer): Manifest {
 }
 
 export function damaged(why: string, cause?: unknown): PalaceError {
-  return new PalaceError("STORE_CORRUPT", `the backup cannot be used: ${why}`, "take another one: palace verify FILE", {
-    cause,
-  });
+  return new PalaceError(
+    "STORE_CORRUPT",
+    `the backup cannot be used: ${why}`,
+    "take another one: palace backup verify FILE",
+    {
+      cause,
+    },
+  );
 }
 
 function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {

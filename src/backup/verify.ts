@@ -21,7 +21,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
   const { folder, passphrase, onBytes, signal } = options;
   const there = statSync(file, { throwIfNoEntry: false });
   if (there?.isFile() !== true)
-    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace verify FILE");
+    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace backup verify FILE");
   const input = createReadStream(file, { highWaterMark: 1024 * 1024 });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {

@@ -42,7 +42,7 @@ async function callTool(client: Client, { name, args, key }: CommandCall): Promi
     if (!(error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")) throw error;
     const names = (await client.listTools()).map((one) => one.name.slice(TOOL_PREFIX.length));
     const near = nearestWord(name.slice(TOOL_PREFIX.length), names);
-    const hint = near === undefined ? "run `palace tools`" : `did you mean \`palace call ${near}\`?`;
+    const hint = near === undefined ? "run `palace call tools`" : `did you mean \`palace call ${near}\`?`;
     throw new PalaceError(error.code, error.message, hint, { cause: error });
   }
 }

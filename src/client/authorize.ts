@@ -34,14 +34,18 @@ export async function authorize(
     throw new PalaceError(
       "BROKER_DENIED",
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
-      "on the broker's machine: palace token add NAME; here: export MEMPALACE_TOKEN=…",
+      "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
   }
   // The import is lazy: node:crypto takes a tenth of a shim's start.
   const proof = await import("../protocol/proof.ts");
   const id = proof.tokenId(token);
   if (id === undefined)
-    throw new PalaceError("CONFIG_BAD_VALUE", "MEMPALACE_TOKEN is no token", "copy what `palace token add` printed");
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      "MEMPALACE_TOKEN is no token",
+      "copy what `palace bridge token add` printed",
+    );
   const clientNonce = proof.makeNonce();
   const serverNonce = await ask(socket, proof.AUTH_PATH, proof.CHALLENGE_HEADER, { Host });
   const context = { path, id, clientNonce, serverNonce };

@@ -264,7 +264,7 @@ export const VARIABLES = {
   MEMPALACE_BACKUP_PASSPHRASE: {
     group: "client",
     default: "",
-    meaning: "that passphrase itself, for `palace backup`, `palace verify` and `palace restore`",
+    meaning: "that passphrase itself, for `palace backup`, `palace backup verify` and `palace backup restore`",
   },
   MEMPALACE_LOG_LEVEL: { group: "broker", default: "info", meaning: "debug, info, warn or error" },
   SSH_ORIGINAL_COMMAND: {

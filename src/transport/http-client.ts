@@ -85,7 +85,7 @@ function assertAdmitted(socket: Socket, status: number): void {
     throw new PalaceError(
       "BROKER_DENIED",
       "the broker does not take this token: wrong, revoked or expired",
-      "on the broker's machine: palace token add NAME; here: export MEMPALACE_TOKEN=…",
+      "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
   throw new PalaceError(
     "BROKER_DENIED",

@@ -314,7 +314,7 @@ export const MISSING_FILES: readonly { file: string; what: string; why: string }
     what: "a line for each write of a tool, before it is tried, with texts left out",
     why:
       "nothing of either version reads it, and it does not say whether the write was made; our journal keeps who wrote what, and " +
-      "when, in the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace undo` works from it. A second copy " +
+      "when, in the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace history undo` works from it. A second copy " +
       "would hold what `palace forget` has to find",
   },
 ];

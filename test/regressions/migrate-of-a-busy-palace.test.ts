@@ -1,5 +1,5 @@
 /**
- * `palace migrate` took whatever went wrong while it tried a palace out for a reason to make it anew: another process that was
+ * `palace repair migrate` took whatever went wrong while it tried a palace out for a reason to make it anew: another process that was
  * writing there, a full disk.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -203,7 +203,6 @@ export const OLD_NAMES = {
   artifact: "palace events artifact",
   tools: "palace call tools",
   demo: "palace up demo",
-  logs: "palace status logs",
   jobs: "palace status jobs",
   spool: "palace status spool",
   verify: "palace backup verify",
@@ -219,7 +218,7 @@ export const OLD_NAMES = {
 export type OldName = keyof typeof OLD_NAMES;
 
 /** Words that are as good as a verb, and are not listed beside it. */
-export const ALSO = { restart: "stop the broker and start it again" } as const;
+export const ALSO = { logs: "the log of the broker", restart: "stop the broker and start it again" } as const;
 
 /** Every word that may follow `palace`. */
 export const WORDS: readonly string[] = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];

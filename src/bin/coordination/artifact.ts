@@ -1,4 +1,4 @@
-/** `palace artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
+/** `palace events artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
@@ -10,7 +10,7 @@ const text = { type: "string" } as const;
 type Artifact = { id: string; kind: string; sha256: string; size_bytes: number; warnings?: string[] };
 
 const put = defineVerb({
-  usage: `palace artifact put --kind patch|file|log|json|note --created-by A [--content TEXT | --file F] [--metadata JSON]
+  usage: `palace events artifact put --kind patch|file|log|json|note --created-by A [--content TEXT | --file F] [--metadata JSON]
 
 Keeps a text to the byte and prints its id. Without --content and --file it is read from stdin.`,
   options: { kind: text, "created-by": text, content: text, file: text, metadata: text },
@@ -36,9 +36,9 @@ Keeps a text to the byte and prints its id. Without --content and --file it is r
 });
 
 const get = defineVerb({
-  usage: `palace artifact get ID [--out FILE]
+  usage: `palace events artifact get ID [--out FILE]
 
-Writes an artifact to stdout or to a file, to the byte: palace artifact get ID | git apply`,
+Writes an artifact to stdout or to a file, to the byte: palace events artifact get ID | git apply`,
   options: { out: text },
   args: [1, 1],
   run: ({ values, args: [id], config, out }) =>
@@ -66,8 +66,8 @@ function write(file: string, content: string): void {
 }
 
 export const verb = verbOfActions(
-  `palace artifact put | get [options]
+  `palace events artifact put | get [options]
 
-Exact texts that agents hand over: patches, files, logs. \`palace artifact put --help\` has the options of one.`,
+Exact texts that agents hand over: patches, files, logs. \`palace events artifact put --help\` has the options of one.`,
   { put, get },
 );

@@ -1,4 +1,4 @@
-/** `palace logstream append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
+/** `palace events append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb } from "../verb.ts";
 import { verbOfActions } from "./actions.ts";
@@ -42,7 +42,7 @@ function filtersOf(values: Filters): Record<string, unknown> {
 }
 
 const append = defineVerb({
-  usage: `palace logstream append --type T --stream S --room R --from-agent A [--to-agent A] [--topic T] [--correlation-id C]
+  usage: `palace events append --type T --stream S --room R --from-agent A [--to-agent A] [--topic T] [--correlation-id C]
     [--branch B] [--base-commit C] [--status S] [--body TEXT | --body-file F] [--metadata JSON] [--artifact-id ID …]
 
 Appends an event. --body-file - reads stdin.`,
@@ -72,7 +72,7 @@ Appends an event. --body-file - reads stdin.`,
 });
 
 const list = defineVerb({
-  usage: `palace logstream list ${FILTER_USAGE}
+  usage: `palace events list ${FILTER_USAGE}
     [--before-event-id E] [--order asc|desc]
 
 Lists events, the oldest first.`,
@@ -95,7 +95,7 @@ Lists events, the oldest first.`,
 });
 
 const wait = defineVerb({
-  usage: `palace logstream wait ${FILTER_USAGE} [--timeout-ms N]
+  usage: `palace events wait ${FILTER_USAGE} [--timeout-ms N]
 
 Waits until there is such an event, a minute where nothing is said, five at most. Exit code 2: none came.`,
   options: { ...FILTERS, "timeout-ms": text },
@@ -113,7 +113,7 @@ Waits until there is such an event, a minute where nothing is said, five at most
 });
 
 const ack = defineVerb({
-  usage: `palace logstream ack EVENT --from-agent A [--status S] [--topic T] [--body TEXT]
+  usage: `palace events ack EVENT --from-agent A [--status S] [--topic T] [--body TEXT]
 
 Answers an event: a new one, to who wrote it.`,
   options: { "from-agent": text, status: text, topic: text, body: text },
@@ -131,7 +131,7 @@ Answers an event: a new one, to who wrote it.`,
 });
 
 const sync = defineVerb({
-  usage: `palace logstream sync
+  usage: `palace events sync
 
 Not done here: the broker exchanges events with no other copy of the palace.`,
   options: { peer: text, token: text },
@@ -147,8 +147,8 @@ Not done here: the broker exchanges events with no other copy of the palace.`,
 });
 
 export const verb = verbOfActions(
-  `palace logstream append | list | wait | watch | ack [options]
+  `palace events append | list | wait | watch | ack [options]
 
-Events that agents leave for each other: work to do, answers, news. \`palace logstream append --help\` has the options of one.`,
+Events that agents leave for each other: work to do, answers, news. \`palace events append --help\` has the options of one.`,
   { append, list, wait, watch, ack, sync },
 );

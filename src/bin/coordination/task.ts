@@ -1,4 +1,4 @@
-/** `palace task create|launch`: makes a task for another agent, and starts an agent on one, as MemPalace 3.11 does. */
+/** `palace events task create|launch`: makes a task for another agent, and starts an agent on one, as MemPalace 3.11 does. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, realpathSync, statSync } from "node:fs";
@@ -22,7 +22,7 @@ const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: strin
 };
 
 const create = defineVerb({
-  usage: `palace task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C
+  usage: `palace events task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C
     (--done TEXT | --done-file F)
 
 Gives an agent a task, and prints the line to wake it with.`,
@@ -55,7 +55,7 @@ Gives an agent a task, and prints the line to wake it with.`,
 });
 
 const launch = defineVerb({
-  usage: `palace task launch (TASK | --task-file F) --runner codex|claude --workspace DIR [--agent A]
+  usage: `palace events task launch (TASK | --task-file F) --runner codex|claude --workspace DIR [--agent A]
 
 Starts a coding agent on a task, in a checkout that is clean and at the task's branch and commit.`,
   options: { "task-file": text, runner: text, workspace: text, agent: text },
@@ -158,8 +158,8 @@ async function start(command: string, args: readonly string[], cwd: string): Pro
 }
 
 export const verb = verbOfActions(
-  `palace task create | launch [options]
+  `palace events task create | launch [options]
 
-Work for another agent, in one event with all that it needs to begin. \`palace task create --help\` has the options of one.`,
+Work for another agent, in one event with all that it needs to begin. \`palace events task create --help\` has the options of one.`,
   { create, launch },
 );

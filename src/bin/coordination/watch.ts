@@ -1,5 +1,5 @@
 /**
- * `palace logstream watch`: waits for events in the background of an agent's work, and resumes after a restart. A cursor is
+ * `palace events watch`: waits for events in the background of an agent's work, and resumes after a restart. A cursor is
  * stored after the events before it are printed, so that a kill in between shows an event twice and never loses one.
  */
 import { dirname } from "node:path";
@@ -49,7 +49,7 @@ type Watch = {
 };
 
 export const watch = defineVerb({
-  usage: `palace logstream watch [--agent ME] [--stream S …] [--room R …] [--topic T …] [--type T …] [--status S …] [--to-agent A …]
+  usage: `palace events watch [--agent ME] [--stream S …] [--room R …] [--topic T …] [--type T …] [--status S …] [--to-agent A …]
     [--from-agent A …] [--exclude-from-agent A …] [--correlation-id C …] [--since-event-id E] [--state-file F] [--from-start]
     [--follow] [--idle-exit-ms N] [--poll-timeout-ms N] [--limit N]
 

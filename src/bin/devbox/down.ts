@@ -40,7 +40,7 @@ export function down(call: DevboxCall): Promise<number> {
       out.text(
         copy === null
           ? "The stack and its volumes are gone."
-          : `The stack and its volumes are gone. To have the memory again: palace restore ${copy}/palace.tar`,
+          : `The stack and its volumes are gone. To have the memory again: palace backup restore ${copy}/palace.tar`,
       );
     else out.text(out.spelled("The stack has ended; memory and home are kept. Again: palace devbox up"));
     return 0;

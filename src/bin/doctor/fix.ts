@@ -87,7 +87,11 @@ function spoolFixes(config: Config): Fix[] {
     (await connectClient({ config, agent: "palace doctor", start: "auto" })).close();
     const left = spool.entries().length;
     if (left < waiting) return left === 0 ? what : `${what}: ${left} still wait`;
-    throw new PalaceError("STORE_UNAVAILABLE", `${plural(left, "write")} could not be delivered`, "palace spool list");
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${plural(left, "write")} could not be delivered`,
+      "palace status spool list",
+    );
   };
   return [{ name: "spool", what, run }];
 }

@@ -29,6 +29,6 @@ export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
     const day = new Date(expiresAtMs).toISOString().slice(0, 10);
     return expiresAtMs <= nowMs ? `${name} has expired on ${day}` : `${name} expires on ${day}`;
   });
-  const hint = `palace token revoke ${first.name}; to give that client a new one: palace token add ${first.name} --days 90`;
+  const hint = `palace bridge token revoke ${first.name}; to give that client a new one: palace bridge token add ${first.name} --days 90`;
   return [warn("tokens", said.join(", "), hint)];
 }

@@ -90,7 +90,7 @@ export function describeImport(imported: Imported, importer: string): string {
       `${name} (${rows}) is no collection of Roampal's`,
     ]),
     [notUsed.files.length, `not used here, still in ${dir}: ${notUsed.files.join(", ")}`],
-    [dryRun || isNothing ? 0 : 1, `back: palace undo --client "${importer}" --since 1h`],
+    [dryRun || isNothing ? 0 : 1, `back: palace history undo --client "${importer}" --since 1h`],
   ];
   return [`${dir}:`, ...lines.flatMap(([count, line]) => (count === 0 ? [] : [`  ${line}`]))].join("\n");
 }

@@ -21,7 +21,7 @@ export function checkAgents(config: Config): Check[] {
     try {
       return wiringOf(agent, parts) === "drifted";
     } catch {
-      // Settings that cannot be read: `palace agents` tells of them.
+      // Settings that cannot be read: `palace install status` tells of them.
       return false;
     }
   });

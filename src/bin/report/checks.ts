@@ -213,10 +213,10 @@ function checkSpool({ paths }: Config): Check {
     return warn(
       "spool",
       `${plural(refused, "spooled write")} refused by a broker${spool.droppedAtMs === undefined ? "" : " (older ones were dropped to make room)"}, ${waiting} waiting`,
-      "palace spool list",
+      "palace status spool list",
     );
-  if (waiting > 0) return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace spool replay");
-  return ok("spool", "nothing waits");
+  if (waiting === 0) return ok("spool", "nothing waits");
+  return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {

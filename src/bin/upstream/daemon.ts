@@ -11,7 +11,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
 
 const USAGE = `mempalace daemon start|stop|status|jobs
 
-Starts, stops or shows the broker, which is what MemPalace's daemon is: palace start, palace stop, palace status, palace jobs.`;
+Starts, stops or shows the broker, which is what MemPalace's daemon is: palace start, palace stop, palace status, palace status jobs.`;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -24,7 +24,7 @@ export const verb = defineVerb({
       return 0;
     }
     if (name === "wait")
-      throw new PalaceError("ENGINE_UNSUPPORTED", "a command here ends when its work is done", "palace jobs");
+      throw new PalaceError("ENGINE_UNSUPPORTED", "a command here ends when its work is done", "palace status jobs");
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
     if (action === undefined)
       throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, "mempalace daemon start|stop|status|jobs");

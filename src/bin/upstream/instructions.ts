@@ -51,8 +51,8 @@ const GUIDES: Readonly<Record<string, string>> = {
 
 - Commands: \`/mempalace:init\`, \`/mempalace:mine\`, \`/mempalace:search\`, \`/mempalace:status\`, \`/mempalace:help\`.
 - Command line: \`mempalace mine|search|status|wake-up|sync|repair|repair-status|migrate|mcp\`; \`palace --help\` has what this
-  program adds: \`palace doctor\`, \`palace export\`, \`palace jobs\`.
-- Tools: \`palace tools\` lists them, \`palace tools NAME\` shows the parameters of one.
+  program adds: \`palace doctor\`, \`palace export\`, \`palace status jobs\`.
+- Tools: \`palace call tools\` lists them, \`palace call tools NAME\` shows the parameters of one.
 - Structure: wings (projects, people) hold rooms (aspects), rooms hold drawers (texts, verbatim); tunnels connect rooms of two
   wings; the knowledge graph holds facts with the time they are true.
 - First steps: \`mempalace mine <dir>\`, then \`mempalace search "<question>"\`.

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10 * 60_000;
 export const verb = defineVerb({
   usage: `mempalace repair-status
 
-Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair-status\` says more.`,
+Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair status\` says more.`,
   options: {},
   args: [0, 0],
   place: "any",

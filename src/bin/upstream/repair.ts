@@ -1,4 +1,4 @@
-/** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace migrate`. */
+/** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { verb as migratePalace } from "../verb/migrate.ts";

@@ -1,4 +1,4 @@
-/** `palace agents`: lists the coding agents of this machine, and whether they are wired. */
+/** `palace install status`: lists the coding agents of this machine, and whether they are wired. */
 import { AGENTS, configFile } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import { type Parts, wiringOf } from "../../install/install.ts";
@@ -6,7 +6,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { wiringParts } from "../report/wiring.ts";
 import { defineVerb } from "../verb.ts";
 
-const USAGE = `palace agents
+const USAGE = `palace install status
 
 The coding agents that are found on this machine: wired (as palace install would do it now), drifted (something of ours is there, but
 not as it should be: palace install mends it) or not wired. Reads their settings, starts none of them, changes nothing.`;

@@ -1,13 +1,13 @@
-/** `palace audit`: lists who wrote what, and when. */
+/** `palace history`: lists who wrote what, and when. */
 import { connectClient } from "../../client/client.ts";
 import type { AuditEntry } from "../../protocol/hygiene.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
-const USAGE = `palace audit [--client NAME] [--tool NAME] [--since TIME] [--limit N]
+const USAGE = `palace history [--client NAME] [--tool NAME] [--since TIME] [--limit N]
 
-The writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace undo --client\` takes), through which
+The writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace history undo --client\` takes), through which
 door, and what was asked. A write that its client dates earlier, because it waited for a broker or says so, shows that too. TIME is
 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. The journal goes MEMPALACE_AUDIT_DAYS back.`;
 

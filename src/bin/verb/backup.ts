@@ -16,7 +16,7 @@ export const verb = defineVerb({
 Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
 the agents' events, the TCP door's tokens (which open nothing) and settings. Agents may go on meanwhile. Without a name it goes
 to MEMPALACE_BACKUP_DIR, else here. - writes it to stdout, for a pipe. It is there when it is whole and synced, and not before;
-Ctrl-C leaves nothing. It is a tar archive; palace verify FILE reads it through, palace restore FILE puts it in place.
+Ctrl-C leaves nothing. It is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
 
   --encrypt               around it a passphrase, typed here (the age format; also where one is given in another way)
   --passphrase-file FILE  the first line of FILE is it (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
@@ -72,5 +72,5 @@ function print(
   if (unsettled !== null) out.notice(`${unsettled}; those that are not here yet are not in it`);
   if (leftOut.length > 0)
     out.notice(`not in it: the palace's collection ${leftOut.join(", ")}; palace export DIR has it`);
-  if (!isPipe) out.text(out.spelled(`Read it through: palace verify ${file}`));
+  if (!isPipe) out.text(out.spelled(`Read it through: palace backup verify ${file}`));
 }

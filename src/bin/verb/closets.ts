@@ -1,4 +1,4 @@
-/** `palace closets rebuild`: rebuilds the index of mined files from their drawers. */
+/** `palace repair closets`: rebuilds the index of mined files from their drawers. */
 import { connectClient } from "../../client/client.ts";
 import { readRegistry } from "../../feeder/doc-miner/registry.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -11,7 +11,7 @@ import { defineVerb } from "../verb.ts";
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({
-  usage: `palace closets rebuild [--wing W]
+  usage: `palace repair closets [--wing W]
 
 Makes the closets of mined files anew from their drawers: after a palace was adopted that has none, or after an edit took those of
 its file away. They point a search of MemPalace's at the right files. What a language model has written is left as it is, and
@@ -19,13 +19,14 @@ conversations have none.
 
   --wing W    only files of wing W`,
   options: { wing: { type: "string" } },
-  args: [1, 1],
+  args: [0, 1],
   run: async ({ values, args, config, out }) => {
-    if (args[0] !== "rebuild")
+    // `palace closets rebuild` is the old name.
+    if (args[0] !== undefined && args[0] !== "rebuild")
       throw new PalaceError(
         "CONFIG_USAGE",
-        `palace closets ${args[0] ?? ""} is not a command`,
-        "palace closets --help",
+        `palace repair closets ${args[0]} is not a command`,
+        "palace repair closets --help",
       );
     const client = await connectClient({ config, agent: "palace closets", start: "auto" });
     try {

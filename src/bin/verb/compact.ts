@@ -1,4 +1,4 @@
-/** `palace compact`: rewrites the ledger without its free pages. */
+/** `palace repair compact`: rewrites the ledger without its free pages. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { formatBytes } from "../terminal/output.ts";
@@ -7,7 +7,7 @@ import { defineVerb } from "../verb.ts";
 type Compacted = JsonObject & { beforeBytes: number; afterBytes: number; isLogCut: boolean };
 
 export const verb = defineVerb({
-  usage: `palace compact
+  usage: `palace repair compact
 
 Gives the disk back what deleted drawers, undos and replaced sources have left free in the ledger: its file is written anew.
 Agents may go on: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). Needs free space of

@@ -1,5 +1,5 @@
 /**
- * `palace demo`: makes a throw-away palace with real parts: its own broker, the package's own docs, three searches, two
+ * `palace up demo`: makes a throw-away palace with real parts: its own broker, the package's own docs, three searches, two
  * agents.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -43,7 +43,7 @@ type Answer = { question: string; ms: number; hits: { source: string; room: stri
 type Hit = { source_file?: string; room?: string; text?: string };
 
 export const verb = defineVerb({
-  usage: `palace demo
+  usage: `palace up demo
 
 Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files this package's
 documents, asks three questions, and lets two agents write and read each other's memories at the same time.`,

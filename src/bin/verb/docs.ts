@@ -17,7 +17,7 @@ The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-doc
   --dry-run   say what would be done, change nothing
   --force     file everything again
   --quiet     no progress, no summary
-To ask about one file: palace why FILE`,
+To ask about one file: palace mine why FILE`,
   options: FEED_OPTIONS,
   args: [1, 1],
   place: feedPlace,

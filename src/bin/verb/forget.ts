@@ -160,7 +160,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, and the others after it`,
     );
-  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace why ${file} says more`);
+  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace mine why ${file} says more`);
   return { source: filed[0] ?? file };
 }
 

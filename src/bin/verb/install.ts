@@ -17,7 +17,7 @@ nothing that is right. all wires the agents that are found on this machine. For 
 What is written where: docs/how-to/agents.md.
 
   --dry-run    show what would be written, and write nothing
-  --uninstall  the same as palace uninstall`;
+  --uninstall  the same as palace install remove`;
 
 export const verb = defineVerb({
   usage: USAGE,

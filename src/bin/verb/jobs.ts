@@ -1,18 +1,22 @@
-/** `palace jobs`: lists the broker's long-running jobs, running and done. */
+/** `palace status jobs`: lists the broker's long-running jobs, running and done. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { formatDuration, printable } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `palace jobs [cancel ID]
+  usage: `palace status jobs [cancel ID]
 
 Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
   options: {},
   args: [0, 2],
   run: async ({ args: [what, id], config, out }) => {
     if (what !== undefined && (what !== "cancel" || id === undefined))
-      throw new PalaceError("CONFIG_USAGE", "palace jobs takes nothing, or cancel ID", "palace jobs --help");
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        "palace status jobs takes nothing, or cancel ID",
+        "palace status jobs --help",
+      );
     const client = await connectClient({ config, agent: "palace jobs", start: "auto" });
     try {
       if (id !== undefined) await client.call("job.cancel", { id });

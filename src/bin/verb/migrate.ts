@@ -1,11 +1,11 @@
-/** `palace migrate`: rebuilds a public palace of an older Chroma, or one that cannot be written. */
+/** `palace repair migrate`: rebuilds a public palace of an older Chroma, or one that cannot be written. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { defineVerb } from "../verb.ts";
 import { printRebuilt } from "./repair.ts";
 
 export const verb = defineVerb({
-  usage: `palace migrate [--dry-run]
+  usage: `palace repair migrate [--dry-run]
 
 Tries whether the public palace can be written, read and deleted from as it is; if not, it is made anew from the ledger as
 \`palace repair\` does, and the old one kept. Does nothing where there is nothing to do.

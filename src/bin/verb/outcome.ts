@@ -24,7 +24,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds
   why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
-  score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace undo\` takes an agent's scores back
+  score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace history undo\` takes an agent's scores back
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
   remove takes a book out
@@ -32,7 +32,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
          is new. What was scored or changed here stays as it is here. The graphs are kept for the way back
   export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came`;
 
-/** In the journal; `palace undo --client` takes the name. */
+/** In the journal; `palace history undo --client` takes the name. */
 const IMPORTER = "palace outcome import";
 
 type Asked = {
@@ -183,7 +183,7 @@ async function remove({ client, first: title, out }: Asked): Promise<number> {
   const { removed } = await client.call("book.remove", { title });
   if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
   if (out.isJson) out.document({ title, removed });
-  else out.text(`${title}: ${removed} chunks removed; palace undo takes that back`);
+  else out.text(`${title}: ${removed} chunks removed; palace history undo takes that back`);
   return 0;
 }
 

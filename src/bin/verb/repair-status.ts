@@ -1,4 +1,4 @@
-/** `palace repair-status`: reports on ledger and public palace, read-only. */
+/** `palace repair status`: reports on ledger and public palace, read-only. */
 import { connectClient } from "../../client/client.ts";
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
@@ -10,7 +10,7 @@ const EXIT_UNWELL = 1;
 const TIMEOUT_MS = 10 * 60_000;
 
 export const verb = defineVerb({
-  usage: `palace repair-status
+  usage: `palace repair status
 
 Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
 segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,

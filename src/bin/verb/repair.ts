@@ -48,7 +48,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
   printRebuilt(rest, out);
 }
 
-/** Prints the state of the public palace; also used by `palace migrate`. */
+/** Prints the state of the public palace; also used by `palace repair migrate`. */
 export function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
   if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
   if (driver === "chroma")

@@ -70,6 +70,6 @@ function assertCanListen({ listen, paths, endpoint }: Config): void {
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
     `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which others can reach, and there is no token yet`,
-    "palace token add NAME --role agent; the broker that runs was left as it is",
+    "palace bridge token add NAME --role agent; the broker that runs was left as it is",
   );
 }

@@ -1,4 +1,4 @@
-/** `palace restore`: puts a backup in the place of the palace and keeps the old state aside. */
+/** `palace backup restore`: puts a backup in the place of the palace and keeps the old state aside. */
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,7 +37,7 @@ const LOCK_MAX_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
 export const verb = defineVerb({
-  usage: `palace restore FILE [--dry-run] [--yes] [--with-tokens] [--passphrase-file FILE]
+  usage: `palace backup restore FILE [--dry-run] [--yes] [--with-tokens] [--passphrase-file FILE]
 
 Puts a backup in the place of the palace, or where there is none. First all of it is read and checked; a bad one changes nothing.
 Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
@@ -97,7 +97,7 @@ the new one: the next start, or this command again, finishes it. Settings that a
 
 function assertHere(config: Config): void {
   if (config.endpoint !== undefined || isBridged(config))
-    throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace restore FILE");
+    throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace backup restore FILE");
   const foreign = foreignMount(config);
   if (foreign !== undefined) throw foreign;
   const { home } = config.paths;
@@ -105,7 +105,7 @@ function assertHere(config: Config): void {
     throw new PalaceError(
       "STORE_READ_ONLY",
       `${home} cannot be written here; nothing was changed`,
-      "where it can be: palace restore FILE; for the compose stack docs/how-to/backup.md has the lines",
+      "where it can be: palace backup restore FILE; for the compose stack docs/how-to/backup.md has the lines",
     );
 }
 
@@ -226,7 +226,7 @@ function preview({ manifest }: Staged, { before, there, withTokens }: Seen, out:
   if (files.some(({ name }) => name === TOKENS))
     out.notice(
       withTokens
-        ? "tokens of the backup open the TCP door where there are none: palace token list"
+        ? "tokens of the backup open the TCP door where there are none: palace bridge token list"
         : "the backup's tokens of the TCP door are not put back; --with-tokens puts them where there are none",
     );
 }

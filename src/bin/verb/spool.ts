@@ -1,12 +1,12 @@
-/** `palace spool`: lists and delivers the writes that wait on this machine for a broker. */
+/** `palace status spool`: lists and delivers the writes that wait on this machine for a broker. */
 import { connectClient } from "../../client/client.ts";
 import { Spool } from "../../client/spool.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
-const USAGE = `palace spool list
-palace spool replay
+const USAGE = `palace status spool [list]
+palace status spool replay
 
 What agents write while no broker can be reached is kept on this machine and delivered, in order and once, when one is there.
 list shows what waits, and what a broker refused for good; replay delivers now, starting a broker if one may be started here.`;
@@ -16,15 +16,19 @@ const TOOL_COLUMNS = 32;
 export const verb = defineVerb({
   usage: USAGE,
   options: {},
-  args: [1, 1],
+  args: [0, 1],
   run: async ({ args, config, out }) => {
     const spool = new Spool(config.paths.spoolDir);
-    if (args[0] === "list") {
+    if (args[0] === undefined || args[0] === "list") {
       list(spool, out);
       return 0;
     }
     if (args[0] !== "replay")
-      throw new PalaceError("CONFIG_USAGE", `palace spool ${args[0] ?? ""} is not a command`, "palace spool --help");
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `palace status spool ${args[0]} is not a command`,
+        "palace status spool --help",
+      );
     const before = spool.entries().length;
     const refusedBefore = new Set(spool.refused().map(({ name }) => name));
     // Connecting delivers the spool, before anything else that a client does.

@@ -16,6 +16,7 @@ export const verb = defineVerb({
   usage: `palace start [--new]
 
 Starts the broker if none is running, and lets agents start it again by themselves after \`palace stop\`.
+\`palace restart\` ends the broker that runs first.
 
   --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
   options: { new: { type: "boolean" } },

@@ -1,5 +1,5 @@
 /**
- * `palace token`: manages names, roles and secrets of clients of the TCP door. It edits the palace's own file, with or
+ * `palace bridge token`: manages names, roles and secrets of clients of the TCP door. It edits the palace's own file, with or
  * without a broker.
  */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
@@ -10,9 +10,9 @@ import { defineVerb, readCount } from "../verb.ts";
 
 const DAY_MS = 86_400_000;
 
-const USAGE = `palace token add NAME [--role agent|reader|admin] [--days N]
-palace token list
-palace token revoke NAME
+const USAGE = `palace bridge token add NAME [--role agent|reader|admin] [--days N]
+palace bridge token list
+palace bridge token revoke NAME
 
 Clients that come over TCP (MEMPALACE_LISTEN) need a token: a container sets it as MEMPALACE_TOKEN, a standard MCP client sends
 it as \`Authorization: Bearer\`. It is shown once, by add, and kept as a hash. Revoking ends the connections made with it.
@@ -38,9 +38,13 @@ export const verb = defineVerb({
     else if (action === "add" && name !== undefined) add(file, name, values, out);
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
     else if (action === "add" || action === "revoke")
-      throw new PalaceError("CONFIG_USAGE", "whose token? a name is missing", `palace token ${action} NAME`);
+      throw new PalaceError("CONFIG_USAGE", "whose token? a name is missing", `palace bridge token ${action} NAME`);
     else
-      throw new PalaceError("CONFIG_USAGE", `palace token ${args.join(" ")} is not a command`, "palace token --help");
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `palace bridge token ${args.join(" ")} is not a command`,
+        "palace bridge token --help",
+      );
     return 0;
   },
 });
@@ -68,14 +72,15 @@ function list(file: string, out: Output): void {
     expiresAtMs,
   }));
   if (out.isJson) return out.document({ tokens });
-  if (tokens.length === 0) return out.text(out.spelled("No tokens. `palace token add NAME` makes one."));
+  if (tokens.length === 0) return out.text(out.spelled("No tokens. `palace bridge token add NAME` makes one."));
   out.table(
     tokens.map(({ name, role, createdAtMs, expiresAtMs }) => [name, role, day(createdAtMs), expiry(expiresAtMs)]),
   );
 }
 
 function revoke(file: string, name: string, out: Output): void {
-  if (!revokeToken(file, name)) throw new PalaceError("CONFIG_USAGE", `there is no token ${name}`, "palace token list");
+  if (!revokeToken(file, name))
+    throw new PalaceError("CONFIG_USAGE", `there is no token ${name}`, "palace bridge token list");
   if (out.isJson) out.document({ revoked: name });
   else out.text(`${name} is revoked; its connections end within a second.`);
 }

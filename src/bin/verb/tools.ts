@@ -1,4 +1,4 @@
-/** `palace tools [NAME]`: lists the MCP tools that agents see, or one of them with its parameters. */
+/** `palace call tools [NAME]`: lists the MCP tools that agents see, or one of them with its parameters. */
 import { connectClient, type ToolInfo } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
@@ -9,10 +9,10 @@ import { defineVerb } from "../verb.ts";
 const PREFIX = "mempalace_";
 
 export const verb = defineVerb({
-  usage: `palace tools [NAME]
+  usage: `palace call tools [NAME]
 
 Lists the MCP tools with what they do, or the parameters of one; the prefix ${PREFIX} may be left out. --json has everything.
-Example: palace tools search`,
+Example: palace call tools search`,
   options: {},
   args: [0, 1],
   run: async ({ args: [name], config, out }) => {
@@ -39,7 +39,7 @@ function findTool(tools: readonly ToolInfo[], name: string): ToolInfo {
     full.slice(PREFIX.length),
     tools.map((tool) => tool.name.slice(PREFIX.length)),
   );
-  const hint = near === undefined ? "run `palace tools`" : `did you mean \`palace tools ${near}\`?`;
+  const hint = near === undefined ? "run `palace call tools`" : `did you mean \`palace call tools ${near}\`?`;
   throw new PalaceError("PROTOCOL_UNKNOWN_METHOD", `there is no tool ${name}`, hint);
 }
 

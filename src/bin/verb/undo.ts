@@ -1,4 +1,4 @@
-/** `palace undo`: undoes what one agent wrote since a given time. */
+/** `palace history undo`: undoes what one agent wrote since a given time. */
 import { connectClient } from "../../client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
@@ -7,7 +7,7 @@ import { type Output, plural, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
-const USAGE = `palace undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
+const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
 Takes back what the agent of that name wrote (by the time it arrived, not by the one the agent gives it): what it added goes, what it deleted or changed is as it was, drawers, facts and links.
 What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is

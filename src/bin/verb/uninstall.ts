@@ -1,4 +1,4 @@
-/** `palace uninstall`: removes from coding agents' files what install has put there. */
+/** `palace install remove`: removes from coding agents' files what install has put there. */
 import type { AgentName } from "../../install/agent-files.ts";
 import { type Parts, uninstall } from "../../install/install.ts";
 import { assertAgent, wiringParts } from "../report/wiring.ts";
@@ -6,7 +6,7 @@ import { wireAll } from "../report/wire-all.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
-const USAGE = `palace uninstall claude-code|opencode|pi|all [--dry-run]
+const USAGE = `palace install remove claude-code|opencode|pi|all [--dry-run]
 
 Takes back what palace install has written. A file that nobody has changed since is again what it was, byte for byte, or gone if it was
 not there before; from one that was changed only what is ours is taken. The palace itself is not touched.

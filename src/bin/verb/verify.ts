@@ -1,4 +1,4 @@
-/** `palace verify`: checks whether a backup is whole. */
+/** `palace backup verify`: checks whether a backup is whole. */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts } from "../../backup/draft.ts";
@@ -17,7 +17,7 @@ import { defineVerb } from "../verb.ts";
 const DRAFT = "verify-";
 
 export const verb = defineVerb({
-  usage: `palace verify [FILE] [--passphrase-file FILE]
+  usage: `palace backup verify [FILE] [--passphrase-file FILE]
 
 Reads a backup from its first byte to its last: every hash, both databases opened and read through, everything counted and held
 against what it says of itself. Nothing is changed. Without FILE: the newest of those that the broker makes by itself
@@ -79,6 +79,6 @@ function newest({ paths, backup }: Config): string {
   throw new PalaceError(
     "CONFIG_USAGE",
     dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
-    "name one: palace verify FILE",
+    "name one: palace backup verify FILE",
   );
 }

@@ -1,10 +1,10 @@
-/** `mempalace-docs why FILE`, `palace why FILE`: explains what the docs feeder does with one file. */
+/** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
 import { explainFile } from "../../feeder/doc-miner/why.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
-  usage: `palace why FILE [--dir DIR] [--wing W]
+  usage: `palace mine why FILE [--dir DIR] [--wing W]
 
 Says whether \`palace mine docs\` files FILE and by which rule, and its wing, room and date.
 

@@ -44,6 +44,6 @@ export function assertAllowed({ role, agent }: Peer, method: string, isForAgents
   throw new PalaceError(
     "BROKER_DENIED",
     `the token of ${agent} has the role ${role}, which may not do that`,
-    `on the broker's machine: palace token add NAME --role ${isAdministration ? "admin" : "agent"}`,
+    `on the broker's machine: palace bridge token add NAME --role ${isAdministration ? "admin" : "agent"}`,
   );
 }

@@ -8,6 +8,6 @@ export function requireToken({ host, port }: TcpAddress, tokens: number): void {
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
     `${host}:${port} can be reached from elsewhere and there is no token yet`,
-    "palace token add NAME --role agent",
+    "palace bridge token add NAME --role agent",
   );
 }

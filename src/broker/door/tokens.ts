@@ -1,5 +1,5 @@
 /**
- * The tokens of the TCP door: a file of names, roles and keys, written by `palace token`, read by the broker whenever
+ * The tokens of the TCP door: a file of names, roles and keys, written by `palace bridge token`, read by the broker whenever
  * it changes. It holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an
  * open door.
  */
@@ -58,7 +58,11 @@ export function addToken(
     throw new PalaceError("CONFIG_BAD_VALUE", `${name} cannot be a token's name`, "use letters, digits, . _ and -");
   return change(file, (tokens) => {
     if (tokens.some((token) => token.name === name))
-      throw new PalaceError("CONFIG_BAD_VALUE", `there is a token ${name} already`, `palace token revoke ${name}`);
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `there is a token ${name} already`,
+        `palace bridge token revoke ${name}`,
+      );
     const { id, token } = makeToken();
     const record: TokenRecord = { id, name, role, createdAtMs: nowMs, expiresAtMs, ...keysOf(token) };
     return { tokens: [...tokens, record], result: { record, token } };

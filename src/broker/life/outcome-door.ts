@@ -85,7 +85,7 @@ export class OutcomeDoor {
 
 const NO_TOKEN = {
   why: "there is no token yet, and nobody comes in without one",
-  hint: "palace token add NAME --role agent",
+  hint: "palace bridge token add NAME --role agent",
 };
 
 function makeWay(port: number): string {

@@ -18,7 +18,7 @@ export type AgeingOptions = {
   log: Log;
 };
 
-/** The name under which the journal has it, for `palace undo --client`. */
+/** The name under which the journal has it, for `palace history undo --client`. */
 const AGENT = "palace ageing";
 /** No connection has this number. */
 const PEER = 0;

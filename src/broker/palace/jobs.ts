@@ -48,7 +48,7 @@ export class Jobs {
       throw new PalaceError(
         "BROKER_BUSY",
         `job ${running.report.id} (${running.report.kind}) is running`,
-        "palace jobs",
+        "palace status jobs",
       );
     if (this.#closing) throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call");
     const work = begin();
@@ -77,7 +77,7 @@ export class Jobs {
   /** How it ended. */
   async ended(id: string): Promise<JobReport> {
     const job = this.#jobs.find(({ report }) => report.id === id);
-    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace jobs");
+    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
     await job.ended;
     return job.report;
   }
@@ -85,7 +85,7 @@ export class Jobs {
   /** Answers at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
   cancel(id: string): JobReport {
     const job = this.#jobs.find(({ report }) => report.id === id);
-    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace jobs");
+    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
     if (job.report.state === "running") job.work.cancel();
     return { ...job.report };
   }

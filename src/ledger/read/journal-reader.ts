@@ -1,5 +1,5 @@
 /**
- * Reads the journal for `palace audit`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
+ * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
  * number of rows.
  */
 import type { AuditEntry, AuditPage, AuditRequest } from "../../protocol/hygiene.ts";

@@ -1,4 +1,4 @@
-/** `palace backup` and `palace restore` through a real broker: under writes, after everything is gone, killed at every step. */
+/** `palace backup` and `palace backup restore` through a real broker: under writes, after everything is gone, killed at every step. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,4 +1,4 @@
-/** `palace audit`: a person sees who wrote what and when, finds the agent to take back, and nobody else may look. */
+/** `palace history`: a person sees who wrote what and when, finds the agent to take back, and nobody else may look. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

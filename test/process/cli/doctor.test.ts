@@ -50,7 +50,7 @@ test("a token that the broker does not take is told as such where it is used", a
   expect(said["token"]).toMatchObject({
     state: "fail",
     detail: expect.stringContaining("wrong, revoked or expired"),
-    hint: expect.stringContaining("palace token add"),
+    hint: expect.stringContaining("palace bridge token add"),
   });
   expect(said["tokens"]).toBeUndefined();
 });

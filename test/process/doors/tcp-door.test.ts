@@ -263,7 +263,7 @@ test("a door that others can reach stays shut without a token, and says what to 
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://0.0.0.0:${await freePort()}` } });
   const refused = await palace.run("palace", ["start"]);
   expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain("palace token add");
+  expect(refused.stderr).toContain("palace bridge token add");
   // A restart that could not work leaves the broker that runs alone.
   const running = createTestPalace({ home: palace.home, env: { MEMPALACE_LISTEN: "" } });
   expect((await running.run("palace", ["start"])).code).toBe(0);

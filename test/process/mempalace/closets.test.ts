@@ -258,7 +258,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
   });
 });
 
-it("palace closets rebuild makes them anew, of one wing or of all, and status counts them", async () => {
+it("palace repair closets makes them anew, of one wing or of all, and status counts them", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   writeFileSync(palace.config.paths.knownEntitiesFile, JSON.stringify({ people: ["plain words"] }));

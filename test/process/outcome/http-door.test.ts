@@ -87,7 +87,7 @@ test("without a token the door stays shut, and opens when there is one", async (
   expect(await doorOf(palace)).toMatchObject({
     state: "shut",
     why: expect.stringContaining("no token"),
-    hint: expect.stringContaining("palace token add"),
+    hint: expect.stringContaining("palace bridge token add"),
   });
   await expect(get({ at: port }, "/api/health")).rejects.toMatchObject({ code: "ECONNREFUSED" });
   const token = await addToken(palace, "late");

@@ -12,7 +12,7 @@ test("start opens the door, which later brokers open too until it is turned off"
   const start = ["start", "--port", `${port}`];
   const without = await palace.run("roampal", start);
   expect(without).toMatchObject({ code: 5, stderr: expect.stringContaining("there is no token yet") });
-  expect(without.stderr).toContain("palace token add");
+  expect(without.stderr).toContain("palace bridge token add");
   await addToken(palace, "program");
   await opened(palace, port);
   const { code, stdout, stderr } = await palace.run("roampal", start);

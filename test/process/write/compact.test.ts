@@ -1,4 +1,4 @@
-/** `palace compact` through a real broker: under writes, killed on the way, and beside readers. */
+/** `palace repair compact` through a real broker: under writes, killed on the way, and beside readers. */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";

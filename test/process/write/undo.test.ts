@@ -1,4 +1,4 @@
-/** `palace undo` and the retention of the audit, through a real broker and the command line. */
+/** `palace history undo` and the retention of the audit, through a real broker and the command line. */
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -7,7 +7,7 @@ import { verb as token } from "../../../src/bin/verb/token.ts";
 
 test("several calls, and a long one, are shown whole", () => {
   expect(usageError(token.usage, "wrong").hint).toBe(
-    "usage: palace token add NAME [--role agent|reader|admin] [--days N] | palace token list | palace token revoke NAME; more: palace token add --help",
+    "usage: palace bridge token add NAME [--role agent|reader|admin] [--days N] | palace bridge token list | palace bridge token revoke NAME; more: palace bridge token add --help",
   );
   const { hint } = usageError(projects.usage, "wrong");
   expect(hint).toMatch(/^usage: palace mine projects DIR .*\[--quiet\]; more: palace mine projects --help$/);

@@ -97,7 +97,7 @@ test("tokens that expire within a week are named, before and after; those of ano
   addToken(paths.tokensFile, { name: "soon", role: "agent", expiresAtMs: now + 3 * DAY_MS });
   addToken(paths.tokensFile, { name: "gone", role: "agent", expiresAtMs: now - DAY_MS });
   const [check] = checkTokens(config(), now);
-  expect(check).toMatchObject({ state: "warn", hint: expect.stringContaining("palace token add soon") });
+  expect(check).toMatchObject({ state: "warn", hint: expect.stringContaining("palace bridge token add soon") });
   expect(check?.detail).toMatch(/^soon expires on \S+, gone has expired on \S+$/);
   expect(checkTokens(config({ MEMPALACE_BROKER: "http://far.test:1" }))).toEqual([]);
   writeFileSync(paths.tokensFile, "no tokens");
