@@ -1,6 +1,6 @@
 /** The ledger as the engine and the broker see it: a write, its transaction, its reader. Implemented in ledger/. */
 import type { ClosetTx, ClosetReader } from "./closet.ts";
-import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe } from "./drawer.ts";
+import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe, PlaceFilter } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
 import type {
   Answered,
@@ -74,6 +74,12 @@ export interface LedgerReader {
   ): { drawers: LogicalDrawer[]; total: number };
   /** The recipe of the palace's ids. */
   idRecipe(): IdRecipe;
+  /** Drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
+  listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
+  /** Drawer counts by wing and room, in which a split drawer counts once. */
+  wholePlaces(): { wing: string; room: string; drawers: number }[];
+  /** Ids of at most `limit` whole drawers that begin with `part`, or whose hash does. */
+  idsByPart(part: string, limit: number): string[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   /** The last `limit` drawers filed, in row order. */

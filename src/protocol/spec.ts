@@ -209,6 +209,21 @@ export type Methods = {
     };
     result: JsonObject;
   };
+  /** The drawer of that id, or the only one whose id or hash begins so; else the ids that do. Secrets are masked. */
+  "drawer.show": {
+    params: { id: string };
+    result: { found: true; drawer: JsonObject } | { found: false; matches: string[] };
+  };
+  /** Numbers of drawers by wing and room; a split drawer counts once, unlike in the tools, which count its slices. */
+  "drawer.places": {
+    params: Record<string, never>;
+    result: { places: { wing: string; room: string; drawers: number }[] };
+  };
+  /** Drawers of a place, the newest first, each with the beginning of its text. */
+  "drawer.list": {
+    params: { wing?: string; room?: string; limit?: number; offset?: number };
+    result: { drawers: JsonObject[]; total: number; offset: number; limit: number };
+  };
   /** Administration, as is `job.cancel`: one job at a time, which the broker does on its own machine's files. */
   "job.start": { params: JobRequest; result: JobReport };
   /** Reads everything once; opens nothing to write. */

@@ -22,6 +22,9 @@ const OURS = [
   "source.remove",
   "source.list",
   "drawer.search",
+  "drawer.show",
+  "drawer.places",
+  "drawer.list",
   "palace.status",
 ];
 const OUTCOME = [

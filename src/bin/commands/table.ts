@@ -28,16 +28,20 @@ export type Command = Readonly<{
 
 /** By group, those of every day first. */
 export const COMMANDS = {
+  add: { group: "memory", does: "file a note", example: 'palace add "we deploy on Fridays"' },
   search: {
     group: "memory",
     does: "find memories, by words and by meaning",
     example: 'palace search "how do we deploy"',
   },
-  reveal: {
+  ls: { group: "memory", does: "list wings, rooms and memories", example: "palace ls me/notes" },
+  show: {
     group: "memory",
-    does: "print a memory as it was filed, secrets unmasked",
-    example: "palace reveal drawer_notes_keys_c75c",
+    does: "print a memory, and where it came from",
+    example: "palace show c75c741223",
   },
+  edit: { group: "memory", does: "change a memory in your editor", example: "palace edit c75c741223" },
+  rm: { group: "memory", does: "delete memories; can be taken back", example: "palace rm c75c741223" },
   history: {
     group: "memory",
     does: "list who wrote what, and take it back",
@@ -196,6 +200,7 @@ export type CommandName = keyof typeof COMMANDS;
 export const OLD_NAMES = {
   audit: "palace history",
   undo: "palace history undo",
+  reveal: "palace show --unmask",
   uninstall: "palace install remove",
   agents: "palace install status",
   logstream: "palace events",

@@ -11,6 +11,7 @@ import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protoco
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
 import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
 import { backUp } from "../report/take-backup.ts";
+import { wholeId } from "../terminal/drawer.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
@@ -45,7 +46,7 @@ export const verb = defineVerb({
     const asked = await readSelector(args, values.source, values.match);
     const client = await connectClient({ config, agent: "palace forget", start: "auto" });
     try {
-      const selector = "source" in asked ? await findSource(client, config, asked.source, out) : asked;
+      const selector = await wholeSelector(client, config, asked, out);
       const preview = await client.call("memory.forgetPreview", selector);
       if (values["dry-run"] === true) {
         const files = findTraces(config, preview);
@@ -98,6 +99,17 @@ export const verb = defineVerb({
     }
   },
 });
+
+/** Replaces short ids by whole ones, and a file's path by the name under which it is filed. */
+async function wholeSelector(
+  client: Client,
+  config: Config,
+  asked: ForgetSelector,
+  out: Output,
+): Promise<ForgetSelector> {
+  if ("source" in asked) return findSource(client, config, asked.source, out);
+  return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeId(client, id))) } : asked;
+}
 
 /** Lists backups that were streamed, which nobody can find from here. */
 function piped({ paths }: Config): string[] {

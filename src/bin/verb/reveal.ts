@@ -1,6 +1,7 @@
 /** `palace reveal DRAWER_ID`: prints a drawer as it was filed, for people; agents get it with its secrets masked. */
 import { connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { wholeId } from "../terminal/drawer.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -13,12 +14,12 @@ the broker's machine and for admins' tokens; the broker's log notes who looked a
   run: async ({ args: [id = ""], config, out }) => {
     const client = await connectClient({ config, agent: "palace reveal", start: "auto" });
     try {
-      const answer = await client.call("drawer.reveal", { id });
+      const answer = await client.call("drawer.reveal", { id: await wholeId(client, id) });
       if (!answer.found)
         throw new PalaceError(
           "PROTOCOL_BAD_PARAMS",
           `no drawer ${id}`,
-          `look for its id: palace call search '{"query":"WORDS"}'`,
+          "look for its id: palace search WORDS, or palace ls",
         );
       if (out.isJson) out.document(answer.drawer);
       else out.text(String(answer.drawer["content"]));

@@ -4,6 +4,7 @@
  */
 import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
+import { newestDrawers, shownDrawer } from "../../engine/drawer/shown.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
@@ -67,6 +68,15 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots) };
     return redactAnswer(withAdoption(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
+  }),
+  "drawer.show": read(({ reads }, { params }, { redact }) =>
+    redactAnswer(shownDrawer(reads.reader, stringOf(params, "id")), redact),
+  ),
+  "drawer.places": read(({ reads }) => ({ places: reads.reader.wholePlaces() })),
+  "drawer.list": read(({ reads }, { params }, { redact }) => {
+    const [wing, room] = [optionalString(params, "wing"), optionalString(params, "room")];
+    const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+    return redactAnswer(newestDrawers(reads.reader, place, params), redact);
   }),
   "drawer.reveal": read(({ reads }, { peer, params, requestId }, { log }) => {
     const id = stringOf(params, "id");

@@ -168,7 +168,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
 
 const MASK_WRITTEN_BACK =
   "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
-  "file the change as a drawer of its own, or have a person edit it (palace reveal DRAWER_ID)";
+  "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
 
 /** True when an agent that was given a masked text would write the mask over the secret. */
 function losesSecret(before: string, after: string): boolean {

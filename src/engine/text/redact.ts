@@ -192,7 +192,7 @@ export function redactAnswer(value: unknown, mode: RedactMode): unknown {
 }
 
 const NOTE =
-  "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace reveal DRAWER_ID` shows them to a person";
+  "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace show DRAWER_ID --unmask` shows them to a person";
 
 function walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): unknown {
   if (typeof value === "string") {

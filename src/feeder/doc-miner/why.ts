@@ -2,7 +2,7 @@
  * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. Started by
  * `mempalace-docs why FILE`. Reads only.
  */
-import { existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -16,7 +16,8 @@ import { recordsByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import { type Document, readDocument, readHead } from "./source.ts";
-import { findStage, knownRoots, stagedPath } from "./stage.ts";
+import { findRoot } from "./root.ts";
+import { findStage, stagedPath } from "./stage.ts";
 
 export type WhyOptions = {
   file: string;
@@ -149,28 +150,4 @@ function realFile(file: string): string {
     `${file} is a folder`,
     `to see what would be filed of it: palace mine docs ${quoted(file)} --dry-run`,
   );
-}
-
-type Root = { root: string; from: { why: string; wing: string | undefined } };
-
-/**
- * Returns the folder that a run would have scanned: named, filed before, with a project file, under version control; in
- * this order.
- */
-function findRoot(file: string, { dir, cacheDir }: WhyOptions): Root {
-  if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
-  const before = knownRoots(cacheDir).find(({ root }) => file.startsWith(`${root}${sep}`) && existsSync(root));
-  if (before !== undefined) return { root: before.root, from: { why: "filed from here before", wing: before.wing } };
-  const configured = findAbove(file, ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"]);
-  if (configured !== undefined) return { root: configured, from: { why: "has a mempalace.yaml", wing: undefined } };
-  const versioned = findAbove(file, [".git", ".hg", ".jj"]);
-  if (versioned !== undefined) return { root: versioned, from: { why: "is under version control", wing: undefined } };
-  return { root: dirname(file), from: { why: "the file's own folder", wing: undefined } };
-}
-
-function findAbove(file: string, names: readonly string[]): string | undefined {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (names.some((name) => existsSync(join(folder, name)))) return folder;
-    if (folder === dirname(folder)) return undefined;
-  }
 }

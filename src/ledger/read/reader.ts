@@ -3,7 +3,7 @@
  * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
  */
 import { statSync } from "node:fs";
-import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer } from "../../port/drawer.ts";
+import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
 import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
@@ -24,6 +24,7 @@ import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
+import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
@@ -192,6 +193,19 @@ export class SqliteLedgerReader implements LedgerReader {
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number } {
     return new LogicalPages(this.#database, filter).page(limit, offset);
+  }
+
+  listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
+    const { rows, total } = newestPage(this.#database, place, limit, offset);
+    return { drawers: this.drawersByRow(rows), total };
+  }
+
+  wholePlaces(): { wing: string; room: string; drawers: number }[] {
+    return wholePlaces(this.#database);
+  }
+
+  idsByPart(part: string, limit: number): string[] {
+    return idsByPart(this.#database, part, limit);
   }
 
   idRecipe(): IdRecipe {

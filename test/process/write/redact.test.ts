@@ -48,7 +48,7 @@ it("masks a secret wherever an agent is handed it, and keeps it verbatim", async
 
   // What an agent was handed must not be written over the secret.
   const lost = await shim.call("mempalace_update_drawer", { drawer_id: id, content: `${MASKED} twice` });
-  expect(lost).toMatchObject({ success: false, error: expect.stringContaining("palace reveal") as string });
+  expect(lost).toMatchObject({ success: false, error: expect.stringContaining("palace edit") as string });
   const moved = await shim.call("mempalace_update_drawer", { drawer_id: id, room: "elsewhere" });
   expect(moved).toMatchObject({ success: true });
 });

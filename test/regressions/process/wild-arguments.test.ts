@@ -70,6 +70,8 @@ test.each([
   ["source.list", `{"wing":${WILD}}`, BAD_PARAMS],
   ["drawer.search", `{"query":${WILD}}`, BAD_PARAMS],
   ["drawer.search", '{"query":"x","wing":5}', BAD_PARAMS],
+  ["drawer.show", `{"id":${WILD}}`, BAD_PARAMS],
+  ["drawer.list", `{"wing":${WILD}}`, BAD_PARAMS],
   ["tools/call", tool("get_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
   ["tools/call", tool("delete_drawer", `{"drawer_id":${WILD}}`), { result: { content: [{ text: NOT_FOUND }] } }],
   ["tools/call", tool("update_drawer", `{"drawer_id":${WILD},"room":"r"}`), { result: {} }],

@@ -1,0 +1,52 @@
+/**
+ * Finds the project that a file or a folder belongs to: filed before, with a project file, or under version control. Used by
+ * `why` and `palace add`. Reads only.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { readProject, wingOfFolder } from "./project.ts";
+import { knownRoots } from "./stage.ts";
+
+export type Root = { root: string; from: { why: string; wing: string | undefined } };
+
+/**
+ * Returns the folder that a run would have scanned: named, filed before, with a project file, under version control; in
+ * this order.
+ */
+export function findRoot(file: string, { dir, cacheDir }: { dir: string | undefined; cacheDir: string }): Root {
+  if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
+  return (
+    findProject(file, cacheDir) ?? { root: dirname(file), from: { why: "the file's own folder", wing: undefined } }
+  );
+}
+
+/** Returns the project of a folder and its wing; undefined outside of every project. Never throws. */
+export async function projectAround(
+  folder: string,
+  cacheDir: string,
+): Promise<{ root: string; wing: string } | undefined> {
+  const found = findProject(join(folder, "any"), cacheDir);
+  if (found === undefined) return undefined;
+  const { root, from } = found;
+  // An unusable project file must not keep a note from being filed.
+  const wing = from.wing ?? (await readProject(root, undefined).catch(() => undefined))?.wing;
+  return { root, wing: wing ?? wingOfFolder(root) };
+}
+
+function findProject(file: string, cacheDir: string): Root | undefined {
+  const before = knownRoots(cacheDir).find(({ root }) => file.startsWith(`${root}${sep}`) && existsSync(root));
+  if (before !== undefined) return { root: before.root, from: { why: "filed from here before", wing: before.wing } };
+  const configured = findAbove(file, ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"]);
+  if (configured !== undefined) return { root: configured, from: { why: "has a mempalace.yaml", wing: undefined } };
+  const versioned = findAbove(file, [".git", ".hg", ".jj"]);
+  return versioned === undefined
+    ? undefined
+    : { root: versioned, from: { why: "is under version control", wing: undefined } };
+}
+
+function findAbove(file: string, names: readonly string[]): string | undefined {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (names.some((name) => existsSync(join(folder, name)))) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}

@@ -1,0 +1,157 @@
+/** add, ls, show, edit and rm, as a person types them: with a real broker, and in a terminal where one is asked. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, afterAll, expect, test } from "vitest";
+import type { Env } from "../../../src/config/env.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+const hasTerminal = ((): boolean => {
+  try {
+    return execFileSync("script", ["-qec", "true", "/dev/null"]).length >= 0;
+  } catch {
+    return false;
+  }
+})();
+const SECRET = `ghp_${"aB3dE5fG7h".repeat(4).slice(0, 36)}`;
+
+let palace: TestPalace;
+beforeAll(async () => {
+  palace = createTestPalace();
+  await palace.startBroker();
+});
+afterAll(() => palace[Symbol.asyncDispose]());
+
+async function done(args: string[], input?: string): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", args, input === undefined ? {} : { input });
+  expect(code, `${args.join(" ")}: ${stderr}`).toBe(0);
+  return stdout.trimEnd();
+}
+
+/** Types a command in a terminal, and `keys` at its question. */
+function typed(command: string, keys = "", env: Env = {}): { code: number | null; screen: string } {
+  const line = `'${process.execPath}' '${palace.executable("palace")}' ${command}`;
+  const { status, stdout } = spawnSync("script", ["-qec", line, "/dev/null"], {
+    ...{ env: { ...palace.env, TERM: "xterm", ...env }, encoding: "utf8", input: keys, timeout: 60_000 },
+  });
+  return { code: status, screen: stdout.replaceAll("\r", "") };
+}
+
+/** An editor that writes this text. */
+function editorOf(text: string, exit = 0): string {
+  const file = join(palace.home, `editor-${exit}.sh`);
+  writeFileSync(`${file}.txt`, text);
+  writeFileSync(file, `#!/bin/sh\ncp '${file}.txt' "$1"\nexit ${exit}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+test("a note is added from words or stdin, listed newest first and shown by a part of its id", async () => {
+  const key = await done(["add", "the spare key", "hangs behind the door", "--wing", "home"]);
+  expect(key).toMatch(/^drawer_home_notes_[0-9a-f]{24}$/);
+  const long = await done(["add", "--wing", "home"], `# A long one\n${"many words of it. ".repeat(300)}\n`);
+  await done(["add", "the cellar floods", "--wing", "home", "--room", "water"]);
+  expect(await done(["ls"])).toContain("home\t3 drawers\tnotes, water");
+  expect((await done(["ls", "home"])).split("\n")).toEqual(["home/notes\t2 drawers", "home/water\t1 drawer"]);
+  const rows = (await done(["ls", "home/notes"])).split("\n").map((row) => row.split("\t"));
+  expect(rows.map(([, , title]) => title)).toEqual(["A long one", "the spare key hangs behind the door"]);
+  expect(rows.map(([id = ""]) => long.includes(id) || key.includes(id))).toEqual([true, true]);
+  const recent = (await done(["ls", "home", "--recent", "--limit", "1", "--page", "3"])).split("\t");
+  expect(recent.slice(2)).toEqual(["home/notes", "the spare key hangs behind the door"]);
+
+  expect(await done(["show", rows[1]?.[0] ?? ""])).toBe("the spare key hangs behind the door");
+  expect(await done(["show", rows[0]?.[0] ?? ""])).toMatch(/^# A long one\n(many words of it\. ?)+$/);
+  expect(await done(["show", key.slice(0, -5)])).toBe("the spare key hangs behind the door");
+  const several = await palace.run("palace", ["show", "drawer_home_notes_"]);
+  expect(several.code).not.toBe(0);
+  expect(several.stderr).toContain(key);
+  const { stderr } = await palace.run("palace", ["ls", "hime"]);
+  expect(stderr).toMatch(/there is no wing hime\n.*palace ls home\n/);
+});
+
+test("a note goes to the wing of the project it is written in, and an empty one nowhere", async () => {
+  const project = join(palace.home, "Blue Boat");
+  mkdirSync(join(project, ".git"), { recursive: true });
+  mkdirSync(join(project, "src"));
+  const run = spawnSync(process.execPath, [palace.executable("palace"), "add", "tests run with make"], {
+    ...{ cwd: join(project, "src"), env: palace.env, encoding: "utf8", timeout: 60_000 },
+  });
+  expect(run.stdout).toMatch(/^drawer_blue_boat_notes_/);
+  const empty = await palace.run("palace", ["add"], { input: " \n" });
+  expect([empty.code, empty.stdout]).toEqual([2, ""]);
+});
+
+test("a secret in a drawer is masked by show, and shown to the owner with --unmask", async () => {
+  const id = await done(["add", `token ${SECRET}`, "--wing", "safe"]);
+  expect(await done(["show", id])).toMatch(/^token \[redacted: /);
+  expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET}`);
+  expect(await done(["reveal", id.slice(0, -4)])).toBe(`token ${SECRET}`);
+  // The editor has the secret, so that no mask is written over it.
+  await done(["edit", id], `token ${SECRET} of the build`);
+  expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET} of the build`);
+});
+
+test("an edit from stdin is stored, undone by the command it prints, and not written when nothing changed", async () => {
+  const id = await done(["add", "first", "--wing", "draft"]);
+  const { stderr } = await palace.run("palace", ["edit", id], { input: "second\n" });
+  expect(await done(["show", id])).toBe("second");
+  await done(["edit", id], "second\n");
+  const { entries } = JSON.parse(await done(["audit", "--json", "--client", "palace edit", "--limit", "9"])) as {
+    entries: { arguments: { drawer_id?: string } }[];
+  };
+  expect(entries.filter((entry) => entry.arguments.drawer_id === id)).toHaveLength(1);
+  await undo(stderr);
+  expect(await done(["show", id])).toBe("first");
+  expect((await palace.run("palace", ["edit", id], { input: "" })).code).toBe(2);
+  await done(["edit", id, "--room", "kept"]);
+  expect(await done(["ls", "draft"])).toBe("draft/kept\t1 drawer");
+});
+
+test.skipIf(!hasTerminal)("add and edit open $EDITOR, and a text that cannot be stored is kept in a file", async () => {
+  expect(typed("add --wing pen", "", { EDITOR: editorOf("written by hand\n") }).code).toBe(0);
+  const [row = ""] = (await done(["ls", "pen/notes"])).split("\n");
+  const [id = ""] = row.split("\t");
+  expect(await done(["show", id])).toBe("written by hand");
+  expect(typed(`edit ${id}`, "", { EDITOR: editorOf("changed by hand\n") }).code).toBe(0);
+  expect(await done(["show", id])).toBe("changed by hand");
+  const failed = typed(`edit ${id}`, "", { EDITOR: editorOf("lost?\n", 3) });
+  expect(failed.code).not.toBe(0);
+  const [, file = ""] = /your text is kept in (\S+)/.exec(failed.screen) ?? [];
+  expect(readFileSync(file, "utf8")).toBe("lost?\n");
+  expect(await done(["show", id])).toBe("changed by hand");
+  expect(typed(`edit ${id}`, "", { EDITOR: "true" }).screen).toContain("Nothing was changed.");
+  const shown = typed(`show ${id}`).screen;
+  expect(shown).toContain("pen / notes");
+  expect(shown).toMatch(/filed \d{4}-\d\d-\d\d [\d:]+ by palace add/);
+});
+
+test.skipIf(!hasTerminal)("rm asks on a terminal, and prints the command that takes it back", async () => {
+  const id = await done(["add", "to be deleted", "--wing", "bin"]);
+  expect((await palace.run("palace", ["rm", id])).code).toBe(2);
+  typed(`rm ${id}`, "n\n");
+  expect(await done(["show", id])).toBe("to be deleted");
+  expect((await palace.run("palace", ["rm", id, "no_such_drawer", "--yes"])).code).not.toBe(0);
+  expect(await done(["show", id])).toBe("to be deleted");
+  const { code, screen } = typed(`rm ${id.slice(-24, -14)}`, "y\n");
+  expect([code, screen]).toEqual([0, expect.stringContaining("Deleted 1 drawer.")]);
+  expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
+  await undo(screen);
+  expect(await done(["show", id])).toBe("to be deleted");
+});
+
+/** Types the command that takes a change back. */
+async function undo(output: string): Promise<void> {
+  const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];
+  await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
+}
+
+test("a note is kept on this machine while no broker answers", async () => {
+  await done(["stop"]);
+  const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);
+  expect(existsSync(palace.config.paths.spoolDir)).toBe(true);
+  await done(["start"]);
+  await expect.poll(async () => (await palace.run("palace", ["ls", "later/notes"])).stdout).toContain("in an outage");
+  const [id = ""] = (await done(["ls", "later/notes"])).split("\t");
+  expect(await done(["show", id])).toBe("in an outage");
+});
