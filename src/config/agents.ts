@@ -7,11 +7,15 @@ export type AgentPlaces = Readonly<{
   /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
   claudeDir: string;
   claudeFile: string;
+  /** Where an administrator's settings for Claude Code are. */
+  claudeManagedDir: string;
   opencodeDir: string;
   piDir: string;
   /** The folders of PATH. */
   programFolders: readonly string[];
 }>;
+
+const MANAGED_MAC = "/Library/Application Support/ClaudeCode";
 
 export function agentPlaces(env: Env): AgentPlaces {
   const user = readVariable(env, "HOME") ?? userInfo().homedir;
@@ -19,6 +23,7 @@ export function agentPlaces(env: Env): AgentPlaces {
   return Object.freeze({
     claudeDir: moved ?? join(user, ".claude"),
     claudeFile: join(moved ?? user, ".claude.json"),
+    claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
     piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? join(user, ".pi/agent"),
     programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),

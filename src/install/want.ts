@@ -115,7 +115,8 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-function looksOurs(value: unknown, wanted: Json): boolean {
+/** True when an entry starts our shim, as this or another install of ours writes it. */
+export function looksOurs(value: unknown, wanted: Json): boolean {
   if (!isRecord(value)) return false;
   const line = wordsOf(value).join(" ");
   return line === wordsOf(wanted).join(" ") || OUR_SERVER.test(line);

@@ -2,6 +2,7 @@
 import type { Config } from "../../config/config.ts";
 import { AGENTS } from "../../install/agent-files.ts";
 import { wiringOf } from "../../install/install.ts";
+import { rivalsOf } from "../../install/rivals/rivals.ts";
 import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
@@ -14,20 +15,29 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
   return [{ name: "one memory", state: "warn", detail, hint: `palace bridge setup docker:${container}` }];
 }
 
-/** Nothing where every agent that is wired is wired as `palace install` would do it now. */
+/**
+ * Returns nothing where each agent that is wired is wired as `palace install` would do it now, and nothing else on this machine
+ * decides, too.
+ */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);
-  const drifted = AGENTS.filter((agent) => {
+  const states = AGENTS.flatMap((agent) => {
     try {
-      return wiringOf(agent, parts) === "drifted";
+      return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
       // Settings that cannot be read: `palace install status` tells of them.
-      return false;
+      return [];
     }
   });
-  if (drifted.length === 0) return [];
-  const detail = `${drifted.join(", ")}: wired by another version of ours, or changed since`;
-  return [
-    { name: "agents", state: "warn", detail, hint: `palace install ${drifted.length === 1 ? drifted[0] : "all"}` },
-  ];
+  const checks: Check[] = [];
+  const drifted = states.filter(({ state }) => state === "drifted").map(({ agent }) => agent);
+  if (drifted.length > 0) {
+    const detail = `${drifted.join(", ")}: wired by another version of ours, or changed since`;
+    const hint = `palace install ${drifted.length === 1 ? drifted[0] : "all"}`;
+    checks.push({ name: "agents", state: "warn", detail, hint });
+  }
+  for (const { agent } of states.filter(({ state }) => state !== "not wired"))
+    for (const { what, where, wins, takeOut } of rivalsOf(agent, parts, process.cwd()))
+      checks.push({ name: "agents", state: "warn", detail: `${agent}: ${what} (${where}): ${wins}`, hint: takeOut });
+  return checks;
 }

@@ -2,21 +2,24 @@
 import { AGENTS, type AgentName } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import type { Outcome, Parts } from "../../install/install.ts";
+import type { Rival } from "../../install/rivals/rival.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Output } from "../terminal/output.ts";
-import { outcomeDocument, printOutcome, willChange } from "./wiring.ts";
+import { noticeRivals, outcomeDocument, printOutcome, willChange } from "./wiring.ts";
 
 type Job = {
   /** `all`: those that `isMeant` says. */
   name: AgentName | "all";
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
-  words: { already: string; done: string; planned: string; absent?: string };
+  words: { already: string; done: string; planned: string; absent?: string; contested?: string };
+  /** What the agent has beside our wiring, or prefers to it. */
+  rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
 };
 
 /** The exit code. Errors: of an agent that was named. */
-export function wireAll({ name, isMeant, does, words, isDryRun }: Job, parts: Parts, out: Output): number {
+export function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
   const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
   const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];
   const documents: unknown[] = [];
@@ -25,18 +28,25 @@ export function wireAll({ name, isMeant, does, words, isDryRun }: Job, parts: Pa
     try {
       const outcome = does(agent);
       const { program, hasFolder } = findAgent(agent, parts.places);
-      documents.push({ agent, found: program !== undefined || hasFolder, ...outcomeDocument(outcome, isDryRun) });
+      const found = program !== undefined || hasFolder;
+      const beside = rivals?.(agent) ?? [];
+      const more = rivals === undefined ? {} : { rivals: beside };
+      documents.push({ agent, found, ...outcomeDocument(outcome, isDryRun), ...more });
       if (out.isJson) continue;
       const hasChanges = outcome.changes.some(({ action }) => willChange(action));
-      out.text(`${agent}: ${hasChanges ? (isDryRun ? words.planned : words.done) : words.already}`);
+      const done = hasChanges ? words.done : words.already;
+      const said = beside.length === 0 ? done : (words.contested ?? done);
+      out.text(`${agent}: ${hasChanges && isDryRun ? words.planned : said}`);
       printOutcome(out, outcome, isDryRun);
+      noticeRivals(out, agent, beside);
       if (program === undefined && words.absent !== undefined) out.notice(`${agent}: ${words.absent}`);
     } catch (error) {
       if (!(error instanceof PalaceError) || name !== "all") throw error;
       const { code, message, hint } = error;
       exitCode = error.exitCode;
       documents.push({ agent, error: { code, message, hint } });
-      out.notice(`${agent}: ${message}\n  ${hint}`);
+      out.notice(`${agent}: ${message}`);
+      out.notice(out.spelled(`  ${hint}`));
     }
   if (out.isJson) out.document({ dryRun: isDryRun, agents: documents, skipped });
   else if (skipped.length > 0) out.text(`left out, not found on this machine: ${skipped.join(", ")}`);

@@ -8,6 +8,7 @@ import { onPath } from "../../install/detect.ts";
 import type { Outcome, Parts } from "../../install/install.ts";
 import { CLIENTS } from "../../install/paste.ts";
 import type { Change } from "../../install/plan.ts";
+import type { Rival } from "../../install/rivals/rival.ts";
 import { armFault } from "../../platform/fault.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -75,6 +76,18 @@ export function printOutcome(out: Output, { changes, backups }: Outcome, isDryRu
   if (!isDryRun) return;
   const patch = diffOf(changes);
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
+}
+
+const RIVALS_SHOWN_MAX = 10;
+
+/** Says what an agent prefers to our wiring or runs beside it, and how to take that out. */
+export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[]): void {
+  for (const { what, where, wins, takeOut } of rivals.slice(0, RIVALS_SHOWN_MAX)) {
+    out.notice(`${agent}: ${what} (${where}): ${wins}`);
+    out.notice(`  ${takeOut}`);
+  }
+  const more = rivals.length - RIVALS_SHOWN_MAX;
+  if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
 }
 
 /** As a program gets it. */

@@ -2,14 +2,22 @@
 import { AGENTS, configFile } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import { type Parts, wiringOf } from "../../install/install.ts";
+import type { Rival } from "../../install/rivals/rival.ts";
+import { rivalsOf } from "../../install/rivals/rivals.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { wiringParts } from "../report/wiring.ts";
+import { noticeRivals, wiringParts } from "../report/wiring.ts";
 import { defineVerb } from "../verb.ts";
 
 const USAGE = `palace install status
 
-The coding agents that are found on this machine: wired (as palace install would do it now), drifted (something of ours is there, but
-not as it should be: palace install mends it) or not wired. Reads their settings, starts none of them, changes nothing.`;
+The coding agents of this machine, each with its state:
+
+  wired      as palace install would do it now
+  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: said below, with what to type
+  drifted    something of ours is there, but not as it should be: palace install puts it right
+  not wired  nothing of ours is there
+
+Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -21,9 +29,10 @@ export const verb = defineVerb({
     const agents = AGENTS.map((agent) => describe(agent, parts));
     if (out.isJson) out.document({ agents });
     else out.table(agents.map(({ agent, version, state, config: file }) => [agent, version ?? "-", state, file]));
-    for (const { agent, state, problem } of agents) {
+    for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
       if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} mends it`));
+      noticeRivals(out, agent, rivals);
     }
     return 0;
   },
@@ -37,6 +46,7 @@ type Described = {
   state: string;
   config: string;
   problem?: string;
+  rivals: Rival[];
 };
 
 function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
@@ -46,9 +56,11 @@ function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
   const config = configFile(agent, parts.places);
   try {
     const wiring = wiringOf(agent, parts);
-    return { ...known, state: !found && wiring === "not wired" ? "not found" : wiring, config };
+    if (wiring === "not wired") return { ...known, state: found ? wiring : "not found", config, rivals: [] };
+    const rivals = rivalsOf(agent, parts, process.cwd());
+    return { ...known, state: wiring === "wired" && rivals.length > 0 ? "conflict" : wiring, config, rivals };
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
-    return { ...known, state: "unreadable", config, problem: error.message };
+    return { ...known, state: "unreadable", config, problem: error.message, rivals: [] };
   }
 }

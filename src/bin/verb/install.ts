@@ -1,6 +1,8 @@
 /** `palace install`: wires coding agents to the palace. */
 import { findAgent } from "../../install/detect.ts";
 import { install } from "../../install/install.ts";
+import type { Rival } from "../../install/rivals/rival.ts";
+import { rivalsOf } from "../../install/rivals/rivals.ts";
 import { CLIENTS } from "../../install/paste.ts";
 import { assertAgent, isClient, wiringParts } from "../report/wiring.ts";
 import { wireAll } from "../report/wire-all.ts";
@@ -13,7 +15,8 @@ palace install --uninstall claude-code|opencode|pi|all
 
 Gives a coding agent the palace: its tools as an MCP server, and what the agent has for hooks, plugins and skills. Everything else in
 the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. Run again, it changes
-nothing that is right. all wires the agents that are found on this machine. For codex and the others it prints the lines to paste.
+nothing that is right. It names what the agent prefers to ours or runs beside it, and the command that takes that out. all wires the
+agents that are found on this machine. For codex and the others it prints the lines to paste.
 What is written where: docs/how-to/agents.md.
 
   --dry-run    show what would be written, and write nothing
@@ -47,9 +50,11 @@ export const verb = defineVerb({
       already: "already wired",
       done: "wired; sessions begun from now on have it",
       planned: "would be wired",
+      contested: "wired, but something else on this machine decides, too: see below",
       absent: "its program is not on the PATH; wired for when it is",
     };
     const does = (agent: Parameters<typeof install>[0]): ReturnType<typeof install> => install(agent, parts, isDryRun);
-    return wireAll({ name, isMeant, does, words, isDryRun }, parts, out);
+    const rivals = (agent: Parameters<typeof install>[0]): Rival[] => rivalsOf(agent, parts, process.cwd());
+    return wireAll({ name, isMeant, does, words, rivals, isDryRun }, parts, out);
   },
 });

@@ -2,12 +2,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { checkAgents } from "../../../src/bin/report/agents.ts";
 import { wiringParts } from "../../../src/bin/report/wiring.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { install, uninstall, wiringOf } from "../../../src/install/install.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
-const CLAUDE = '{\n  // mine\n  "numStartups": 3\n}\n';
+const CLAUDE = '{\n  "numStartups":   3\n}\n';
 const SETTINGS = '{"hooks": {"Stop": []}}';
 /** Places where a write can be cut off: between files, and when one is written but not yet there. */
 const FAULTS = ["install.step", "file.before-rename"];
@@ -82,6 +83,20 @@ test("an agent that is named is wired though it is not here; one that cannot be 
   });
   const codex = await palace.run("palace", ["install", "codex"]);
   expect(codex.stdout).toContain("[mcp_servers.mempalace]");
+});
+
+test("install, agents and doctor name what an agent prefers to ours, and what to type", async () => {
+  await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
+  settle(palace.home);
+  const server = { mcpServers: { mempalace: { command: "python3", args: ["-m", "mempalace.mcp_server"] } } };
+  writeFileSync(join(palace.home, ".claude.json"), JSON.stringify({ projects: { [palace.home]: server } }));
+  const takeOut = `cd ${palace.home} && claude mcp remove mempalace -s local`;
+  const installed = await palace.run("palace", ["install", "claude-code"]);
+  expect(installed.code).toBe(0);
+  expect(installed.stdout).toContain("claude-code: wired, but something else on this machine decides, too");
+  expect(installed.stderr).toContain(`Claude Code runs it instead of ours in ${palace.home}\n  ${takeOut}`);
+  expect((await json(palace, "agents")).value.agents[0]).toMatchObject({ state: "conflict", rivals: [{ takeOut }] });
+  expect(checkAgents(loadConfig(palace.env))).toMatchObject([{ name: "agents", state: "warn", hint: takeOut }]);
 });
 
 for (const verb of ["install", "uninstall"] as const)

@@ -63,7 +63,7 @@ describe("at the beginning of a session", () => {
     expect(await wakeUp("--session", "b")).toContain("second of all");
   });
 
-  test("a hook answers a host that never closes its stdin, and keeps what that host tells of a turn", async () => {
+  test("a hook answers a host that never closes its stdin, and keeps the turn that such a host hands over", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
     await palace.startBroker();
     await file(palace, "the spare key hangs behind the door {");

@@ -148,7 +148,11 @@ function tryFile(home: string, seed: number): void {
 function partsIn(home: string): Parts {
   return {
     places: {
-      ...{ claudeDir: join(home, ".claude"), claudeFile: join(home, ".claude.json") },
+      ...{
+        claudeDir: join(home, ".claude"),
+        claudeFile: join(home, ".claude.json"),
+        claudeManagedDir: join(home, "etc"),
+      },
       ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [] },
     },
     launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },

@@ -27,7 +27,11 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-wire-"));
   parts = {
     places: {
-      ...{ claudeDir: join(home, ".claude"), claudeFile: join(home, ".claude.json") },
+      ...{
+        claudeDir: join(home, ".claude"),
+        claudeFile: join(home, ".claude.json"),
+        claudeManagedDir: join(home, "etc"),
+      },
       ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [join(home, "bin")] },
     },
     launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
@@ -108,7 +112,7 @@ test("a rule that the user wrote before this version added one stays when we lea
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // As older versions recorded it.
+  // Older versions recorded it so.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;

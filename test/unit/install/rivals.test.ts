@@ -1,0 +1,224 @@
+/** Each row of the tables of rivals, on real files: what is named, where, and what takes it out. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AGENTS, type AgentName } from "../../../src/install/agent-files.ts";
+import { install, type Parts } from "../../../src/install/install.ts";
+import { RIVALS, rivalsOf } from "../../../src/install/rivals/rivals.ts";
+
+let home = "";
+let parts: Parts;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "palace-rivals-"));
+  parts = {
+    places: {
+      ...{
+        claudeDir: join(home, ".claude"),
+        claudeFile: join(home, ".claude.json"),
+        claudeManagedDir: join(home, "etc"),
+      },
+      ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [join(home, "bin")] },
+    },
+    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
+    ...{ shipped: join(home, "package"), stateDir: join(home, "state") },
+  };
+  mkdirSync(join(home, "work/.git"), { recursive: true });
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const put = (name: string, content: unknown): void => {
+  const file = join(home, name);
+  mkdirSync(dirname(file), { recursive: true });
+  const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
+  writeFileSync(file, text.replaceAll("HOME", home), { mode: 0o755 });
+};
+
+const PYTHON = { command: "python3", args: ["-m", "mempalace.mcp_server"] };
+const hooks = (command: string) => ({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } });
+const inProject = (what: object) => ({ projects: { "HOME/work": what, "HOME/gone": what } });
+
+type Case = {
+  agent: AgentName;
+  row: string;
+  files: Record<string, unknown>;
+  /** Its place, and the command that takes it out. */
+  found: [where: string, takeOut: string][];
+};
+
+const CASES: Case[] = [
+  {
+    ...{ agent: "claude-code", row: "strict JSON" },
+    files: { ".claude/settings.json": '{\n  "a": 1, // mine\n  "b": [2,]\n}', ".claude.json": '{\n  "a": [1, 2,]\n}' },
+    found: [
+      [".claude.json:2:13", "line 2, column 13"],
+      [".claude/settings.json:2:11", "line 2, column 11"],
+    ],
+  },
+  {
+    ...{ agent: "claude-code", row: "local server" },
+    files: {
+      ".claude.json": inProject({ mcpServers: { mempalace: PYTHON, "roampal-core": { command: "x" }, other: {} } }),
+    },
+    found: [
+      [".claude.json:5", "cd HOME/work && claude mcp remove mempalace -s local"],
+      [".claude.json:12", "cd HOME/work && claude mcp remove roampal-core -s local"],
+    ],
+  },
+  {
+    ...{ agent: "claude-code", row: "project server" },
+    files: { "work/.mcp.json": { mcpServers: { mempalace: PYTHON } }, ".claude.json": inProject({}) },
+    found: [["work/.mcp.json:3", "cd HOME/work && claude mcp remove mempalace -s project"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "disabled server" },
+    files: { ".claude.json": inProject({ disabledMcpServers: ["mempalace"] }) },
+    found: [[".claude.json:4", "cd HOME/work && claude, then: /mcp enable mempalace"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "server policy" },
+    files: {
+      ".claude/settings.json": { deniedMcpServers: [{ serverName: "mempalace" }] },
+      "etc/managed-settings.json": { allowedMcpServers: [{ serverName: "github" }] },
+      "etc/managed-settings.d/10.json": { allowedMcpServers: [{ serverCommand: ["x"] }] },
+    },
+    found: [
+      [".claude/settings.json:2", "take mempalace out of"],
+      ["etc/managed-settings.json:2", "whoever manages this machine"],
+    ],
+  },
+  {
+    ...{ agent: "claude-code", row: "managed servers" },
+    files: { "etc/managed-mcp.json": { mcpServers: { mempalace: PYTHON } } },
+    found: [["etc/managed-mcp.json", "whoever manages this machine"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "hooks off" },
+    files: {
+      ".claude/settings.json": { disableAllHooks: true },
+      "work/.claude/settings.local.json": { a: 1, disableAllHooks: true },
+    },
+    found: [
+      [".claude/settings.json:2", "take disableAllHooks out of"],
+      ["work/.claude/settings.local.json:3", "take disableAllHooks out of"],
+    ],
+  },
+  {
+    ...{ agent: "claude-code", row: "managed hooks" },
+    files: { "etc/managed-settings.json": { disableAllHooks: false, allowManagedHooksOnly: true } },
+    found: [["etc/managed-settings.json:3", "whoever manages this machine"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "permission rule" },
+    files: { ".claude/settings.json": { permissions: { deny: ["Read"], ask: ["mcp__mempalace__*"] } } },
+    found: [[".claude/settings.json:7", "take it out of"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "plugin" },
+    files: { ".claude/settings.json": { enabledPlugins: { "mempalace@mempalace": true, "roampal@x": false } } },
+    found: [[".claude/settings.json:3", "claude plugin disable mempalace@mempalace"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "MemPalace's hooks" },
+    files: { ".claude/settings.json": hooks("/opt/bin/mempalace hook run --hook stop --harness claude-code") },
+    found: [[".claude/settings.json:6", "take that hook out of"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "Roampal's hooks" },
+    files: { ".claude/settings.json": hooks("python -m roampal.hooks.stop_hook") },
+    found: [[".claude/settings.json:6", "take that hook out of"]],
+  },
+  {
+    ...{ agent: "claude-code", row: "Roampal's server" },
+    files: { ".claude.json": { mcpServers: { "roampal-core": { command: "roampal" } } } },
+    found: [[".claude.json:3", "claude mcp remove roampal-core -s user"]],
+  },
+  {
+    ...{ agent: "opencode", row: "opencode 2" },
+    files: { "bin/opencode": "#!/bin/sh\n", "package.json": { name: "opencode-linux-x64", version: "2.2.6" } },
+    found: [["opencode/plugins/palace.js", "npm install -g opencode-ai@1"]],
+  },
+  {
+    ...{ agent: "opencode", row: "native server" },
+    files: { "opencode/opencode.json": { mcp: { servers: { mempalace: { type: "local", command: ["python3"] } } } } },
+    found: [["opencode/opencode.json:4", "take mcp.servers.mempalace out of"]],
+  },
+  {
+    ...{ agent: "opencode", row: "project server" },
+    files: { "work/opencode.jsonc": '{ "mcp": { // off here\n "mempalace": { "enabled": false } } }' },
+    found: [["work/opencode.jsonc:2", "take mcp.mempalace out of"]],
+  },
+  {
+    ...{ agent: "opencode", row: "second plugin folder" },
+    files: { "opencode/plugin/palace.js": "", "opencode/plugins/palace.js": "", "work/.opencode/plugin/other.js": "" },
+    found: [["opencode/plugin/palace.js", "rm HOME/opencode/plugin/palace.js"]],
+  },
+  {
+    ...{ agent: "opencode", row: "Roampal's plugin" },
+    files: { "opencode/plugins/roampal.ts": "" },
+    found: [["opencode/plugins/roampal.ts", "rm HOME/opencode/plugins/roampal.ts"]],
+  },
+  {
+    ...{ agent: "opencode", row: "Roampal's server" },
+    files: { "opencode/opencode.json": { mcp: { "roampal-core": { type: "local", command: ["roampal"] } } } },
+    found: [["opencode/opencode.json:3", "take mcp.roampal-core out of"]],
+  },
+  {
+    ...{ agent: "pi", row: "extension" },
+    files: {
+      "pi/extensions/mempalace.ts": "",
+      "pi/extensions/palace.js": "",
+      "work/.pi/extensions/mempalace/index.ts": "",
+    },
+    found: [
+      ["pi/extensions/mempalace.ts", "rm -r HOME/pi/extensions/mempalace.ts"],
+      ["work/.pi/extensions/mempalace", "rm -r HOME/work/.pi/extensions/mempalace"],
+    ],
+  },
+  {
+    ...{ agent: "pi", row: "package" },
+    files: { "pi/settings.json": { packages: ["npm:pi-mempalace", "npm:pi-web"] } },
+    found: [["pi/settings.json:2", "pi remove npm:pi-mempalace"]],
+  },
+  {
+    ...{ agent: "pi", row: "MCP off" },
+    files: { "pi/settings.json": { extensions: ["-builtin:mcp"] } },
+    found: [["pi/settings.json:2", 'take "-builtin:mcp" out of']],
+  },
+  {
+    ...{ agent: "pi", row: "project server" },
+    files: { "work/.pi/mcp.json": { mcpServers: { mempalace: { enabled: false } } } },
+    found: [["work/.pi/mcp.json:3", "cd HOME/work && pi mcp remove -l mempalace"]],
+  },
+  {
+    ...{ agent: "pi", row: "Roampal's server" },
+    files: { "pi/mcp.json": { mcpServers: { roampal: { command: "roampal" } } } },
+    found: [["pi/mcp.json:3", "pi mcp remove roampal"]],
+  },
+];
+
+test.each(CASES)("$agent, $row: it is named with its place and what takes it out", ({ agent, files, found }) => {
+  for (const [name, content] of Object.entries(files)) put(name, content);
+  const rivals = rivalsOf(agent, parts, join(home, "work"));
+  expect(rivals.map(({ where }) => where)).toEqual(found.map(([where]) => join(home, where)));
+  for (const [at, [, takeOut]] of found.entries())
+    expect(rivals[at]?.takeOut).toContain(takeOut.replaceAll("HOME", home));
+});
+
+test("every row of the tables has a case here", () => {
+  const rows = AGENTS.flatMap((agent) => RIVALS[agent].map(({ name }) => `${agent}, ${name}`));
+  expect(CASES.map(({ agent, row }) => `${agent}, ${row}`)).toEqual(rows);
+});
+
+test("our own entries count as ours in every scope, and a server that the user has rejected is passed over", () => {
+  const ours = { type: "stdio", command: "/clone/scripts/palace", args: ["shim"] };
+  put(".claude.json", inProject({ mcpServers: { mempalace: ours }, disabledMcpjsonServers: ["mempalace"] }));
+  put("work/.mcp.json", { mcpServers: { mempalace: PYTHON } });
+  put("work/opencode.json", { mcp: { mempalace: { type: "local", command: ["/clone/scripts/palace", "shim"] } } });
+  put("work/.pi/mcp.json", { mcpServers: { mempalace: ours } });
+  for (const agent of AGENTS) {
+    install(agent, parts, false);
+    expect(rivalsOf(agent, parts, join(home, "work")), agent).toEqual([]);
+  }
+});
