@@ -13,6 +13,7 @@ import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import { type Joined, joinStack } from "../src/bin/docker/one-memory.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
+import { askSearch, describeSearch, type SearchHere } from "../src/bin/proof/search-here.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { composeCommand } from "../src/devbox/compose.ts";
 import { brokerContainer, upStack } from "../src/devbox/up.ts";
@@ -21,6 +22,8 @@ type Stack = Readonly<{
   kind: "docker" | "native";
   writer: string[];
   reader: string[];
+  /** `palace status --json` of this palace. */
+  status: string[];
   services?: readonly string[];
   host?: Joined;
 }>;
@@ -55,8 +58,10 @@ export async function run(options: RunOptions): Promise<number> {
   options.signal.throwIfAborted();
   const stack = missing === undefined ? await startStack(options) : await startNative(options, missing, rebuilt);
   const proof = await provePalace({ ...options, writer: stack.writer, readers: [stack.reader] });
-  if (flags.json) print(JSON.stringify({ kind: stack.kind, ...proof, ...(stack.host && { host: stack.host }) }));
-  else for (const line of summary(stack, proof)) print(line);
+  const search = await askSearch(stack.status, env);
+  const { kind, host } = stack;
+  if (flags.json) print(JSON.stringify({ kind, ...proof, ...(search && { search }), ...(host && { host }) }));
+  else for (const line of summary(stack, proof, search)) print(line);
   return 0;
 }
 
@@ -93,9 +98,11 @@ async function startStack(options: RunOptions): Promise<Stack> {
   const opened = await upStack({ root: ROOT, env, log, signal, cwd, ...config.paths });
   const host = await joinStack(config, await brokerContainer(opened), env, opened.before);
   if (host?.state === "apart") log(`note: ${host.why}; ${host.hint}`);
-  const shim = [...composeCommand({ root: ROOT, env }), "exec", "-T", "devbox", "mp-shim"];
+  const inside = [...composeCommand({ root: ROOT, env }), "exec", "-T", "devbox"];
+  const shim = [...inside, "mp-shim"];
   const reader = host?.state === "joined" ? AGENT_ENTRY : shim;
-  return { kind: "docker", writer: shim, reader, services: opened.stack.services, ...(host && { host }) };
+  const status = [...inside, "palace", "status", "--json"];
+  return { kind: "docker", writer: shim, reader, status, services: opened.stack.services, ...(host && { host }) };
 }
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
@@ -108,7 +115,8 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
   }
   // The agents' entry itself, which notes here how it starts at once from now on.
-  return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY };
+  const status = [...built("palace.js"), "status", "--json"];
+  return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
 
 function built(name: string): string[] {
@@ -116,8 +124,9 @@ function built(name: string): string[] {
 }
 
 /**
- * On a terminal the command shows its own progress; elsewhere a line now and then must do, because a build that found
- * nothing to do still prints hundreds. Shape: undefined, or the end of what a failed command said.
+ * Runs a command of ours. On a terminal it shows its own progress, from stderr; elsewhere a line now and then says that it
+ * goes on. Its result, on stdout, is for programs and is shown only when it failed. Shape: undefined, or the end of what a
+ * failed command printed.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
@@ -130,7 +139,7 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
       signal,
       quiet: true,
       nothrow: true,
-      ...(live && { stdio: ["ignore", 2, "inherit"] }),
+      ...(live && { stdio: ["ignore", "pipe", "inherit"] }),
     })`${command}`;
     signal.throwIfAborted();
     return done.exitCode === 0 ? undefined : done.stdall.split("\n").slice(-FAILURE_LINES).join("\n");
@@ -139,25 +148,31 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
   }
 }
 
-/** At most ten lines. */
-function summary({ kind, services = [], host }: Stack, { ms }: Proof): string[] {
+/** At most twelve lines. */
+function summary({ kind, services = [], host }: Stack, { ms }: Proof, search: SearchHere | undefined): string[] {
   const entry = AGENT_ENTRY.join(" ");
-  const proved = `One memory was written through one shim, found through another, and erased (${ms} ms).`;
+  const proved = [
+    `One memory was written through one shim, found through another, and erased (${ms} ms).`,
+    ...(search === undefined ? [] : [describeSearch(search).replace("`palace", "`./scripts/palace")]),
+  ];
   if (kind === "docker")
     return [
       `The palace is up in Docker: ${services.join(", ")}.`,
-      proved,
+      ...proved,
       "Next:",
       "  ./scripts/palace devbox shell                a shell with pi, opencode, claude and the palace commands",
       "  ./scripts/palace devbox status               what runs, and what it holds",
       "  every agent's MCP entry in the devbox:       mempalace-mcp (pi, opencode and claude have it)",
+      ...(host?.state === "apart"
+        ? []
+        : ["  ./scripts/palace install all                 wire the agents of this machine to it"]),
       ...(host?.state === "joined" ? [`  and on this machine, the same memory:        ${entry}`] : []),
       "  ./scripts/palace devbox up --workspace DIR   your project in it",
       "Stop: ./scripts/palace devbox down.   Erase, memories included: ./scripts/palace devbox down --volumes",
     ];
   return [
     "The palace is up on this machine.",
-    proved,
+    ...proved,
     "Next:",
     "  ./scripts/palace status                what is in it",
     "  ./scripts/palace mine docs DIR         file a project's documents",

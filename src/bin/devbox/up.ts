@@ -19,6 +19,9 @@ export function up(call: DevboxCall): Promise<number> {
         ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
         ["palace devbox status", "what runs, and what it holds"],
         ["palace devbox up --workspace DIR", "your project in it"],
+        ...(host?.state === "apart"
+          ? []
+          : [["palace install all", "wire the agents of this machine to the same memory"]]),
         ["palace devbox down", "ends it; memory and home stay"],
       ];
       out.text(`The devbox is up: ${services.join(", ")} (project ${project}).

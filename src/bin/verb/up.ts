@@ -7,6 +7,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
 import { type Joined, joinStack } from "../docker/one-memory.ts";
 import { provePalace } from "../proof/proof.ts";
+import { askSearch, describeSearch } from "../proof/search-here.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 import { mcpEntry } from "../terminal/spelling.ts";
 import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "../report/runtime.ts";
@@ -27,7 +28,7 @@ Running it again is quick and harmless.
     const isDocker = values.docker === true;
     if (isDocker && values.native === true)
       throw new PalaceError("CONFIG_USAGE", "--native and --docker exclude each other", "give one of them");
-    const own = nativeShim(namedHome(config.paths), executable("mp-shim"));
+    const own = withPalace(executable("mp-shim"), namedHome(config.paths));
     const stack = isDocker ? await startStack(config, env, out) : undefined;
     if (!isDocker) {
       clearStop(config);
@@ -36,19 +37,27 @@ Running it again is quick and harmless.
     const shim = stack?.shim ?? own;
     const joined = stack?.joined;
     const proof = await provePalace({ writer: shim, readers: [joined?.state === "joined" ? own : shim], env });
+    const status = withPalace([...executable("palace"), "status", "--json"], namedHome(config.paths));
+    const search = await askSearch(stack?.status ?? status, env);
     if (out.isJson) {
-      out.document({ kind: isDocker ? "docker" : "native", ...proof, ...(joined && { host: joined }) });
+      out.document({
+        kind: isDocker ? "docker" : "native",
+        ...proof,
+        ...(search && { search }),
+        ...(joined && { host: joined }),
+      });
       return 0;
     }
     const next = [
       ["palace status", "what is in it"],
       ["palace mine docs DIR", "file a project's documents"],
       ["palace search WORDS", "find them again"],
+      ...(joined?.state === "apart" ? [] : [["palace install all", "wire the agents of this machine"]]),
       ["every agent's MCP entry:", mcpEntry(namedHome(config.paths))],
       ...(isDocker ? [["in the devbox:", "mempalace-mcp"]] : []),
     ];
     out.text(`The palace is up${isDocker ? " in Docker" : " on this machine"}.
-One memory was written through one shim, found through another, and erased (${proof.ms} ms).
+One memory was written through one shim, found through another, and erased (${proof.ms} ms).${search === undefined ? "" : `\n${out.spelled(describeSearch(search))}`}
 Next:
 ${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}
 Stop: ${out.spelled(isDocker ? "palace devbox down" : "palace stop")}`);
@@ -67,16 +76,17 @@ async function startStack(
   config: Config,
   env: Env,
   out: Output,
-): Promise<{ shim: string[]; joined: Joined | undefined }> {
+): Promise<{ shim: string[]; status: string[]; joined: Joined | undefined }> {
   const { composeCommand } = await import("../../devbox/compose.ts");
   const { stackFolder } = await import("../../devbox/folder.ts");
   const { brokerContainer, upStack } = await import("../../devbox/up.ts");
   const root = stackFolder(PACKAGE_ROOT, config.paths.stateDir, true);
   const opened = await upStack({ ...config.paths, root, env, log: (line) => out.notice(line), cwd: process.cwd() });
   const joined = await joinStack(config, await brokerContainer(opened), env, opened.before);
-  return { shim: [...composeCommand({ root, env }), "exec", "-T", "devbox", "mp-shim"], joined };
+  const inside = [...composeCommand({ root, env }), "exec", "-T", "devbox"];
+  return { shim: [...inside, "mp-shim"], status: [...inside, "palace", "status", "--json"], joined };
 }
 
-function nativeShim(home: string | undefined, shim: string[]): string[] {
-  return home === undefined ? shim : [...shim, "--palace", home];
+function withPalace(command: string[], home: string | undefined): string[] {
+  return home === undefined ? command : [...command, "--palace", home];
 }

@@ -314,8 +314,13 @@ test("logs shows the end of the log, and with -f what is added", async () => {
 test("up proves that two shims share the palace and leaves no trace in it", async () => {
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
-  expect([code, stdout.split("\n").length <= 11]).toEqual([0, true]);
-  expect((await json(palace, ["up"])).value).toMatchObject({ kind: "native", readers: 1 });
+  expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
+  // It says how search works here, and what is next.
+  expect(stdout).toMatch(/^Search finds memories by words only, without a model: .*palace doctor` says what to do\.$/m);
+  expect(stdout).toContain("./scripts/palace install all");
+  expect((await json(palace, ["up"])).value).toMatchObject({
+    ...{ kind: "native", readers: 1, search: { modelState: "missing" } },
+  });
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 

@@ -1,0 +1,39 @@
+/** Says how search works on a palace: by words only, or by meaning too. Imported by `up`, here and in scripts/. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Env } from "../../config/env.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import { printable } from "../terminal/output.ts";
+
+const ANSWER_MAX_MS = 30_000;
+const STATUS_SIZE_MAX_BYTES = 1024 * 1024;
+
+export type SearchHere = Pick<StatusReport["search"], "modelState" | "modelDetail">;
+
+/**
+ * Asks `command`, a `palace status --json` of the palace in question, which may run in a container. Returns undefined when it
+ * does not answer, or when an engine of the user's own does the searching.
+ */
+export async function askSearch(command: readonly string[], env: Env): Promise<SearchHere | undefined> {
+  const [program = "", ...args] = command;
+  try {
+    const { stdout } = await promisify(execFile)(program, args, {
+      ...{ env, timeout: ANSWER_MAX_MS, maxBuffer: STATUS_SIZE_MAX_BYTES },
+    });
+    const { search, engine } = JSON.parse(stdout) as Partial<StatusReport>;
+    if (search === undefined || engine?.kind === "command") return undefined;
+    return { modelState: search.modelState, modelDetail: search.modelDetail };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Formats it as one sentence for people. */
+export function describeSearch({ modelState, modelDetail }: SearchHere): string {
+  if (modelState === "ready") return "Search finds memories by words and by meaning.";
+  const later = "Search finds memories by words; it finds them by meaning too when the model is";
+  if (modelState === "loading") return `${later} loaded.`;
+  if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;
+  const why = printable(modelDetail).replace(/; searching by words only$/, "");
+  return `Search finds memories by words only, without a model: ${why}. \`palace doctor\` says what to do.`;
+}
