@@ -49,6 +49,8 @@ export type UpstreamLock = {
 /** Interval at which a lock that another process holds is tried, and ours is checked. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
+/** The file system's answers where a folder cannot be made: in a container with a read-only root, for one. */
+const UNMADE = new Set(["ENOENT", "ENOTDIR", "EROFS", "EACCES", "EPERM"]);
 const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
 /** Printed by a refused MemPalace: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
 const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
@@ -88,9 +90,15 @@ class Keeper {
       if (this.#held !== undefined && this.#held.file === file && isFileOf(this.#held.fd, file)) return;
       this.#take(file);
     } catch (error) {
-      // Where this user can create no lock, a MemPalace of this user cannot either, and it writes nothing without one.
-      if (this.#held === undefined) this.#enter("none", `no lock can be had here: ${(error as Error).message}`);
+      if (this.#held === undefined) this.#enter("none", this.#whyNone(error as NodeJS.ErrnoException));
     }
+  }
+
+  /** A user who can make no lock can run no MemPalace either: it writes nothing without one. */
+  #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
+    const { locksDir } = this.#options;
+    if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
+    return `no lock can be had here: ${message}`;
   }
 
   lockedBy(): PalaceError | undefined {
