@@ -17,14 +17,17 @@ type Hook = Json & { command: string };
 /** The file's state before us: containers that stay even when empty, and an entry that had our name. */
 export type Before = { kept: string[]; was: string | null };
 
+/** A Node before our file, as an install names it. */
+const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
 /**
- * Matches a clone's launcher. `mempalace-mcp` is also the name of MemPalace's own server, which is ours only when it equals
- * the entry that we make.
+ * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, which is ours
+ * only when it equals the entry that we make.
  */
-const OUR_SERVER = /^(?:.*\/)?palace shim(?: --palace .*)?$/;
+const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
 /** Matches a whole command, as this or another install of ours writes it; a command that somebody has wrapped is theirs. */
-const OUR_HOOK =
-  /^(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$/;
+const OUR_HOOK = new RegExp(
+  String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
+);
 
 /** Errors: CONFIG_BAD_VALUE with line and column, when a list or object of the agent's has another type. */
 export function wire(draft: Draft, want: Want): void {

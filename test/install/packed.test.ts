@@ -3,7 +3,7 @@
  * where the registry is all that can be reached: downloads that install scripts ask for are refused.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -29,6 +29,11 @@ const WAYS: readonly { how: string; args: string[]; env: Variables; runtime: "ok
   { how: "with them, their download refused", args: [], env: {}, runtime: "warn" },
   { how: "with them, without that download", args: [], env: { ONNXRUNTIME_NODE_INSTALL: "skip" }, runtime: "ok" },
 ];
+
+type Settings = {
+  mcpServers: Record<string, { command: string; args: string[] }>;
+  hooks: Record<string, { hooks: { command: string }[] }[]>;
+};
 
 describe.skipIf(missing)("the packed package", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-packed-"));
@@ -85,6 +90,21 @@ describe.skipIf(missing)("the packed package", () => {
     await shim.call("mempalace_add_drawer", { wing: "me", room: "notes", content });
     expect(JSON.stringify(await shim.call("mempalace_search", { query: content }))).toContain(content);
     await shim.close();
+    // An agent that was started from a desktop has none of npm's folders on its PATH.
+    const elsewhere = { PATH: "/usr/bin:/bin" };
+    expect((await newcomer.run([command("palace"), "install", "claude-code"])).code).toBe(0);
+    const read = (name: string): Settings => JSON.parse(readFileSync(join(newcomer.home, name), "utf8")) as Settings;
+    const server = read(".claude.json").mcpServers["mempalace"];
+    const wired = await newcomer.shim([server?.command ?? "", ...(server?.args ?? [])], elsewhere);
+    expect(JSON.stringify(await wired.call("mempalace_search", { query: content }))).toContain(content);
+    await wired.close();
+    const hook = read(".claude/settings.json").hooks["SessionStart"]?.[0]?.hooks[0]?.command ?? "";
+    const event = JSON.stringify({ session_id: "s", hook_event_name: "SessionStart", source: "startup", cwd: "/" });
+    const patient = hook.replace("hook claude-code", "hook claude-code --within 60000");
+    const said = await newcomer.run(["sh", "-c", `echo '${event}' | ${patient}`], elsewhere);
+    expect(said.stdout, said.stderr).toContain(content);
+    expect((await newcomer.run([command("palace"), "install", "remove", "claude-code"])).code).toBe(0);
+
     const doctor = await newcomer.run([command("palace"), "doctor", "--json"]);
     expect(doctor.code, doctor.stdout).toBe(0);
     const { checks } = JSON.parse(doctor.stdout) as { checks: { name: string; state: string }[] };

@@ -118,7 +118,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     const made = await devcontainer("up");
     expect(made.exitCode, made.stderr.slice(-3000)).toBe(0);
     expect((await inside("palace", "agents")).stdout).toMatch(/pi\t\S+\twired/);
-    expect((await inside("cat", "/home/node/.pi/agent/mcp.json")).stdout).toContain('"mempalace-mcp"');
+    expect((await inside("cat", "/home/node/.pi/agent/mcp.json")).stdout).toContain("/dist/bin/mp-shim.cjs");
     const content = JSON.stringify({ wing: "w", room: "r", content: "the kettle is descaled in May" });
     const filed = await inside("palace", "call", "add_drawer", content);
     expect(filed.exitCode, filed.stderr).toBe(0);

@@ -36,7 +36,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   /** What a person needs of it, and that the memory goes on. */
   const expectAtHome = async (uid: number, name: string): Promise<void> => {
     expect(await box(`touch /workspace/by-${uid} ~/mine && id -u && id -un && cat ~/.pi/agent/mcp.json`)).toMatch(
-      new RegExp(`^${uid}\n${name}\n[^]*mempalace-mcp`),
+      new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
     );
     expect(statSync(join(workspace, `by-${uid}`)).uid).toBe(uid);
     // An own name is what ssh asks for first.

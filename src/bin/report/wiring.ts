@@ -1,16 +1,14 @@
 /** What install, uninstall and agents share: how agents start us from here, and what was done as lines. Imported by these verbs. */
-import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
-import { AGENTS, type AgentName, type Launch } from "../../install/agent-files.ts";
-import { onPath } from "../../install/detect.ts";
+import { AGENTS, type AgentName } from "../../install/agent-files.ts";
 import type { Outcome, Parts } from "../../install/install.ts";
+import { launchOf } from "../../install/launch.ts";
 import { CLIENTS } from "../../install/paste.ts";
 import type { Change } from "../../install/plan.ts";
 import type { Rival } from "../../install/rivals/rival.ts";
 import { armFault } from "../../platform/fault.ts";
-import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../terminal/nearest.ts";
@@ -22,31 +20,15 @@ export function wiringParts(config: Config, palace: string | undefined): Parts {
   const { agents: places, paths } = config;
   return {
     places,
-    launch: launchOf(places.programFolders, palace === undefined ? [] : ["--palace", paths.home]),
+    launch: launchOf({
+      root: PACKAGE_ROOT,
+      node: process.execPath,
+      folders: places.programFolders,
+      palace: palace === undefined ? [] : ["--palace", paths.home],
+    }),
     shipped: join(PACKAGE_ROOT, "dist/harness"),
     stateDir: paths.stateDir,
   };
-}
-
-/** A clone has launchers; an install has its commands on the PATH, or it is not global and they are named by their files. */
-function launchOf(folders: readonly string[], palace: readonly string[]): Launch {
-  const launcher = join(PACKAGE_ROOT, "scripts/palace");
-  const isClone = existsSync(launcher);
-  const named = (name: string, file: string): string => {
-    const own = join(PACKAGE_ROOT, "dist/bin", file);
-    const found = onPath(name, folders.filter(isLasting));
-    return found !== undefined && realpathSync(found) === realpathSync(own) ? name : own;
-  };
-  const shim: Launch["shim"] = isClone ? [launcher, "shim"] : [named("mempalace-mcp", "mp-shim.cjs")];
-  const command = isClone ? launcher : named("palace", "palace.js");
-  // Claude Code takes an exit code of 2 for a veto: whatever befalls the command, it is none.
-  const hook = `${[command, "hook", "claude-code", ...palace].map(quoted).join(" ")} || :`;
-  return { shim: [...shim, ...palace], hook, extension: [command, "hook", ...palace] };
-}
-
-/** npx and npm's scripts put folders on the PATH that nobody else has there. */
-function isLasting(folder: string): boolean {
-  return !/[\\/](?:node_modules[\\/]\.bin|_npx)(?:[\\/]|$)/.test(folder);
 }
 
 /** Errors: CONFIG_USAGE for a name that is none of these. */
