@@ -10,6 +10,7 @@ export type NewCloset = { id: string; text: string; metadata: Metadata };
  */
 export interface ClosetTx {
   count(sourceFile: string): number;
+  textOf(id: string): string | undefined;
   /** True when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
   isModelMade(sourceFile: string): boolean;
   /** Makes these the source's only closets. One whose text stays keeps its vector. */

@@ -20,6 +20,9 @@ export type NamedFact = Fact & { subjectName: string; objectName: string };
 /** Links between rooms of two wings, or between entities of one; a record is upstream's JSON object. */
 export type LinkKind = "tunnel" | "hallway";
 
+/** Kinds of rows of the graph. */
+export type GraphKind = "entity" | "triple" | LinkKind;
+
 export type LinkRecord = Record<string, unknown>;
 
 /** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */
@@ -39,6 +42,11 @@ export interface GraphTx {
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;
   endFact(id: string, validTo: string): void;
+  /** Facts with these terms, open or ended, in the order in which they were written. */
+  factsOf(subject: string, predicate: string, object: string): Fact[];
+  /** A row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
+  bodyOf(kind: GraphKind, id: string): string | undefined;
+  putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
   /** True if there was one. */

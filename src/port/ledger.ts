@@ -34,6 +34,8 @@ export interface LedgerTx {
   /** Deletes every drawer with that source_file, in any wing; returns how many. */
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
+  /** The filing record; its `sha256` is empty where the source is not filed. */
+  findSource(sourceFile: string): SourceRow | undefined;
   readonly graph: GraphTx;
   readonly closets: ClosetTx;
   /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
@@ -46,6 +48,10 @@ export interface LedgerTx {
   readonly carried: CarriedTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
+  /** As `changedBy`, for the writes of one method, whoever made them. */
+  changedByMethod(method: string, ids: readonly string[]): Set<string>;
+  /** As `lastChangedBy`, for the writes of one method. */
+  lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Those that a write of that agent, and none since, has changed. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
   /** How many drawers a room holds, kept by the ledger. */

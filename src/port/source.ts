@@ -44,8 +44,7 @@ export interface SourceFiles {
   stagedAs(path: string): string[];
 }
 
-/** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
-export const MODE_SEPARATOR = "\u001f";
+export { MODE_SEPARATOR } from "../protocol/filing.ts";
 
 /** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };

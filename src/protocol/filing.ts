@@ -4,6 +4,9 @@ export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
+/** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
+export const MODE_SEPARATOR = "\u001f";
+
 /**
  * The rule that says what is filed: MemPalace's miner of projects, of office documents, or of transcripts in each mode.
  */

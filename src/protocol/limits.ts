@@ -110,6 +110,8 @@ export const CARRIED_MAX = 100;
 export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
 /** Of one memory as JSON. */
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
+/** Items of another memory in one call: rows of one kind, each drawer with all its slices. */
+export const IMPORT_ITEMS_MAX = 200;
 /** Entries of a Roampal's graphs in one call, of the same size as memories, and levels of lists and objects in one. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;

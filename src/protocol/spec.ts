@@ -16,6 +16,7 @@ import type {
   UndoReport,
   UndoRequest,
 } from "./hygiene.ts";
+import type { ImportPart, MergeReport } from "./import.ts";
 import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
 import type {
   Book,
@@ -327,6 +328,10 @@ export type Methods = {
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
   /** The entries, page by page, with the ids that memories are exported under: nothing is masked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
+  /** Administration. Tells what would become of a part of another memory. `importer`: the caller's name in the journal. */
+  "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
+  /** Administration. Merges a part of another memory; the journal holds a digest of it alone. */
+  "memory.import": { params: ImportPart; result: MergeReport };
   "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
 };
 

@@ -85,7 +85,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 /** The rooms of `engine`, from above: a room imports those of later lines alone, and none beside it. */
 export const ENGINE_ROOMS: readonly (readonly string[])[] = [
   ["tools"],
-  ["hygiene", "search", "source", "events"],
+  ["hygiene", "import", "search", "source", "events"],
   ["outcome"],
   ["graph", "closet"],
   ["drawer"],

@@ -112,6 +112,8 @@ test("our own methods are these", () => {
     "outcome.export": true,
     "outcome.importGraph": true,
     "outcome.exportGraph": true,
+    "memory.importPreview": true,
+    "memory.import": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -67,6 +67,11 @@ export const COMMANDS = {
       why: "why a file is filed, or not",
     },
   },
+  import: {
+    group: "feeding",
+    does: "merge another memory: a backup, or a palace's home",
+    example: "palace import ~/backups/laptop.tar --dry-run",
+  },
   adopt: {
     group: "feeding",
     does: "take over an existing MemPalace palace where it is",

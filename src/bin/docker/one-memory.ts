@@ -10,6 +10,7 @@ import { setUpDockerBridge } from "../../bridge/docker-setup.ts";
 import { readSettings } from "../../bridge/settings.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
+import { quoted } from "../../platform/shell-word.ts";
 
 /** Of the image that Dockerfile.base makes for the broker. */
 const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
@@ -34,7 +35,13 @@ export async function joinStack(
   if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
-  const apart = (why: string): Joined => ({ state: "apart", why: `agents on this machine ${why}`, hint });
+  // Afterwards the command reaches the stack's memory, and the one in this home is the other.
+  const merge = existsSync(paths.ledgerFile)
+    ? `; then, to bring this one over: palace import ${quoted(paths.home)}`
+    : "";
+  const apart = (why: string): Joined => ({
+    ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
+  });
   if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);
   if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
   if (existsSync(paths.ledgerFile) || existsSync(join(paths.palaceDir, "chroma.sqlite3")))

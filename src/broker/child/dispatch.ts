@@ -48,6 +48,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "memory.undoPreview",
       "memory.undo",
       "memory.audit",
+      ...["memory.importPreview", "memory.import"],
       "turn.begin",
       "turn.end",
       "turn.scored",

@@ -7,6 +7,7 @@ import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../engine/drawer/shown.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
+import { readPart } from "../../engine/import/merge.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
 import { carriedEntries, graphPage } from "../../engine/outcome/carried-graph.ts";
 import { carriedPage } from "../../engine/outcome/import.ts";
@@ -106,6 +107,14 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "memory.undoPreview": read(({ hygiene }, { params }) => hygiene.previewUndo(params)),
   "memory.undo": write("memory.undo"),
   "memory.audit": read(({ hygiene }, { params }, { redact }) => redactAnswer(hygiene.audit(readAudit(params)), redact)),
+  "memory.importPreview": read(async ({ hygiene }, call) => ({
+    ...(await hygiene.previewImport(readPart(unwrapped(call)).part)),
+    importer: call.peer.agent,
+  })),
+  "memory.import": async (dependencies, call) => {
+    const { part, journalled } = readPart(unwrapped(call));
+    return (await submit(dependencies, "memory.import", journalled, call, part)).value;
+  },
   // Neither the journal nor the answer that it keeps holds what the user said, or a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;

@@ -12,6 +12,7 @@ const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
   ...(["broker.stop", "job.start", "job.cancel"] as const),
   ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
   ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
+  ...(["memory.importPreview", "memory.import"] as const),
   // The one says what came of memories, the other shows them unmasked.
   ...(["outcome.import", "outcome.export", "outcome.importGraph", "outcome.exportGraph"] as const),
 ]);

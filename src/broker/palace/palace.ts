@@ -12,6 +12,7 @@ import { stagingHome } from "../../platform/staging.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { PalaceError } from "../../protocol/errors.ts";
 import type { AuditPage, AuditRequest } from "../../protocol/hygiene.ts";
+import type { ImportPart, MergeReport } from "../../protocol/import.ts";
 import { type Erasure, startErasure } from "../../public-palace/erase/erasure.ts";
 import { isMadeByChroma, mayHold } from "../../public-palace/format/chroma-file.ts";
 import { type GraphSync, startGraphSync } from "../../public-palace/graph/sync.ts";
@@ -56,6 +57,7 @@ export type Palace = {
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
+  previewImport(part: ImportPart): Promise<MergeReport>;
   audit(request: AuditRequest): AuditPage;
   erased: Erasure["settled"];
 };
@@ -127,6 +129,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
     hygiene: {
       previewForget: (selector) => ledger.writer.call("previewForget", selector),
       previewUndo: (params) => ledger.writer.call("previewUndo", params),
+      previewImport: (part) => ledger.writer.call("previewImport", part),
       audit: (request) => ledger.reader.journal.page(request),
       erased: (timeoutMs) => erasure.settled(timeoutMs),
     },

@@ -4,6 +4,7 @@
  */
 import { workerData } from "node:worker_threads";
 import { previewForget, previewUndo, readUndo } from "../../engine/hygiene/hygiene.ts";
+import { previewImport } from "../../engine/import/merge.ts";
 import { applyWrite, type WriteSettings } from "../../engine/tools/apply.ts";
 import type { Retention } from "../../ledger/history/journal.ts";
 import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
@@ -16,6 +17,7 @@ import { serveThread } from "../../platform/thread.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
+import type { ImportPart, MergeReport } from "../../protocol/import.ts";
 
 export type WriterData = {
   ledgerFile: string;
@@ -48,6 +50,7 @@ export type WriterMethods = {
   /** Shows what would be forgotten; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
   previewForget: (selector: ForgetSelector) => Record<string, unknown>;
   previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
+  previewImport: (part: ImportPart) => MergeReport;
   rewriteLedger: () => void;
   ledgerSpace: () => LedgerSpace;
   cutLog: () => boolean;
@@ -81,6 +84,7 @@ await serveThread<WriterMethods>(() => {
     maintain: () => writer.maintain(retention, Date.now()),
     previewForget: (selector) => previewForget(writer.tx, selector),
     previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
+    previewImport: (part) => previewImport(writer.tx, part),
     rewriteLedger: () => writer.eraser.rewrite(),
     ledgerSpace: () => writer.eraser.space(),
     cutLog: () => writer.eraser.cutLog(),

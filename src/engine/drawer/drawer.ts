@@ -31,7 +31,12 @@ export function hash24(text: string): string {
  * One text's ids by both recipes, the palace's own first: a text that was filed under the other id is found instead of
  * filed twice.
  */
-function drawerIds(recipe: IdRecipe, wing: string, room: string, content: string): [ours: string, other: string] {
+export function drawerIds(
+  recipe: IdRecipe,
+  wing: string,
+  room: string,
+  content: string,
+): [ours: string, other: string] {
   const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
   const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
   return recipe === "v3" ? [v3, bare] : [bare, v3];

@@ -17,6 +17,7 @@ import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
 import { forget, undo } from "../hygiene/hygiene.ts";
+import { importPart } from "../import/merge.ts";
 import { ageMemories } from "../outcome/retention.ts";
 import { answering, SAID } from "../outcome/answer.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
@@ -78,6 +79,7 @@ const METHODS = {
   "link.rebuild": rebuildLinks,
   "memory.forget": forget,
   "memory.undo": undo,
+  "memory.import": importPart,
   "message.add": addMessages,
   "book.ingest": ingestBook,
   "book.remove": removeBook,

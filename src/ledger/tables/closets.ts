@@ -9,6 +9,7 @@ import { place } from "../record.ts";
 export class SqliteClosetTx implements ClosetTx {
   readonly #onChange: (closets: number) => void;
   readonly #count;
+  readonly #text;
   readonly #isModelMade;
   readonly #put;
   readonly #remove;
@@ -21,6 +22,7 @@ export class SqliteClosetTx implements ClosetTx {
     this.#count = database
       .prepare<[string], number>("SELECT count(*) FROM closet WHERE source_file = ? AND source_file <> ''")
       .pluck();
+    this.#text = database.prepare<[string], string>("SELECT text FROM closet WHERE id = ?").pluck();
     this.#isModelMade = database
       .prepare<[string], number>(
         `SELECT 1 FROM closet WHERE source_file = ? AND source_file <> ''
@@ -48,6 +50,10 @@ export class SqliteClosetTx implements ClosetTx {
 
   count(sourceFile: string): number {
     return this.#count.get(sourceFile) ?? 0;
+  }
+
+  textOf(id: string): string | undefined {
+    return this.#text.get(id);
   }
 
   isModelMade(sourceFile: string): boolean {

@@ -1,10 +1,18 @@
 /** Implements GraphTx over SQLite: what the engine may do to the graph inside one write. Lives on the writer thread. */
-import type { Fact, GraphTx, HallwayEnd, LinkKind, LinkRecord, NamedRows, NewFact } from "../../port/graph.ts";
-import { isLink } from "../graph-row.ts";
+import type {
+  Fact,
+  GraphKind,
+  GraphTx,
+  HallwayEnd,
+  LinkKind,
+  LinkRecord,
+  NamedRows,
+  NewFact,
+} from "../../port/graph.ts";
+import { bodyStatement, isLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 import { putSql, valuesOf } from "./graph-merge.ts";
-import type { GraphKind } from "./images.ts";
 
 /** A fact's columns under the port's names. */
 export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_from AS validFrom, t.valid_to AS validTo,
@@ -13,12 +21,19 @@ export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_fro
 export class SqliteGraphTx implements GraphTx {
   readonly #database: LedgerDatabase;
   readonly #onChange: (kind: GraphKind, id: string) => void;
+  readonly #body;
   readonly #statements;
 
   /** `onChange` is called before each change, with the kind and id that it concerns. */
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;
+    this.#body = {
+      entity: bodyStatement(database, "entity"),
+      triple: bodyStatement(database, "triple"),
+      tunnel: bodyStatement(database, "tunnel"),
+      hallway: bodyStatement(database, "hallway"),
+    };
     const prepare = (sql: string) => database.prepare(sql);
     this.#statements = {
       hasEntity: database.prepare<[string], number>("SELECT 1 FROM kg_entity WHERE id = ?").pluck(),
@@ -28,6 +43,9 @@ export class SqliteGraphTx implements GraphTx {
       openFacts: database.prepare<[string, string, string], Fact>(
         `SELECT ${FACT_COLUMNS} FROM kg_triple t
            WHERE subject = ? AND predicate = ? AND object = ? AND valid_to IS NULL ORDER BY row`,
+      ),
+      factsOf: database.prepare<[string, string, string], Fact>(
+        `SELECT ${FACT_COLUMNS} FROM kg_triple t WHERE subject = ? AND predicate = ? AND object = ? ORDER BY row`,
       ),
       hasFact: database.prepare<[string], number>("SELECT 1 FROM kg_triple WHERE id = ?").pluck(),
       insertFact: prepare(
@@ -69,6 +87,18 @@ export class SqliteGraphTx implements GraphTx {
 
   openFacts(subject: string, predicate: string, object: string): Fact[] {
     return this.#statements.openFacts.all(subject, predicate, object);
+  }
+
+  factsOf(subject: string, predicate: string, object: string): Fact[] {
+    return this.#statements.factsOf.all(subject, predicate, object);
+  }
+
+  bodyOf(kind: GraphKind, id: string): string | undefined {
+    return this.#body[kind].get(id);
+  }
+
+  putBody(kind: GraphKind, id: string, body: string): void {
+    this.restore(kind, id, body);
   }
 
   hasFact(id: string): boolean {

@@ -4,13 +4,12 @@
  * state after. Lives on the writer thread.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
-import type { LinkKind } from "../../port/graph.ts";
+import type { GraphKind } from "../../port/graph.ts";
 import { bodyStatement } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest } from "../record.ts";
 import { STANDING_BODY } from "../schema/standing-schema.ts";
 
-export type GraphKind = "entity" | "triple" | LinkKind;
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | GraphKind;
 /** A row of `change` without its journal row. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };

@@ -112,6 +112,18 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return new Set(this.#lookups.changedBy.all(agent, JSON.stringify(ids)));
   }
 
+  changedByMethod(method: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.changedByMethod.all(method, JSON.stringify(ids)));
+  }
+
+  lastChangedByMethod(method: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.lastChangedByMethod.all(JSON.stringify(ids), method));
+  }
+
+  findSource(sourceFile: string): SourceRow | undefined {
+    return this.#lookups.findSource.get(sourceFile);
+  }
+
   lastChangedBy(agent: string, ids: readonly string[]): Set<string> {
     return new Set(this.#lookups.lastChangedBy.all(JSON.stringify(ids), agent));
   }
@@ -271,22 +283,31 @@ export function noChanges(): Changes {
 }
 
 function prepareLookups(database: LedgerDatabase) {
-  return {
-    drawersIn: database
-      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
-      .pluck(),
-    changedBy: database
+  const changedWhere = (column: "agent" | "method") =>
+    database
       .prepare<[string, string], string>(
         `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
-           WHERE j.agent = ? AND c.id IN (SELECT value FROM json_each(?))`,
+           WHERE j.${column} = ? AND c.id IN (SELECT value FROM json_each(?))`,
       )
-      .pluck(),
-    lastChangedBy: database
+      .pluck();
+  const lastChangedWhere = (column: "agent" | "method") =>
+    database
       .prepare<[string, string], string>(
         `SELECT last.id FROM (SELECT id, max(journal) AS seq FROM change
            WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?)) GROUP BY id) last
-           JOIN journal j ON j.seq = last.seq WHERE j.agent = ?`,
+           JOIN journal j ON j.seq = last.seq WHERE j.${column} = ?`,
       )
+      .pluck();
+  return {
+    findSource: database.prepare<[string], SourceRow>(
+      "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE source_file = ?",
+    ),
+    drawersIn: database
+      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
       .pluck(),
+    changedBy: changedWhere("agent"),
+    changedByMethod: changedWhere("method"),
+    lastChangedBy: lastChangedWhere("agent"),
+    lastChangedByMethod: lastChangedWhere("method"),
   };
 }

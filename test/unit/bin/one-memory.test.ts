@@ -30,6 +30,8 @@ test.each([
     hint: expect.stringContaining("palace bridge setup docker:box-broker-1"),
   });
   expect(readSettings(config().paths)).toBeUndefined();
+  const hasLedger = file === config().paths.ledgerFile;
+  expect(joined).toHaveProperty("hint", hasLedger ? expect.stringMatching(/palace import \/\S+$/) : expect.any(String));
 });
 
 test("a broker that was named, and a bridge to another machine, stay what this machine's agents use", async () => {

@@ -1,0 +1,82 @@
+/** Reads another memory's rows as `palace import` sends them, page by page. */
+import type { LedgerDatabase } from "../ledger/open.ts";
+import { bodySql } from "../ledger/schema/graph-schema.ts";
+import { PARENT, SLICE_ORDER } from "../ledger/schema/parent-schema.ts";
+import type { ImportedRow, ImportItems, ImportKind } from "../protocol/import.ts";
+
+const PAGE_ROWS = 200;
+
+type Stored = { row: number; id: string; text: string; metadata: string };
+
+/** Yields each item once, in the order in which it was filed there. */
+export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
+  drawer: drawers,
+  closet: closets,
+  source: sources,
+  entity: (ledger) => bodies(ledger, GRAPH.entity),
+  triple: (ledger) => bodies(ledger, GRAPH.triple),
+  tunnel: (ledger) => bodies(ledger, GRAPH.tunnel),
+  hallway: (ledger) => bodies(ledger, GRAPH.hallway),
+};
+
+const GRAPH = {
+  entity: `${bodySql("entity")} AS body FROM kg_entity WHERE`,
+  triple: `${bodySql("triple")} AS body FROM kg_triple WHERE`,
+  tunnel: "record AS body FROM link WHERE kind = 'tunnel' AND",
+  hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
+};
+
+/** The slices of a long drawer come together, with the first of them. */
+function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
+  const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
+  for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
+    const { row, id, parent } = drawer;
+    if (parent === null) {
+      yield { id, rows: [toRow(drawer)] };
+      continue;
+    }
+    const rows = slices.all(parent);
+    if (rows.every((one) => one.row >= row)) yield { id: parent, rows: rows.map(toRow) };
+  }
+}
+
+function* closets(ledger: LedgerDatabase): Generator<ImportItems["closet"]> {
+  const ofSource = ledger.prepare<[string], Stored>(
+    "SELECT * FROM closet WHERE source_file = ? AND source_file <> '' ORDER BY row",
+  );
+  for (const closet of pages<Stored & { source_file: string }>(ledger, "* FROM closet WHERE")) {
+    const { row, source_file: sourceFile } = closet;
+    const rows = sourceFile === "" ? [closet] : ofSource.all(sourceFile);
+    if (rows[0]?.row === row) yield { sourceFile, closets: rows.map(toRow) };
+  }
+}
+
+function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
+  const columns = "row, source_file AS sourceFile, wing, mtime, sha256, drawers";
+  for (const { row: _row, ...source } of pages<ImportItems["source"] & { row: number }>(
+    ledger,
+    `${columns} FROM source WHERE sha256 <> '' AND`,
+  ))
+    yield source;
+}
+
+function* bodies(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
+  for (const { id, body } of pages<{ row: number; id: string; body: string }>(ledger, `row, id, ${from}`))
+    yield { id, body };
+}
+
+/** `from` ends where the condition on the row follows. */
+function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
+  const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
+  for (let after = 0; ;) {
+    const page = statement.all(after, PAGE_ROWS);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.row;
+  }
+}
+
+function toRow({ id, text, metadata }: Stored): ImportedRow {
+  return { id, text, metadata: JSON.parse(metadata) as ImportedRow["metadata"] };
+}

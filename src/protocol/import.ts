@@ -1,0 +1,50 @@
+/** Requests and answers of `palace import`, which merges another memory into the running one. Shapes alone. */
+
+/** Kinds of rows, as the ledger and its before-images name them. */
+export const IMPORT_KINDS = ["drawer", "closet", "source", "entity", "triple", "tunnel", "hallway"] as const;
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+export type ImportedRow = {
+  id: string;
+  text: string;
+  metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
+};
+
+/** One item of each kind. */
+export type ImportItems = {
+  /** A drawer with the id it was given out under: one row, or the slices of a long text in the order of the text. */
+  drawer: { id: string; rows: readonly ImportedRow[] };
+  /** All closets of one source; those without a source have the name "". */
+  closet: { sourceFile: string; closets: readonly ImportedRow[] };
+  /** The filing record of a mined file. */
+  source: { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
+  /** `body`: the columns as a JSON array. */
+  entity: { id: string; body: string };
+  triple: { id: string; body: string };
+  /** `body`: the record as JSON. */
+  tunnel: { id: string; body: string };
+  hallway: { id: string; body: string };
+};
+
+/** `from`: the path that the user named; the journal keeps it. */
+export type ImportPart = {
+  [K in ImportKind]: { from: string; kind: K; items: readonly ImportItems[K][] };
+}[ImportKind];
+
+/** Says what became of a part, or would become of it. Counts are rows; a drawer in slices has several. */
+export type MergeReport = {
+  added: number;
+  /** Rows here that the other memory has in a newer state. */
+  updated: number;
+  /** Rows that are here already. */
+  here: number;
+  /** Ids of drawers, facts and links that differ here and stay as they are here. */
+  kept: string[];
+  /** Mined files that are filed here in another version: none of their rows are taken. */
+  keptSources: string[];
+  /** Ids of drawers that an earlier import brought and that were deleted here since. */
+  gone: string[];
+  /** Drawers that were changed on both sides: the other text is filed beside ours under an id of its own. */
+  beside: { id: string; as: string }[];
+  refused: { id: string; why: string }[];
+};

@@ -1,0 +1,94 @@
+/** Fills ledgers with the engine's own writes, and compares two of them, for the tests of `palace import`. */
+import { createHash } from "node:crypto";
+import Database from "better-sqlite3";
+import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/port/ledger.ts";
+import { COMMIT_BATCH_MAX } from "../../src/protocol/limits.ts";
+
+type Call = Pick<WriteCall, "method" | "params">;
+
+/** Writes as an agent does, while no broker runs. The times are `atMs` and later, one second a call. */
+export function writeDirectly(ledgerFile: string, name: string, calls: readonly Call[], atMs: number): void {
+  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call));
+  try {
+    for (let from = 0; from < calls.length; from += COMMIT_BATCH_MAX) {
+      const group = calls.slice(from, from + COMMIT_BATCH_MAX).map((call, at): WriteCall => ({
+        ...{ ...call, key: `${name} ${from + at}`, isRepeatable: true, requestId: "r" },
+        ...{ peer: { agent: name, door: "local", uid: 0, pid: 1 }, atMs: atMs + (from + at) * 1000 },
+      }));
+      for (const { outcome } of writer.commit(group).outcomes) if (!outcome.ok) throw new Error(outcome.error.message);
+    }
+  } finally {
+    writer.close();
+  }
+}
+
+/** Calls of an agent that make a memory with something of every kind; `drawers` of them are notes. */
+export function everyKind(name: string, drawers: number): Call[] {
+  const calls: Call[] = [];
+  for (let at = 0; at < drawers; at++) {
+    const params = {
+      wing: `${name}_w${at % 3}`,
+      room: `r${at % 5}`,
+      content: `${name} note ${at} "quoted"\n\ttabbed`,
+      added_by: name,
+    };
+    calls.push({ method: "add_drawer", params });
+    if (at % 50 === 0) {
+      calls.push({ method: "add_drawer", params: { ...params, content: `${name} long ${at} ${"word ".repeat(400)}` } });
+      calls.push({ method: "diary_write", params: { agent_name: name, entry: `${name} day ${at}`, topic: "work" } });
+      const fact = { subject: `${name} ${at}`, predicate: "works at", object: "Acme" };
+      calls.push({ method: "kg_add", params: { ...fact, valid_from: "2025-01-01" } });
+      if (at % 100 === 0) calls.push({ method: "kg_invalidate", params: { ...fact, ended: "2026-01-01" } });
+      const ends = {
+        source_wing: `${name}_w0`,
+        source_room: "r0",
+        target_wing: `${name}_w1`,
+        target_room: `r${at % 5}`,
+      };
+      calls.push({ method: "create_tunnel", params: { ...ends, label: `${name} ${at}` } });
+      calls.push(
+        minedFile(`/src/${name}/${at}.md`, `# ${name} ${at}\n\n${`paragraph ${at} of ${name}. `.repeat(150)}`, at),
+      );
+    }
+  }
+  return calls;
+}
+
+export function minedFile(sourceFile: string, content: string, mtime: number): Call {
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  return { method: "source.replace", params: { wing: "docs", room: "general", sourceFile, content, mtime, sha256 } };
+}
+
+/** Columns that mean the same in every ledger. */
+const TABLES = {
+  drawer: "id, wing, room, source_file, text, date_words, metadata FROM drawer",
+  closet: "id, wing, room, source_file, text, metadata FROM closet",
+  entity: "id, name, type, properties, created_at FROM kg_entity",
+  triple: "id, subject, predicate, object, valid_from, valid_to, confidence, source_file, extracted_at FROM kg_triple",
+  link: "kind || id AS id, record FROM link",
+  source: "source_file AS id, wing, mtime, sha256, drawers FROM source WHERE sha256 <> ''",
+};
+
+export type Contents = Record<keyof typeof TABLES, string>;
+
+/** Number of rows and their digest, by table; `only` selects rows by a text that they hold. */
+export function contentsOf(ledgerFile: string, only = ""): Contents {
+  const ledger = new Database(ledgerFile, { readonly: true });
+  try {
+    return Object.fromEntries(
+      Object.entries(TABLES).map(([name, from]) => {
+        const rows = ledger
+          .prepare(`SELECT ${from} ORDER BY 1`)
+          .raw()
+          .all()
+          .map((row) => JSON.stringify(row));
+        const some = rows.filter((row) => row.includes(only));
+        return [name, `${some.length} ${createHash("sha256").update(some.join("\n")).digest("hex")}`];
+      }),
+    ) as Contents;
+  } finally {
+    ledger.close();
+  }
+}
