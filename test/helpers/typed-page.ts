@@ -2,16 +2,12 @@
  * Types a page of the docs as a reader would: every command of its blocks, in one shell, in order. `console` blocks show what the
  * reader sees; `sh` blocks only what to type.
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** `shown`: lines a reader is told to see, `…` for any text, a line of `…` for any lines; undefined if the page shows none. */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
-export type Said = Readonly<{
-  command: string;
-  code: number;
-  stdout: string;
-  shown: RegExp | undefined;
-  stderr: string;
-}>;
+export type Said = Readonly<{ command: string; code: number; screen: string; shown: RegExp | undefined }>;
 
 const BLOCK = /^```(console|sh)\n([\s\S]*?)^```$/gm;
 const MARK = "\u0001";
@@ -40,20 +36,34 @@ function shownCommands(text: string): Typed[] {
   return typed;
 }
 
-/** Runs the commands in one bash, where aliases hold and a failure ends nothing. `run` runs a command to its end. */
+/**
+ * Runs the commands in one bash on a terminal of 100 columns, where aliases hold and a failure ends nothing. `run` runs a command to
+ * its end; `folder` is a place for the script. `screen` is what stays on the terminal: progress that was written over is gone.
+ */
 export async function typePage(
   typed: readonly Typed[],
-  run: (command: readonly string[]) => Promise<{ stdout: string; stderr: string }>,
+  { folder, run }: { folder: string; run: (command: readonly string[]) => Promise<{ stdout: string }> },
 ): Promise<Said[]> {
+  const file = join(folder, "typed.sh");
   const lines = typed.flatMap(({ command }) => [`printf '${MARK}'`, command, `printf '${MARK}%s${MARK}' "$?"`]);
-  const { stdout, stderr } = await run(["bash", "-c", ["shopt -s expand_aliases", ...lines, ""].join("\n")]);
+  writeFileSync(file, ["stty cols 100 rows 40", "shopt -s expand_aliases", ...lines, ""].join("\n"));
+  const { stdout } = await run(["script", "--quiet", "--echo", "never", "--command", `bash '${file}'`, "/dev/null"]);
   const parts = stdout.split(MARK);
   // Before each command, what it said, its exit code.
   return typed.map(({ command, shown }, at) => {
     const [said, code] = parts.slice(3 * at + 1);
-    if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}\n${stderr}`);
-    return { command, code: Number(code), stdout: said?.trimEnd() ?? "", shown: shown && patternOf(shown), stderr };
+    if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}`);
+    return { command, code: Number(code), screen: screenOf(said ?? ""), shown: shown && patternOf(shown) };
   });
+}
+
+function screenOf(written: string): string {
+  const lines = written.replaceAll("\r\n", "\n").split("\n");
+  const left = lines.map((line) => line.slice(line.lastIndexOf("\r") + 1).replaceAll(/\u001b\[[\d;?]*[A-Za-z]/g, ""));
+  return left
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trimEnd();
 }
 
 /** Returns a pattern for everything that a command says. */
@@ -61,7 +71,7 @@ export function patternOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) =>
     line.trim() === "…" ? "(?:.*\\n?)*?" : `${line.trimEnd().split("…").map(escaped).join(".*")}\\s*\\n?`,
   );
-  return new RegExp(`^${lines.join("")}$`);
+  return new RegExp(`^${lines.join("")}\\s*$`);
 }
 
 function escaped(text: string): string {

@@ -106,9 +106,9 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
   /** Types commands and holds each to exit code 0 and to what its page shows. */
   const typeAll = async (typed: readonly Typed[]): Promise<void> => {
     const alias: Typed = { command: `alias palace="$PWD/scripts/palace"`, shown: undefined };
-    for (const { command, code, stdout, shown, stderr } of await typePage([alias, ...typed], newcomer.run)) {
-      expect({ command, code }, `${stdout}\n${stderr}`).toEqual({ command, code: 0 });
-      if (shown !== undefined) expect(`${stdout}\n`, command).toMatch(shown);
+    for (const { command, code, screen, shown } of await typePage([alias, ...typed], newcomer)) {
+      expect({ command, code }, screen).toEqual({ command, code: 0 });
+      if (shown !== undefined) expect(`${screen}\n`, command).toMatch(shown);
     }
   };
   const page = (path: string): string => readFileSync(join(ROOT, path), "utf8");

@@ -155,10 +155,13 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       ...readTyped(read("README.md"), { from: "The devbox", to: "Other machines and containers" }),
     ].filter(({ command }) => !NEEDS_TERMINAL.includes(command));
     const environmentHere = { ...environment(), EXTRA_CA_CERTS: join(newcomer.home, "proxy.pem") };
-    const said = await typePage(typed, (command) => newcomer.run(command, environmentHere));
-    for (const { command, code, stdout, shown, stderr } of said) {
-      expect({ command, code }, `${stdout}\n${stderr}`).toEqual({ command, code: 0 });
-      if (shown !== undefined) expect(`${stdout}\n`, command).toMatch(shown);
+    const said = await typePage(typed, {
+      folder: newcomer.folder,
+      run: (command) => newcomer.run(command, environmentHere),
+    });
+    for (const { command, code, screen, shown } of said) {
+      expect({ command, code }, screen).toEqual({ command, code: 0 });
+      if (shown !== undefined) expect(`${screen}\n`, command).toMatch(shown);
     }
     expect(said.length).toBeGreaterThan(5);
   });
