@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 /** `palace VERB`: the command for everything. Only the file of the given verb is loaded. */
 import "../platform/node-version.ts";
+import { quoted } from "../platform/shell-word.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { furtherHelp, overview } from "./commands/help.ts";
 import { findSub, loaderOf } from "./commands/load.ts";
+import { findSynonym, type Synonym, SYNONYMS } from "./commands/synonyms.ts";
 import { OLD_NAMES, WORDS } from "./commands/table.ts";
 import { nearestWord } from "./terminal/nearest.ts";
 import { spelled } from "./terminal/spelling.ts";
@@ -15,6 +17,7 @@ if (common.at(-1) === "--palace") {
   const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
   process.exitCode = reportError("palace", error, common);
 } else if (name === "help") await help(rest);
+else if (name === "version") process.stdout.write(`palace-devbox ${VERSION}\n`);
 else if (name !== "") await run(name, [...common, ...rest]);
 else if (common.includes("--version") || common.includes("-v")) process.stdout.write(`palace-devbox ${VERSION}\n`);
 else await help([]);
@@ -22,7 +25,12 @@ else await help([]);
 async function run(verb: string, argv: readonly string[]): Promise<void> {
   const load = loaderOf(verb);
   if (load === undefined) {
-    process.exitCode = reportError("palace", unknownVerb(verb), argv);
+    const synonym = findSynonym(verb);
+    const [meant, ...words] = synonym?.runs ?? [];
+    if (meant !== undefined) {
+      tell(`${verb} runs \`${spelled(`palace ${[meant, ...words].join(" ")}`)}\``, argv);
+      await run(meant, [...words, ...argv]);
+    } else process.exitCode = reportError("palace", unknownVerb(verb, synonym, argv), argv);
     return;
   }
   tellNewName(verb, argv);
@@ -50,17 +58,29 @@ function withFurtherHelp(verb: string, parts: Verb): Verb {
   };
 }
 
-/** Prints the new name of an old one, but not to a script that asks for JSON. */
 function tellNewName(verb: string, argv: readonly string[]): void {
-  if (!Object.hasOwn(OLD_NAMES, verb) || hasFlag(argv, "--json")) return;
+  if (!Object.hasOwn(OLD_NAMES, verb)) return;
   const now = OLD_NAMES[verb as keyof typeof OLD_NAMES];
-  process.stderr.write(`palace: ${verb} is now \`${spelled(now)}\`\n`);
+  tell(`${verb} is now \`${spelled(now)}\``, argv);
 }
 
-function unknownVerb(verb: string): PalaceError {
-  const near = nearestWord(verb, WORDS);
-  const hint = near === undefined ? "run `palace help`" : `did you mean \`palace ${near}\`?`;
+/** Prints a line to stderr, but not to a script that asks for JSON. */
+function tell(line: string, argv: readonly string[]): void {
+  if (!hasFlag(argv, "--json")) process.stderr.write(`palace: ${line}\n`);
+}
+
+/** A suggestion has the words that were typed, where the verb takes some. */
+function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
+  const near = synonym === undefined ? nearestWord(verb, [...WORDS, ...Object.keys(SYNONYMS)]) : undefined;
+  const meant = (synonym ?? findSynonym(near ?? ""))?.means ?? (near === undefined ? undefined : newName(near));
+  const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
+  const call = typed.length === 0 ? meant : meant?.replace(/ [A-Z]+( [A-Z]+)?$/, ` ${typed.join(" ")}`);
+  const hint = call === undefined ? "run `palace help`" : `did you mean \`${call}\`?`;
   return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
+}
+
+function newName(verb: string): string {
+  return Object.hasOwn(OLD_NAMES, verb) ? OLD_NAMES[verb as keyof typeof OLD_NAMES] : `palace ${verb}`;
 }
 
 /** Common options before the verb are passed to it. */

@@ -1,6 +1,7 @@
 /** The command table: few verbs at the top, each with an example, and nothing in it that leads nowhere. */
 import { expect, test } from "vitest";
 import { LOADERS, SUB_LOADERS } from "../../src/bin/commands/load.ts";
+import { type Synonym, SYNONYMS } from "../../src/bin/commands/synonyms.ts";
 import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../../src/bin/commands/table.ts";
 
 const COLUMNS_MAX = 80;
@@ -35,6 +36,44 @@ test("each old name has a new one, which the table has", () => {
   for (const call of Object.values(OLD_NAMES)) expectKnown(call);
   const names = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   expect(names.length).toBe(new Set(names).size);
+});
+
+test("a synonym leads to a verb that is there; it runs only a verb that reads or adds", () => {
+  const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
+  const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
+  const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);
+  for (const [word, { means, runs }] of synonyms) {
+    expectKnown(means);
+    expect(taken, word).not.toContain(word);
+    if (runs === undefined) continue;
+    expect(harmless, word).toContain(runs[0]);
+    expect(means, word).toContain(`palace ${runs.join(" ")}`);
+  }
+});
+
+/** Tried by people who had seen nothing of the command line. */
+test.each(
+  Object.entries({
+    add: ["remember", "note", "create", "new", "save", "write"],
+    ls: ["list", "memories", "wings", "browse", "web", "ui"],
+    show: ["get", "view", "cat", "open", "read"],
+    search: ["find", "query", "recall", "ask", "grep"],
+    history: ["log", "audit", "undo"],
+    edit: ["update", "change", "modify"],
+    rm: ["delete", "remove", "del", "unlink"],
+    mine: ["ingest", "index", "sync"],
+    up: ["setup", "init"],
+    install: ["connect", "wire", "login", "agents"],
+    status: ["ps", "info", "jobs"],
+    doctor: ["health", "check"],
+    backup: ["snapshot", "restore", "verify"],
+  }).flatMap(([verb, words]) => words.map((word) => [word, verb])),
+)("a newcomer who types palace %s is led to palace %s", (word, verb) => {
+  const led: Record<string, string> = {
+    ...OLD_NAMES,
+    ...Object.fromEntries(Object.entries(SYNONYMS).map(([one, { means }]) => [one, means])),
+  };
+  expect(led[word]?.split(" ")[1]).toBe(verb);
 });
 
 test("the subverbs that are loaded, or are known to their verb, are those of the table", async () => {

@@ -64,6 +64,7 @@ export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<s
   call: { tools: LOADERS.tools },
   events: { artifact: LOADERS.artifact, task: LOADERS.task },
   history: { undo: LOADERS.undo },
+  import: { adopt: LOADERS.adopt },
   install: { remove: LOADERS.uninstall, status: LOADERS.agents },
   mine: { why: LOADERS.why },
   repair: {

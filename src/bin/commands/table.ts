@@ -71,11 +71,7 @@ export const COMMANDS = {
     group: "feeding",
     does: "merge another memory: a backup, or a palace's home",
     example: "palace import ~/backups/laptop.tar --dry-run",
-  },
-  adopt: {
-    group: "feeding",
-    does: "take over an existing MemPalace palace where it is",
-    example: "palace adopt ~/.mempalace --dry-run",
+    subs: { adopt: "take over a palace of MemPalace where it is" },
   },
   export: {
     group: "feeding",
@@ -203,6 +199,7 @@ export type CommandName = keyof typeof COMMANDS;
 
 /** Names that scripts may still use, and what each is called now. They do what they did. */
 export const OLD_NAMES = {
+  adopt: "palace import adopt",
   audit: "palace history",
   undo: "palace history undo",
   reveal: "palace show --unmask",
@@ -228,7 +225,10 @@ export const OLD_NAMES = {
 export type OldName = keyof typeof OLD_NAMES;
 
 /** Words that are as good as a verb, and are not listed beside it. */
-export const ALSO = { logs: "the log of the broker", restart: "stop the broker and start it again" } as const;
+export const ALSO = {
+  logs: "the log of the broker",
+  restart: "stop the broker and start it again",
+} as const;
 
 /** Every word that may follow `palace`. */
 export const WORDS: readonly string[] = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];

@@ -1,4 +1,4 @@
-/** `palace adopt DIR`: adopts an existing MemPalace palace in place, and prints the progress and how agents reach it. */
+/** `palace import adopt DIR`: adopts an existing MemPalace palace in place, and prints the progress and how agents reach it. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const POLL_MS = 200;
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
-  usage: `palace adopt DIR [--dry-run]
+  usage: `palace import adopt DIR [--dry-run]
 
 Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it lies: nothing is
 converted or moved, and MemPalace can go on with it any day. Its drawers, their metadata and vectors are read into a ledger
@@ -107,7 +107,7 @@ function describeSurvey(palaceDir: string, survey: Survey): string {
       : [`New drawers get ids as ${recipe === "v3" ? "MemPalace 3.11" : "MemPalace 3.3.6"} makes them.`]),
     ...others.map(({ name, rows }) => `${name} (${plural(rows, "row")}) stays as it is.`),
     "Nothing was changed. Next:",
-    `  palace adopt ${quoted(palaceDir)}`,
+    `  palace import adopt ${quoted(palaceDir)}`,
   ];
   return lines.join("\n");
 }

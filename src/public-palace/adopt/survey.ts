@@ -1,5 +1,5 @@
 /**
- * Shows what an adoption of a palace would find, without a broker and without changing a byte: for `palace adopt
+ * Shows what an adoption of a palace would find, without a broker and without changing a byte: for `palace import adopt
  * --dry-run`.
  */
 import { statSync } from "node:fs";

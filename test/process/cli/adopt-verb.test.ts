@@ -1,4 +1,4 @@
-/** `palace adopt DIR`, on a palace that our files driver made at another place: looked at, adopted, and said where it is. */
+/** `palace import adopt DIR`, on a palace that our files driver made at another place: looked at, adopted, and said where it is. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

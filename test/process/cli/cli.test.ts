@@ -46,30 +46,6 @@ test("every verb explains itself, and help starts nothing", async () => {
   expect(readdirSync(palace.home)).toEqual([]);
 });
 
-test("an old name does what its new one does, and names it on stderr, but not to who asks for JSON", async () => {
-  await using palace = createTestPalace();
-  await palace.run("palace", ["call", "add_drawer", '{"wing":"notes","room":"r","content":"a key behind the door"}']);
-  const pairs: [old: string, now: string][] = [
-    ["spool list", "status spool"],
-    ["jobs cancel none", "status jobs cancel none"],
-    ["tools search", "call tools search"],
-    ["repair-status", "repair status"],
-    ["closets rebuild", "repair closets"],
-    ["verify", "backup verify"],
-    ["uninstall nobody", "install remove nobody"],
-    ["artifact get none", "events artifact get none"],
-    ["why ./gone", "mine why ./gone"],
-  ];
-  for (const [old, now] of pairs) {
-    const [was, is] = await Promise.all([old, now].map((line) => palace.run("palace", line.split(" "))));
-    const told = `palace: ${old.split(" ")[0]} is now \`./scripts/palace ${now.split(" ").slice(0, 2).join(" ")}`;
-    expect(was?.stderr.startsWith(told.replace(/ -.*|( events) .*/, "$1")), was?.stderr).toBe(true);
-    expect({ ...was, stderr: was?.stderr.replace(OLD_NAME, "") }, old).toEqual(is);
-  }
-  const json = await palace.run("palace", ["spool", "list", "--json"]);
-  expect(json.stderr).toBe("");
-});
-
 test("an error is one sentence and one hint on stderr, or one JSON document on stdout", async () => {
   await using palace = createTestPalace();
   expect(await palace.run("palace", ["serach", "x"])).toEqual({

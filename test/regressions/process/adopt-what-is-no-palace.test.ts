@@ -1,5 +1,5 @@
 /**
- * `palace adopt` of a folder that only looks like a palace left a ledger and a broker beside it, or waited for ever, or told that
+ * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, or waited for ever, or told that
  * there was nothing to adopt where tables were gone. It is a typed error now, and changes nothing. What is a palace for all
  * its oddity is adopted: in WAL mode with a log that nobody has open, or beside another database's collections of that name.
  */

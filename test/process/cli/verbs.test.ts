@@ -1,0 +1,52 @@
+/** Names of verbs on the real command line: the old ones, the words that people try, and what the shells complete. */
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
+
+test("an old name does what its new one does, and names it on stderr, but not to who asks for JSON", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["call", "add_drawer", '{"wing":"notes","room":"r","content":"a key behind the door"}']);
+  const pairs: [old: string, now: string][] = [
+    ["spool list", "status spool"],
+    ["jobs cancel none", "status jobs cancel none"],
+    ["tools search", "call tools search"],
+    ["repair-status", "repair status"],
+    ["closets rebuild", "repair closets"],
+    ["verify", "backup verify"],
+    ["uninstall nobody", "install remove nobody"],
+    ["artifact get none", "events artifact get none"],
+    ["why ./gone", "mine why ./gone"],
+  ];
+  for (const [old, now] of pairs) {
+    const [was, is] = await Promise.all([old, now].map((line) => palace.run("palace", line.split(" "))));
+    const told = `palace: ${old.split(" ")[0]} is now \`./scripts/palace ${now.split(" ").slice(0, 2).join(" ")}`;
+    expect(was?.stderr.startsWith(told.replace(/ -.*|( events) .*/, "$1")), was?.stderr).toBe(true);
+    expect({ ...was, stderr: was?.stderr.replace(OLD_NAME, "") }, old).toEqual(is);
+  }
+  const json = await palace.run("palace", ["spool", "list", "--json"]);
+  expect(json.stderr).toBe("");
+});
+
+test("a word that means a verb runs it when that only reads or adds; any other verb is suggested with what was typed", async () => {
+  await using palace = createTestPalace();
+  const noted = await palace.run("palace", ["remember", "the key is behind the door", "--wing", "w"]);
+  expect(noted).toMatchObject({ code: 0, stderr: expect.stringContaining("remember runs `./scripts/palace add`\n") });
+  const listed = await palace.run("palace", ["call", "list_drawers", "{}"]);
+  const [{ drawer_id: id }] = (JSON.parse(listed.stdout) as { drawers: [{ drawer_id: string }] }).drawers;
+  expect((await palace.run("palace", ["get", id])).stdout).toBe("the key is behind the door\n");
+  const suggested: [string[], string][] = [
+    [["delete", id], `palace rm ${id}`],
+    [["--palace", palace.home, "unlink", id, "the other"], `rm ${id} 'the other'`],
+    [["delte", id], `palace rm ${id}`],
+    [["setup"], "palace up"],
+    [["verfy"], "palace backup verify"],
+  ];
+  for (const [words, meant] of suggested) {
+    const { code, stdout, stderr } = await palace.run("palace", words);
+    expect([code, stdout], words.join(" ")).toEqual([2, ""]);
+    expect(stderr).toMatch(new RegExp(`^palace: there is no verb .*\\n {2}did you mean \`.*${meant}\`\\?\\n$`));
+  }
+  expect((await palace.run("palace", ["show", id])).code).toBe(0);
+  expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
+});
